@@ -1,0 +1,69 @@
+"""How much an estimate costs beside the Beta quantiles that it cannot do without.
+
+Run ``python benchmarks/estimate_speed.py``. It times, in turn, the estimate of precision and
+recall for 3 flagged and 5 passed strata (``rate`` estimand) and the bare quantile calls on as
+many points, and prints the medians and their ratio, which is to stay under 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+from scipy.stats import qmc
+
+from monitor.stats.counts import Counts
+from monitor.stats.draws import POINTS, round_posterior
+from monitor.stats.posterior import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COUNTS = Counts.of_arrays(
+    size=[20_000, 14_000, 12_000, 600_000, 220_000, 100_000, 50_000, 30_000],
+    labeled=[60, 60, 80, 60, 120, 200, 300, 370],
+    positive=[57, 48, 45, 0, 1, 4, 17, 60],
+    is_flagged=[True] * 3 + [False] * 5,
+)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Wall time of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Time both, one after the other, and print medians and ratio."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=15)
+    repeats = parser.parse_args().repeats
+
+    posterior = round_posterior(COUNTS)
+    alpha = np.concatenate([posterior.flagged.alpha[0], posterior.passed.alpha[0]])
+    beta = np.concatenate([posterior.flagged.beta[0], posterior.passed.beta[0]])
+    uniforms = qmc.Sobol(len(alpha), scramble=True, rng=0).random(POINTS)
+
+    pairs = [
+        (
+            seconds(lambda: estimate(COUNTS)),
+            seconds(lambda: special.betaincinv(alpha, beta, uniforms)),
+        )
+        for _ in range(repeats)
+    ]
+    whole, bare = (statistics.median(column) for column in zip(*pairs, strict=True))
+    ratio = statistics.median(a / b for a, b in pairs)
+
+    print(f"{len(alpha)} strata, {POINTS} points, {repeats} interleaved repeats, medians")
+    print(f"estimate of precision and recall  {1000 * whole:8.1f} ms")
+    print(f"Beta quantiles alone              {1000 * bare:8.1f} ms")
+    print(f"ratio                             {ratio:8.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""Writes docs/config.md from the settings classes: `python docs/generate.py`.
+
+A class gives its docstring and a table of its settings. `NOTES` says what a docstring leaves
+out; a test fails for a setting that neither of them explains, and when the file is not current.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from datetime import timedelta
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+from pydantic_core import PydanticUndefined
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from monitor.config import Config, MonitorConfig, ReferenceFile  # noqa: E402
+from monitor.domain.settings import (  # noqa: E402
+    LIMITED_METRICS,
+    Bands,
+    Bound,
+    Carry,
+    Limits,
+    Margin,
+    Matrix,
+    Sample,
+    Schedule,
+)
+from monitor.hooks.log import LogSettings  # noqa: E402
+from monitor.hooks.webhook import WebhookSettings  # noqa: E402
+from monitor.labeling.column import ColumnSettings  # noqa: E402
+from monitor.labeling.files import FilesSettings  # noqa: E402
+from monitor.sources.duckdb import Columns, DuckdbSettings  # noqa: E402
+from monitor.tracking.mlflow import MlflowSettings  # noqa: E402
+
+UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
+OUT = Path(__file__).parent / "config.md"
+
+SECTIONS: dict[str, type[BaseModel]] = {
+    "The file": Config,
+    "mlflow": MlflowSettings,
+    "monitors": MonitorConfig,
+    "monitors: source of kind duckdb": DuckdbSettings,
+    "monitors: source.columns": Columns,
+    "monitors: schedule": Schedule,
+    "monitors: sample": Sample,
+    "monitors: sample.margin": Margin,
+    "monitors: sample.bands": Bands,
+    "monitors: labeling of kind files": FilesSettings,
+    "monitors: labeling of kind column": ColumnSettings,
+    "monitors: reference, as a matrix": Matrix,
+    "monitors: reference, as a file": ReferenceFile,
+    "monitors: limits": Limits,
+    "monitors: limits, a metric with sides": Bound,
+    "monitors: carry": Carry,
+    "hooks of kind webhook": WebhookSettings,
+    "hooks of kind log": LogSettings,
+}
+
+NOTES = {
+    "kind": "names the adapter; the other settings of the section depend on it",
+    "Config.monitors": "one entry for each classifier",
+    "Config.mlflow": "where rounds are shown; MLflow being down never delays an alert",
+    "Config.hooks": "by name; a monitor lists those that it tells",
+    "MlflowSettings.tracking_uri": "MLflow's own default, beside the config",
+    "MlflowSettings.experiment_prefix": "experiments are `<prefix>/<monitor>` and, for all "
+    "monitors, `<prefix>`",
+    "MonitorConfig.source": "where predictions come from",
+    "MonitorConfig.schedule": "when rounds are due",
+    "MonitorConfig.sample": "how many labels a round may ask for",
+    "MonitorConfig.labeling": "where labels come from, and until when",
+    "MonitorConfig.reference": "labels from before launch: for planning, the detector's first "
+    "guess and, with scores or one band a class, carry-over",
+    "MonitorConfig.limits": "what must hold; none: nothing alerts, and limits are proposed",
+    "MonitorConfig.carry": "how earlier rounds inform this one",
+    "ReferenceFile.path": "the Parquet or CSV file, relative to the config",
+    "DuckdbSettings.path": "file, pattern (`predictions/*.parquet`) or list of them, relative to "
+    "the config; Parquet, CSV or DuckDB",
+    "DuckdbSettings.table": "table or view of a DuckDB file; for no other kind",
+    "DuckdbSettings.columns": "which column holds what",
+    "DuckdbSettings.time_zone": "of times that name no zone; without it they are refused",
+    "DuckdbSettings.where": "only rows whose column has this value, or one of these",
+    "DuckdbSettings.positive": "values of `columns.predicted` that flag a row",
+    "Columns.id": "what a prediction is known by; text, whole numbers or UUIDs",
+    "Columns.time": "when the prediction was made",
+    "Columns.score": "any finite number, higher for more likely positive; makes the score bands",
+    "Columns.predicted": "the predicted class, where no threshold on the score gives it",
+    "Columns.model_version": "a new value opens a new history",
+    "Schedule.cron": "five fields of cron, in `time_zone`; daylight saving as cron has it",
+    "Schedule.time_zone": "in which `cron` is read",
+    "Sample.margin": "none: all of `max_labels` are asked for",
+    "Sample.bands": "how finely the scores of a class are cut",
+    "Margin.precision": "half-width of the interval for precision",
+    "Margin.recall": "half-width of the interval for recall",
+    "Bands.flagged": "bands among predicted positives",
+    "Bands.passed": "bands among predicted negatives",
+    "FilesSettings.folder": "relative to the config",
+    "FilesSettings.format": "of the task files",
+    "ColumnSettings.path": "file, pattern or list of them, relative to the config",
+    "ColumnSettings.table": "table or view of a DuckDB file; for no other kind",
+    "ColumnSettings.id": "column that holds the id of the prediction",
+    "ColumnSettings.deadline": "`matures` unless given; counts from the opening of the round",
+    "Labeling.deadline": "counts from the opening of the round",
+    "Labeling.late_labels": "labels that come within it after closing still correct the round",
+    "Limits.bounds": "metrics stand directly under `limits`: "
+    + ", ".join(f"`{metric}`" for metric in LIMITED_METRICS)
+    + "; a number, or `at_least` and `at_most`",
+    "Bound.at_least": "alerts when the metric falls below",
+    "Bound.at_most": "alerts when the metric rises above",
+    "Matrix.tp": "flagged and positive",
+    "Matrix.fp": "flagged and negative",
+    "Matrix.fn": "passed and positive",
+    "Matrix.tn": "passed and negative",
+    "WebhookSettings.secret": "signs each notice; `whsec_...` or 24 bytes or more",
+    "WebhookSettings.timeout": "for connecting, sending and answering each: a receiver should "
+    "only queue",
+}
+
+HEAD = """\
+# The config file
+
+Written by `docs/generate.py` from the settings classes; a test keeps it so.
+
+One YAML 1.2 file, `config.yaml` unless `--config` names another. Unknown keys, keys given twice
+and impossible values are refused, all at once, each with file, line, path and what to do:
+
+```text
+config.yaml:14, monitors[mail-travel].limits.recall: 80 is not a share. It must lie between 0 and 1; did you mean 0.80?
+```
+
+- **Paths** are relative to the folder of the file, those in `sqlite:///FILE` too.
+- **Durations** are a number and a unit: `45s`, `30m`, `6h`, `5d`, `2w`.
+- **Shares** lie strictly between 0 and 1.
+- **`${NAME}`** in a text is read from the environment; `$${` stands for the characters.
+- **Secrets** may not stand in the file: write `secret: ${NAME}`, or `secret_file: PATH` to have
+  it read from a file (a line break at its end is left out). This holds for a hook's `url` too,
+  of which one part must be a variable, and for passwords in addresses.
+"""
+
+
+def page() -> str:
+    """Return the text of docs/config.md."""
+    return "\n".join([HEAD, *(section(title, model) for title, model in SECTIONS.items())])
+
+
+def section(title: str, model: type[BaseModel]) -> str:
+    """Return the part about one class of settings."""
+    text = re.sub(r"``(.+?)``", _code, inspect.cleandoc(model.__doc__ or ""), flags=re.DOTALL)
+    rows = [row(model, key) for key in model.model_fields]
+    table = ["| setting | value | default | meaning |", "|---|---|---|---|", *rows]
+    return "\n".join([f"## {title}", "", text, "", *(table if rows else []), ""])
+
+
+def _code(found: re.Match[str]) -> str:
+    return f"`{' '.join(found[1].split())}`"
+
+
+def row(model: type[BaseModel], key: str) -> str:
+    """Return a line of the table."""
+    field = model.model_fields[key]
+    annotation = (
+        Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+    )
+    name = "METRIC" if (model, key) == (Limits, "bounds") else key
+    cells = [f"`{name}`", value(annotation), default(model, field, name), note(model, key)]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def note(model: type[BaseModel], key: str) -> str:
+    """Return what is said of a setting, of the class or of one that it extends."""
+    for one in model.__mro__:
+        found = NOTES.get(f"{one.__name__}.{key}")
+        if found is not None:
+            return found
+    return NOTES.get(key, "see above" if mentioned(model, key) else "")
+
+
+def mentioned(model: type[BaseModel], key: str) -> bool:
+    """Whether the docstring of the class, or of one that it extends, explains a setting."""
+    return any(re.search(rf"``{key}\b", one.__doc__ or "") for one in model.__mro__)
+
+
+def value(annotation: Any) -> str:
+    """Say in words what may be written."""
+    if get_origin(annotation) is Annotated:
+        kind, *metadata = get_args(annotation)
+        return limited(value(kind), metadata)
+    if get_origin(annotation) is Literal:
+        return " or ".join(f"`{word}`" for word in get_args(annotation))
+    if get_origin(annotation) is tuple:
+        return f"list of {value(get_args(annotation)[0])}"
+    if get_origin(annotation) is dict:
+        return f"name: {value(get_args(annotation)[1])}"
+    parts = [part for part in get_args(annotation) if part is not NoneType]
+    if parts:
+        words = " or ".join(dict.fromkeys(value(part) for part in parts))
+        return words.replace("true or false or whole number or number or text", "value")
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "section"
+    words = {int: "whole number", float: "number", bool: "true or false", timedelta: "duration"}
+    return {**words, SecretStr: "secret"}.get(annotation, "text")
+
+
+def limited(kind: str, metadata: list[Any]) -> str:
+    """Add the bounds of a value to its kind."""
+    validators = {getattr(getattr(one, "func", None), "__name__", "") for one in metadata}
+    if "_share" in validators:
+        return "share"
+    if "_known_zone" in validators:
+        return "time zone"
+    words = {"gt": "above", "ge": "from", "lt": "below", "le": "to"}
+    found = [
+        f"{words[name]} {plain(getattr(one, name))}"
+        for one in metadata
+        for name in words
+        if getattr(one, name, None) is not None
+    ]
+    return f"{kind} {' '.join(found)}".strip()
+
+
+def default(model: type[BaseModel], field: Any, name: str) -> str:
+    """Return a default as it would be written; what must be given has none."""
+    if name == "METRIC":
+        return "none"
+    if field.default is PydanticUndefined:
+        return "*must be given*" if field.default_factory is None else "none"
+    if field.default is None or field.default == ():
+        return "none"
+    if name == "deadline" and "matures" in model.model_fields:
+        return "`matures`"
+    return "see there" if isinstance(field.default, BaseModel) else f"`{plain(field.default)}`"
+
+
+def plain(given: Any) -> str:
+    """Write a value as the file would."""
+    if isinstance(given, timedelta):
+        seconds = int(given.total_seconds())
+        fitting = [(u, size) for u, size in UNITS.items() if seconds and seconds % size == 0]
+        unit, size = fitting[0] if fitting else ("s", 1)
+        return f"{seconds // size}{unit}"
+    if isinstance(given, bool):
+        return str(given).lower()
+    if isinstance(given, tuple):
+        return f"[{', '.join(plain(one) for one in given)}]"
+    return f"{given:g}" if isinstance(given, float) else str(given)
+
+
+if __name__ == "__main__":
+    OUT.write_text(page(), encoding="utf-8")

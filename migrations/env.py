@@ -1,0 +1,37 @@
+"""Alembic environment: works on the connection it is given, or on ``-x url=...``."""
+
+from alembic import context
+from sqlalchemy import create_engine
+
+from monitor.storage.schema import VERSION_TABLE
+from monitor.storage.tables import metadata
+
+
+def _ours(_object, name, kind, reflected, _compare_to):
+    """Leave tables of others alone: the database may be shared with MLflow."""
+    return not (kind == "table" and reflected and name not in metadata.tables)
+
+
+def _run(connection):
+    context.configure(
+        connection=connection,
+        target_metadata=metadata,
+        version_table=VERSION_TABLE,
+        include_object=_ours,
+        compare_type=True,
+        transactional_ddl=True,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+def _connect_and_run():
+    given = context.config.attributes.get("connection")
+    if given is not None:
+        _run(given)
+        return
+    with create_engine(context.get_x_argument(as_dictionary=True)["url"]).begin() as connection:
+        _run(connection)
+
+
+_connect_and_run()

@@ -1,0 +1,127 @@
+"""The demo's folder: made, started over if it is our own, and filled with files and a config."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.demo.digits import START, THRESHOLD, Camera, Confusion
+from monitor.domain.errors import InputRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from pathlib import Path
+
+    from monitor.demo.digits import Batch, Scenario
+
+MARKER = ".pr-monitor-demo"
+MONITOR = "digits-eight"
+CONFIG, FIGURE = "config.yaml", "timeline.png"
+_DATABASES = ("monitor.db", "mlflow.db")
+_OURS = (
+    *("predictions.parquet", "truth.parquet", "reference.parquet", CONFIG, FIGURE),
+    *(f"{name}{end}" for name in _DATABASES for end in ("", "-wal", "-shm", "-journal")),
+)
+_OUR_FOLDERS = ("mlartifacts",)
+
+_CONFIG = """\
+# Written by `pr-monitor demo`. A classifier of handwritten digits answers "is it an 8?"; every
+# week {labels} of its answers are compared with the truth, which comes in a file of its own.
+store: sqlite:///monitor.db
+mlflow: {{tracking_uri: sqlite:///mlflow.db}}
+monitors:
+  - name: {name}
+    source:
+      kind: duckdb
+      path: predictions.parquet
+      columns: {{id: id, time: scored_at, score: score}}
+      threshold: {threshold}
+    schedule: {{cron: "0 6 * * MON", lag: 6h}}        # Monday to Monday, counted at six
+    sample: {{max_labels: {labels}}}
+    labeling: {{kind: column, path: truth.parquet, id: id, value: is_eight, matures: 1d}}
+    reference: {{path: reference.parquet, value: is_eight}}   # labeled before launch
+    limits: {{precision: {precision:.2f}, recall: {recall:.2f}, false_alarm_every: 52}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the folder was filled with: the truth of the reference and of every round."""
+
+    reference: Confusion
+    rounds: tuple[Confusion, ...]
+    limits: dict[str, float]
+    start: datetime
+
+
+def prepare(folder: Path) -> bool:
+    """Make the folder, or empty it of an earlier demo; says whether there was one.
+
+    Raises
+    ------
+    InputRefused
+        If the folder holds anything and no demo was ever started in it.
+    """
+    marker = folder / MARKER
+    if folder.exists() and not folder.is_dir():
+        message = f"{folder} is a file; name a folder for the demo that is empty or not there yet"
+        raise InputRefused(message)
+    if folder.exists() and any(folder.iterdir()) and not marker.is_file():
+        message = (
+            f"the folder {folder} is not empty and holds no demo, so nothing was written; name "
+            "one that is empty or not there yet"
+        )
+        raise InputRefused(message)
+    again = marker.is_file()
+    folder.mkdir(parents=True, exist_ok=True)
+    marker.write_text("pr-monitor demo made this folder and starts over in it.\n")
+    for name in _OURS:
+        (folder / name).unlink(missing_ok=True)
+    for name in _OUR_FOLDERS:
+        if (folder / name).is_dir() and not (folder / name).is_symlink():
+            shutil.rmtree(folder / name)
+    return again
+
+
+def fill(folder: Path, scenario: Scenario, on_week: Callable[[int], None]) -> Written:
+    """Train the classifier, score the traffic, and write all files that the monitor reads."""
+    camera = Camera(scenario)
+    before = camera.reference()
+    weeks: list[Batch] = []
+    for number in range(1, scenario.rounds + 1):
+        on_week(number)
+        weeks.append(camera.week(number))
+    _write_files(folder, before, weeks)
+    limits = limits_of(before.confusion, scenario.room)
+    text = _CONFIG.format(name=MONITOR, labels=scenario.labels, threshold=THRESHOLD, **limits)
+    (folder / CONFIG).write_text(text, encoding="utf-8")
+    return Written(before.confusion, tuple(week.confusion for week in weeks), limits, START)
+
+
+def limits_of(reference: Confusion, room: float) -> dict[str, float]:
+    """Set each limit that much under what the reference says, rounded down to a full point."""
+    values = {"precision": reference.precision, "recall": reference.recall}
+    return {metric: math.floor(100 * (value - room)) / 100 for metric, value in values.items()}
+
+
+def _write_files(folder: Path, before: Batch, weeks: list[Batch]) -> None:
+    import numpy as np  # noqa: PLC0415
+    import pandas as pd  # noqa: PLC0415  0.5 s, the demo only
+
+    predictions = pd.DataFrame(
+        {
+            "id": [each for week in weeks for each in week.ids],
+            "scored_at": pd.DatetimeIndex([at for week in weeks for at in week.scored_at]),
+            "score": np.concatenate([week.score for week in weeks]),
+        }
+    )
+    truth = pd.DataFrame(
+        {"id": predictions["id"], "is_eight": np.concatenate([week.is_eight for week in weeks])}
+    )
+    reference = pd.DataFrame({"id": before.ids, "score": before.score, "is_eight": before.is_eight})
+    tables = {"predictions": predictions, "truth": truth, "reference": reference}
+    for name, table in tables.items():
+        table.to_parquet(folder / f"{name}.parquet", index=False)

@@ -1,0 +1,167 @@
+"""Play the demo: data, half a year of rounds, MLflow, and what it came to.
+
+``play(folder)`` prints to the given console and returns a `DemoResult`; nothing else in here is
+for other modules.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.console import Console
+
+from monitor.demo.digits import Scenario
+from monitor.demo.folder import CONFIG, FIGURE, fill, prepare
+from monitor.demo.result import DemoResult
+from monitor.demo.table import show_end, show_round, show_start, show_way_on
+from monitor.domain.model import EffectKind
+from monitor.domain.report import RoundReport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from monitor.demo.folder import Written
+    from monitor.demo.watch import DemoRound
+    from monitor.domain.model import Effect
+    from monitor.wiring import Plant
+
+FOLDER = Path("demo")
+_PER_ROUND = 2  # effects for MLflow: the round's run, and its point in the monitor's run
+
+
+class Sent(NamedTuple):
+    """What MLflow took: the newest round's report, and why there was more it did not take."""
+
+    newest: RoundReport | None
+    failed: dict[str, str]
+
+
+def play(
+    folder: Path = FOLDER, console: Console | None = None, *, scenario: Scenario | None = None
+) -> DemoResult:
+    """Play the demo in a folder of its own.
+
+    Parameters
+    ----------
+    folder
+        Not there yet, empty, or with an earlier demo, which is started over.
+    console
+        Where it shows; standard output if not given. ``Console(quiet=True)`` shows nothing.
+    scenario
+        Another half year than the usual one.
+
+    Raises
+    ------
+    InputRefused
+        If the folder holds anything that no demo made.
+    """
+    console = console or Console(highlight=False)
+    scenario = scenario or Scenario()
+    if prepare(folder):
+        console.print(f"Starting over the demo in {folder}.", soft_wrap=True)
+    console.print(
+        f"A small neural network learns “is it an 8?” from scikit-learn's digits and scores "
+        f"{scenario.rounds} weeks of images.",
+        soft_wrap=True,
+    )
+    with console.status("training") as status:
+        written = fill(folder, scenario, lambda week: status.update(f"scoring week {week}"))
+    plant = _plant(folder, scenario)
+    try:
+        show_start(console, scenario, written)
+        rounds = _rounds(console, plant, written)
+        sent = _send(console, plant, len(rounds))
+    finally:
+        plant.database.close()
+    result = DemoResult(
+        folder=folder,
+        rounds=rounds,
+        drop_round=scenario.drop_round,
+        limits=written.limits,
+        figure=_draw(folder, sent.newest),
+        command=ui_command(folder),
+        failed=sent.failed,
+    )
+    show_end(console, result)
+    show_way_on(console, result)
+    return result
+
+
+def ui_command(folder: Path) -> str:
+    """Return the command that opens MLflow on the demo, as this shell can run it."""
+    address = f"sqlite:///{(folder / 'mlflow.db').resolve()}"
+    return shlex.join([_mlflow(), "ui", "--backend-store-uri", address, "--port", "5000"])
+
+
+def _mlflow() -> str:
+    """Name the MLflow that is installed beside this program."""
+    beside = Path(sys.executable).parent / "mlflow"
+    found = shutil.which("mlflow")
+    if not beside.exists() or (found is not None and Path(found).samefile(beside)):
+        return "mlflow"
+    here = Path.cwd()
+    return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
+
+
+def _plant(folder: Path, scenario: Scenario) -> Plant:
+    from monitor.config import load_config  # noqa: PLC0415  with what they bring: a second
+    from monitor.demo.watch import make_store  # noqa: PLC0415
+    from monitor.wiring import build  # noqa: PLC0415
+
+    plant = build(load_config(folder / CONFIG))
+    make_store(plant, scenario.seed)
+    return plant
+
+
+def _rounds(console: Console, plant: Plant, written: Written) -> tuple[DemoRound, ...]:
+    from monitor.demo.watch import watch  # noqa: PLC0415
+
+    rounds: list[DemoRound] = []
+    with console.status("round 1") as status:
+        for found in watch(plant, written):
+            show_round(console, found)
+            rounds.append(found)
+            status.update(f"round {found.number + 1} of {len(written.rounds)}")
+    return tuple(rounds)
+
+
+def _send(console: Console, plant: Plant, rounds: int) -> Sent:
+    """Deliver everything to MLflow."""
+    from monitor.rounds.effects import deliver  # noqa: PLC0415
+
+    newest: list[RoundReport] = []
+    with console.status("MLflow makes its tables") as status:
+        told = _counter(rounds * _PER_ROUND, status.update)
+
+        def on_delivered(effect: Effect) -> None:
+            told()
+            if effect.kind is EffectKind.ROUND_RUN:
+                newest[:] = [RoundReport.model_validate(dict(effect.payload))]
+
+        delivered = deliver(plant.database, plant.handlers, plant.clock, on_delivered=on_delivered)
+    return Sent(newest[0] if newest else None, delivered.failed)
+
+
+def _counter(whole: int, tell: Callable[[str], None]) -> Callable[[], None]:
+    done = 0
+
+    def one_more() -> None:
+        nonlocal done
+        done += 1
+        tell(f"to MLflow: {done} of {whole}")
+
+    return one_more
+
+
+def _draw(folder: Path, newest: RoundReport | None) -> Path:
+    """Keep the newest round's figure as a file."""
+    from monitor.tracking.figures import timeline_png  # noqa: PLC0415  matplotlib
+
+    path = folder / FIGURE
+    if newest is not None:
+        path.write_bytes(timeline_png(newest))
+    return path

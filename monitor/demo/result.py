@@ -1,0 +1,125 @@
+"""What a demo came to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from monitor.demo.watch import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from monitor.demo.watch import DemoRound
+
+FIND_WITHIN = 4
+"""Rounds of the drop within which the alert has to fire."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """A played demo.
+
+    Parameters
+    ----------
+    folder
+        Where its files are.
+    drop_round
+        First round with the noisy camera.
+    figure
+        The timeline as PNG.
+    command
+        What opens MLflow on it, for a shell in the present folder.
+    failed
+        Why effects were not delivered, by sink; empty if all were.
+    """
+
+    folder: Path
+    rounds: tuple[DemoRound, ...]
+    drop_round: int
+    limits: dict[str, float]
+    figure: Path
+    command: str
+    failed: dict[str, str]
+
+    @property
+    def fired_round(self) -> int | None:
+        """First round in which an alert fired."""
+        return next((each.number for each in self.rounds if each.fired), None)
+
+    @property
+    def found(self) -> bool:
+        """Whether the first alert fired within four rounds of the drop, and none before."""
+        fired = self.fired_round
+        return fired is not None and 0 <= fired - self.drop_round < FIND_WITHIN
+
+    @property
+    def before(self) -> tuple[DemoRound, ...]:
+        """Rounds before the drop."""
+        return tuple(each for each in self.rounds if each.number < self.drop_round)
+
+    @property
+    def after(self) -> tuple[DemoRound, ...]:
+        """Rounds from the drop on."""
+        return tuple(each for each in self.rounds if each.number >= self.drop_round)
+
+    @property
+    def labels(self) -> int:
+        """Labels spent."""
+        return sum(each.labeled.size for each in self.rounds)
+
+    @property
+    def images(self) -> int:
+        """Images of the half year."""
+        return sum(each.truth.size for each in self.rounds)
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """Intervals of rounds alone that hold the true value, and all of them."""
+        held = [
+            each.alone[metric].holds(each.true(metric))
+            for each in self.rounds
+            for metric in METRICS
+            if metric in each.alone
+        ]
+        return sum(held), len(held)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same, ready for JSON."""
+        return {
+            "folder": str(self.folder),
+            "rounds": [_round(each) for each in self.rounds],
+            "limits": self.limits,
+            "drop_round": self.drop_round,
+            "fired_round": self.fired_round,
+            "found": self.found,
+            "labels": self.labels,
+            "images": self.images,
+            "figure": str(self.figure),
+            "command": self.command,
+            "failed": self.failed,
+        }
+
+
+def mean(rounds: Sequence[DemoRound], value: Callable[[DemoRound], float | None]) -> float | None:
+    """Average over the rounds that have the value; None where none has."""
+    found = [each for each in map(value, rounds) if each is not None]
+    return fmean(found) if found else None
+
+
+def _round(each: DemoRound) -> dict[str, Any]:
+    return {
+        "round": each.number,
+        "week": each.week.isoformat(),
+        "images": each.truth.size,
+        "labels": each.labeled.size,
+        "true": {metric: each.true(metric) for metric in METRICS},
+        "round_alone": {name: asdict(found) for name, found in each.alone.items()},
+        "carried": {name: asdict(found) for name, found in each.carried.items()},
+        "naive_recall": each.naive_recall,
+        "evidence": each.evidence,
+        "fires_at": each.fires_at,
+        "fired": list(each.fired),
+    }

@@ -1,0 +1,164 @@
+"""How the demo looks: a row per round as it ends, and what it all came to.
+
+Rows are printed one under the other, so that the same text comes out of a terminal of any
+height, of a pipe and of a log file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from monitor.demo.result import mean
+from monitor.demo.watch import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from monitor.demo.digits import Scenario
+    from monitor.demo.folder import Written
+    from monitor.demo.result import DemoResult
+    from monitor.demo.watch import DemoRound, Estimate
+
+_WIDTHS = (5, 10, 6, 6, 4, 16, 4, 16, 6, 8)
+_HEADS = (
+    ("", "", "", "", "true", "precision", "true", "recall", "naive", ""),
+    ("round", "week from", "images", "labels", "prec", "estimated", "rec", "estimated")
+    + ("recall", "evidence"),
+)
+_TEXTS = frozenset({1, 5, 7})  # columns of text; the others are numbers
+_MOST = 9999  # evidence beyond this is only said to be more
+_FEW = 10  # evidence under this is told with two decimals
+
+
+def show_start(console: Console, scenario: Scenario, written: Written) -> None:
+    """Say what was set up before the first round."""
+    before = written.reference
+    limits = ", ".join(f"{metric} {value:.2f}" for metric, value in written.limits.items())
+    _say(
+        console,
+        f"Before launch, {before.size:,} labeled images: precision {before.precision:.2f}, "
+        f"recall {before.recall:.2f}.",
+    )
+    _say(console, f"Limits, {100 * scenario.room:.0f} points under that: {limits}.")
+    _say(console)
+    for heads in _HEADS:
+        _say(console, _line(heads), style="bold")
+
+
+def show_round(console: Console, found: DemoRound) -> None:
+    """Print one round, and under it what people are told."""
+    cells = [str(found.number), f"{found.week:%Y-%m-%d}", f"{found.truth.size:,}"]
+    cells.append(f"{found.labeled.size:,}")
+    for metric in METRICS:
+        cells += [f"{found.true(metric):.2f}", said(found.alone.get(metric))]
+    cells += [f"{found.naive_recall:.2f}", _evidence(found.evidence)]
+    _say(console, _line(cells), style="bold red" if found.fired else "")
+    for metric in found.fired:
+        value = said(found.carried.get(metric))
+        _say(
+            console,
+            f"       ALERT: {metric} is under its limit; with earlier rounds it is {value}",
+            style="bold red",
+        )
+
+
+def show_end(console: Console, result: DemoResult) -> None:
+    """Sum the half year up."""
+    _say(console)
+    _say(console, "estimated: from the labels of that round alone, with the 95 % interval.")
+    _say(console, "naive: tp / (tp + fn) of the same labels, as if they were a plain sample.")
+    _say(
+        console,
+        f"evidence: against a limit; at {result.rounds[0].fires_at:.0f} an alert fires, by chance "
+        "at most once in 52 rounds.",
+    )
+    _say(console)
+    _show_drop(console, result)
+    _say(console, _alert_line(result), style="bold")
+    held, intervals = result.held
+    _say(
+        console,
+        f"{held} of {intervals} intervals hold the true value. Labels spent: {result.labels:,} of "
+        f"{result.images:,} images ({result.labels / result.images:.1%}).",
+    )
+
+
+def show_way_on(console: Console, result: DemoResult) -> None:
+    """Say where everything is, and the one command that opens MLflow on it."""
+    _say(console)
+    for sink, why in result.failed.items():
+        _say(console, f"Not everything got to {sink}: {why}", style="red")
+    _say(
+        console,
+        f"{len(result.rounds)} rounds are in {result.folder / 'monitor.db'}, their runs in MLflow, "
+        f"the figure in {result.figure}.",
+    )
+    _say(console, "To see the runs, start MLflow and open http://127.0.0.1:5000 :")
+    _say(console)
+    _say(console, f"  {result.command}", style="bold")
+
+
+def said(estimate: Estimate | None) -> str:
+    """Say an estimate in a few characters: ``0.86 (0.80-0.91)``."""
+    if estimate is None:
+        return "not estimable"
+    return f"{estimate.point:.2f} ({estimate.low:.2f}-{estimate.high:.2f})"
+
+
+def _show_drop(console: Console, result: DemoResult) -> None:
+    if not result.before or not result.after:
+        return
+    sides = (result.before, result.after)
+    values = {
+        "true recall, all images": [mean(side, lambda r: r.true("recall")) for side in sides],
+        "estimated, each round alone": [mean(side, _estimated_recall) for side in sides],
+        "naive recall of the same labels": [mean(side, lambda r: r.naive_recall) for side in sides],
+    }
+    _say(console, f"In round {result.drop_round} the camera got noisy.    before    after")
+    for name, (before, after) in values.items():
+        _say(console, f"  {name:<33}{_number(before):>6}{_number(after):>9}")
+    _say(console)
+
+
+def _estimated_recall(found: DemoRound) -> float | None:
+    estimate = found.alone.get("recall")
+    return None if estimate is None else estimate.point
+
+
+def _alert_line(result: DemoResult) -> str:
+    fired = result.fired_round
+    if fired is None:
+        return "No alert fired."
+    if fired < result.drop_round:
+        return f"An alert fired in round {fired}, before the drop: a false alarm."
+    rounds = fired - result.drop_round + 1
+    return f"The alert fired in round {fired}, with {rounds} round(s) of the drop; none before it."
+
+
+def _evidence(value: float | None) -> str:
+    if value is None:
+        return "open"
+    if value > _MOST:
+        return f">{_MOST:,}"
+    return f"{value:.2f}" if value < _FEW else f"{value:,.0f}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    fitted = [
+        f"{cell:<{width}}" if place in _TEXTS else f"{cell:>{width}}"
+        for place, (cell, width) in enumerate(zip(cells, _WIDTHS, strict=True))
+    ]
+    return "  ".join(fitted).rstrip()
+
+
+def _say(console: Console, text: str = "", style: str = "") -> None:
+    """Print a line as it is: nothing in it is markup, and no width breaks it."""
+    console.print(Text(text, style=style), soft_wrap=True)

@@ -1,0 +1,159 @@
+"""The half year as the monitor sees it, round by round, beside what really happened."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.demo.digits import Confusion
+from monitor.demo.folder import MONITOR
+from monitor.domain.errors import MonitorError
+from monitor.domain.report import Notice
+from monitor.rounds.effects import deliver
+from monitor.rounds.report import find_row
+from monitor.rounds.steps import backfill
+from monitor.rounds.tell import LOG
+from monitor.storage import estimate_store, schema
+from monitor.storage.tables import store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.demo.folder import Written
+    from monitor.domain.model import Effect
+    from monitor.domain.report import EstimateRow
+    from monitor.storage.round_store import Round
+    from monitor.wiring import Plant
+
+METRICS = ("precision", "recall")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Where a metric lies: ``point``, and the 95 % interval from ``low`` to ``high``."""
+
+    point: float
+    low: float
+    high: float
+
+    def holds(self, value: float) -> bool:
+        """Whether the interval contains a value."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class DemoRound:
+    """One round: the truth, the labels it got, and what was said.
+
+    ``alone`` and ``carried`` are by metric: from this round's labels, and with earlier rounds.
+    ``evidence`` is the largest M of any limit, None while an alert is open; an alert fires at
+    ``fires_at``. ``told`` are the sentences that went to the log.
+    """
+
+    number: int
+    week: datetime
+    truth: Confusion
+    labeled: Confusion
+    alone: dict[str, Estimate]
+    carried: dict[str, Estimate]
+    evidence: float | None
+    fires_at: float
+    fired: tuple[str, ...]
+    told: tuple[str, ...]
+
+    @property
+    def naive_recall(self) -> float:
+        """Recall of the labeled items as if they were a plain sample."""
+        return self.labeled.recall
+
+    def true(self, metric: str) -> float:
+        """Read a metric of the whole week, all images counted."""
+        return self.truth.precision if metric == "precision" else self.truth.recall
+
+
+class _Listener:
+    """Takes the notices that would go to the log."""
+
+    def __init__(self) -> None:
+        self._heard: list[Notice] = []
+
+    def deliver(self, effect: Effect) -> str:
+        """Keep a notice."""
+        notice = Notice.model_validate(dict(effect.payload))
+        self._heard.append(notice)
+        return notice.id
+
+    def news(self) -> list[Notice]:
+        """Return what came since the last call."""
+        heard, self._heard = self._heard, []
+        return heard
+
+
+def make_store(plant: Plant, seed: int) -> None:
+    """Create the tables, with a fixed store id: the draws depend on it."""
+    schema.ready(plant.database)
+    fixed = uuid.uuid5(uuid.NAMESPACE_URL, f"mlflow-pr-monitor/demo/{seed}")
+    with plant.database.write() as connection:
+        connection.execute(store.update().values(id=str(fixed)))
+
+
+def watch(plant: Plant, written: Written) -> Iterator[DemoRound]:
+    """Run every round of the half year, oldest first."""
+    parts = plant.parts(MONITOR)
+    listener = _Listener()
+    for (_, found), truth in zip(backfill(parts, written.start), written.rounds, strict=True):
+        if found is None or found.estimated_revision is None:
+            message = f"the demo is broken: a round of {MONITOR} ended without an estimate"
+            raise MonitorError(message)
+        deliver(plant.database, {LOG: listener}, plant.clock)
+        with plant.database.read() as connection:
+            yield _read(connection, found, truth, listener.news())
+
+
+def _read(connection: Connection, found: Round, truth: Confusion, news: list[Notice]) -> DemoRound:
+    rows = estimate_store.read_points(connection, [found.id], METRICS)[found.id]
+    readings = estimate_store.frozen_readings(connection, found.id).values()
+    return DemoRound(
+        number=found.number,
+        week=found.window.start,
+        truth=truth,
+        labeled=_labeled(connection, found.id),
+        alone=_estimates(rows, "round"),
+        carried=_estimates(rows, "carried"),
+        evidence=max(
+            (math.exp(r.log_evidence) for r in readings if r.log_evidence is not None),
+            default=None,
+        ),
+        fires_at=max(math.exp(reading.log_threshold) for reading in readings),
+        fired=tuple(str(n.metric) for n in news if n.event == "alert.firing"),
+        told=tuple(notice.sentence for notice in news),
+    )
+
+
+def _labeled(connection: Connection, round_id: int) -> Confusion:
+    strata = estimate_store.read_counts(connection, [round_id])[round_id]
+    flagged = [each for each in strata if each.flagged]
+    passed = [each for each in strata if not each.flagged]
+    return Confusion(
+        tp=sum(each.positive for each in flagged),
+        fp=sum(each.labeled - each.positive for each in flagged),
+        fn=sum(each.positive for each in passed),
+        tn=sum(each.labeled - each.positive for each in passed),
+    )
+
+
+def _estimates(rows: list[EstimateRow], basis: str) -> dict[str, Estimate]:
+    found = {metric: find_row(rows, metric, basis) for metric in METRICS}
+    return {
+        metric: Estimate(row.point, row.low, row.high)
+        for metric, row in found.items()
+        if row is not None
+        and row.point is not None
+        and row.low is not None
+        and row.high is not None
+    }

@@ -1,0 +1,1 @@
+"""The words of the product as types: pure, no database, no network, no MLflow."""

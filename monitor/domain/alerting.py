@@ -1,0 +1,117 @@
+"""How evidence turns into alerts: firing, resolved, and revised when late labels change it.
+
+Only the evidence of a round's first version, frozen at its closing, may fire. While an alert is
+open no evidence is gathered; it resolves when the metric is back inside its limit with
+probability over ``RECOVERED`` in two closings running (docs/method.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from monitor.stats.detector import Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RECOVERED = 0.9
+
+
+class AlertState(StrEnum):
+    """Where an alert stands; the last two are where it ends."""
+
+    FIRING = "firing"
+    RESOLVED = "resolved"
+    REVISED = "revised"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one closing found about one limit.
+
+    Parameters
+    ----------
+    chain
+        Evidence is gathered in chains; a new one starts when an alert ends, or when the limit,
+        the promise or the number of watched limits changes.
+    order
+        Place among all closings of this limit, from 1.
+    log_e
+        Log e of each alternative in this round.
+    log_m
+        Evidence of the chain so far, or None while an alert is open.
+    fires
+        Whether this closing opens an alert.
+    recovered
+        Probability that the metric keeps the limit, under the carried posterior.
+    """
+
+    limit: float
+    log_threshold: float
+    chain: int
+    order: int
+    log_e: tuple[float, ...]
+    log_m: tuple[float, ...] | None
+    fires: bool
+    recovered: float
+
+    @property
+    def log_evidence(self) -> float | None:
+        """Log M, to compare with ``log_threshold``; None while an alert is open."""
+        if self.log_m is None:
+            return None
+        mean = Evidence(self.log_m).log_mean
+        return mean if math.isfinite(mean) else None
+
+
+def next_reading(
+    last: Reading | None,
+    *,
+    alert_open: bool,
+    limit: float,
+    log_threshold: float,
+    log_e: tuple[float, ...],
+    recovered: float,
+) -> Reading:
+    """Read one more closing, after ``last``."""
+    order = 1 if last is None else last.order + 1
+    chain = 1 if last is None else last.chain
+    if alert_open:
+        return Reading(limit, log_threshold, chain, order, log_e, None, False, recovered)
+    goes_on = (
+        last is not None
+        and last.log_m is not None
+        and not last.fires
+        and (last.limit, last.log_threshold) == (limit, log_threshold)
+    )
+    before = Evidence(last.log_m) if goes_on and last and last.log_m else Evidence()
+    # A round that says nothing (e = 1) takes no step: M would grow by 1 and in the end fire.
+    after = before.after(log_e) if any(log_e) else before
+    return Reading(
+        limit=limit,
+        log_threshold=log_threshold,
+        chain=chain if goes_on or last is None else chain + 1,
+        order=order,
+        log_e=log_e,
+        log_m=after.log_m,
+        fires=after.fires(log_threshold),
+        recovered=recovered,
+    )
+
+
+def resolves(last: Reading | None, now: Reading) -> bool:
+    """Whether an open alert ends with this reading: inside the limit in two closings running."""
+    return (
+        last is not None
+        and not last.fires
+        and last.recovered > RECOVERED
+        and now.recovered > RECOVERED
+    )
+
+
+def evidence_of(log_e: Sequence[Sequence[float]]) -> Evidence:
+    """Evidence of a chain, recomputed from the log e of its rounds in the order of closing."""
+    return Evidence.replay(row for row in log_e if any(row))

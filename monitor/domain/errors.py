@@ -1,0 +1,91 @@
+"""Everything a user can cause, as one tree of named errors.
+
+::
+
+    MonitorError
+    ├── ConfigRefused        exit 78   fix the config, the schema or a permission
+    │   └── SchemaMismatch             the database is older or newer than this program
+    ├── InputRefused         exit 65   predictions, labels or arguments that cannot be used
+    │   ├── SourceRefused
+    │   └── LabelsRefused
+    ├── TryLater             exit 75   something outside is down; running again is safe
+    │   ├── StoreUnavailable
+    │   ├── SourceUnavailable
+    │   └── DeliveryFailed             MLflow or a hook did not take an effect
+    └── RoundMoved           exit 75   another worker was faster
+
+A message says what was asked, what was found, where, and what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+EXIT_USAGE = 2
+EXIT_INPUT = 65
+EXIT_TRY_LATER = 75
+EXIT_CONFIG = 78
+
+
+class MonitorError(Exception):
+    """Base of all errors this package raises for a reason outside of it."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ConfigRefused(MonitorError):
+    """The config asks for something impossible or not allowed."""
+
+    exit_code = EXIT_CONFIG
+
+
+class SchemaMismatch(ConfigRefused):
+    """The database holds a schema older or newer than this program's."""
+
+
+class InputRefused(MonitorError):
+    """Data given by a person or a pipeline cannot be used as it is."""
+
+    exit_code = EXIT_INPUT
+
+
+class SourceRefused(InputRefused):
+    """The predictions are missing or malformed."""
+
+
+class LabelsRefused(InputRefused):
+    """A label file is missing or malformed as a whole."""
+
+
+class TryLater(MonitorError):
+    """Something outside is down; nothing was lost and running again is safe."""
+
+    exit_code = EXIT_TRY_LATER
+
+
+class StoreUnavailable(TryLater):
+    """The database did not answer."""
+
+
+class SourceUnavailable(TryLater):
+    """The predictions cannot be reached now."""
+
+
+class DeliveryFailed(TryLater):
+    """MLflow or a hook did not take an effect; it stays in the store and is tried again.
+
+    ``sink_down`` says that the sink itself did not answer, so that the other effects
+    waiting for it need not find out one by one.
+    """
+
+    def __init__(self, message: str, *, sink_down: bool = True) -> None:
+        super().__init__(message)
+        self.sink_down = sink_down
+
+
+class RoundMoved(TryLater):
+    """Another worker moved the round first; it has done, or is doing, this step."""
+
+
+class MoveNotAllowed(AssertionError):
+    """A step asked for a move that the state machine does not have: a bug, not an input."""

@@ -1,0 +1,235 @@
+"""The nouns: windows, strata, frames, items, tasks, label events, effects."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The predictions a round looks at: ``start <= time < end``, both aware."""
+
+    start: datetime
+    end: datetime
+
+    def __str__(self) -> str:
+        return f"{self.start.isoformat()} to {self.end.isoformat()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """A predicted class, cut to the scores ``low <= score < high`` (None: no bound).
+
+    ``unscored`` marks the band of items that carry no score.
+    """
+
+    name: str
+    flagged: bool
+    low: float | None = None
+    high: float | None = None
+    unscored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BandEdges:
+    """Inner score-band edges of each predicted class, frozen with a history."""
+
+    flagged: tuple[float, ...] = ()
+    passed: tuple[float, ...] = ()
+    unscored: bool = False
+
+    def strata(self) -> tuple[Stratum, ...]:
+        """All strata, flagged first, each class from low to high score."""
+        return (
+            *_bands("flagged", self.flagged, unscored=self.unscored),
+            *_bands("passed", self.passed, unscored=self.unscored),
+        )
+
+
+def _bands(name: str, edges: Sequence[float], *, unscored: bool) -> list[Stratum]:
+    flagged = name == "flagged"
+    if not edges and not unscored:
+        return [Stratum(name, flagged=flagged)]
+    bounds = [None, *edges, None]
+    bands = [
+        Stratum(f"{name}-{i}", flagged=flagged, low=low, high=high)
+        for i, (low, high) in enumerate(pairwise(bounds), start=1)
+    ]
+    if unscored:
+        bands.append(Stratum(f"{name}-unscored", flagged=flagged, unscored=True))
+    return bands
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A prediction that may be drawn; candidates come in the random order of the draw."""
+
+    id: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StratumFrame:
+    """A stratum as counted: its size and its first candidates in random order, no id twice."""
+
+    stratum: Stratum
+    size: int
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The counted window: what one scan of the source found.
+
+    Parameters
+    ----------
+    rows
+        Predictions inside the window, good and bad.
+    bad_rows
+        Rows excluded from the strata, per reason.
+    notes
+        Rows worth telling about that are not bad, per reason (another model version, ...).
+    model_version
+        The version that made the newest prediction, where the source has a column for it.
+    """
+
+    window: Window
+    strata: tuple[StratumFrame, ...]
+    rows: int
+    bad_rows: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+    model_version: str | None = None
+
+    @property
+    def flagged_size(self) -> int:
+        """Predicted positives in the window."""
+        return sum(part.size for part in self.strata if part.stratum.flagged)
+
+    @property
+    def size(self) -> int:
+        """Predictions in the strata."""
+        return sum(part.size for part in self.strata)
+
+
+def without_duplicates(candidates: Iterable[Candidate]) -> tuple[tuple[Candidate, ...], int]:
+    """Keep the first candidate of each id; also say how many were dropped."""
+    seen: dict[str, Candidate] = {}
+    total = 0
+    for candidate in candidates:
+        total += 1
+        seen.setdefault(candidate.id, candidate)
+    return tuple(seen.values()), total - len(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A prediction drawn into a round; score and predicted class are frozen here."""
+
+    id: str
+    stratum: str
+    order: int
+    score: float | None
+    predicted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A request to label one item: what the labeler may know, and nothing else.
+
+    ``key`` is opaque; ``shown`` holds the payload columns the config names. Score, predicted
+    class and stratum never get here. ``item_id`` and ``predicted_before`` (the end of the
+    round's window) are for the adapter only.
+    """
+
+    key: str
+    item_id: str
+    shown: Mapping[str, str] = field(default_factory=dict)
+    predicted_before: datetime | None = None
+
+
+class Answer(StrEnum):
+    """What an annotator may say."""
+
+    POSITIVE = "1"
+    NEGATIVE = "0"
+    CANNOT_TELL = "cannot tell"
+
+
+class LabelKind(StrEnum):
+    """Whether a label event gives an answer or takes one back."""
+
+    GIVEN = "given"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelEvent:
+    """What one annotator said, or took back, about a task. Append-only.
+
+    ``at`` is the annotator's own time, or None where the labeler has none: then the store
+    takes the event only if it changes the annotator's current answer, at the time of arrival.
+    """
+
+    task_key: str
+    annotator: str
+    answer: Answer | None
+    at: datetime | None = None
+    kind: LabelKind = LabelKind.GIVEN
+
+    def revision(self, at: datetime) -> str:
+        """Identify this statement among all of the same annotator about the same task."""
+        text = f"{self.kind}|{self.answer}|{at.isoformat()}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A row that was not taken, where it stands and why."""
+
+    where: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What a labeler brought: events, refused rows, and where to go on next time."""
+
+    events: tuple[LabelEvent, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    cursor: str | None = None
+
+
+class EffectKind(StrEnum):
+    """What is to be done outside."""
+
+    ROUND_RUN = "round_run"
+    FLEET_POINT = "fleet_point"
+    MODEL_TAGS = "model_tags"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Something to be done outside, kept in the store until it is done.
+
+    ``key`` is stable over retries; ``payload`` is all a handler needs, JSON-ready.
+    """
+
+    id: int
+    key: str
+    kind: EffectKind
+    sink: str
+    monitor: str
+    payload: Mapping[str, Any]
+    attempt: int

@@ -1,0 +1,75 @@
+"""What the rounds need from outside, as small protocols.
+
+`monitor.testing` has a contract suite for sources and labelers and a stand-in for each port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from monitor.domain.model import Collected, Effect, Frame, Stratum, Task, Window
+
+Clock = Callable[[], datetime]
+"""Gives the present time, aware, in UTC."""
+
+
+class Source(Protocol):
+    """Where predictions come from."""
+
+    def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
+        """Count every stratum and return its first ``at_most`` items by md5(seed, id), one read.
+
+        Candidates come sorted by ``md5(seed + "|" + id)`` as lower-case hex of UTF-8 bytes; the
+        same window, strata and seed always give the same frame. Rows that cannot be used are
+        counted per reason and in no stratum.
+
+        Raises
+        ------
+        SourceRefused
+            If the data cannot be used at all: no file, no such column, wrong type.
+        SourceUnavailable
+            If the source does not answer now.
+        """
+
+    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
+        """Return the columns that labelers may see, as text, for each id."""
+
+    def span(self) -> tuple[datetime, datetime] | None:
+        """Return the earliest and latest prediction time, or None where there are no rows."""
+
+
+class Labeler(Protocol):
+    """Where labels come from. Every call is safe to repeat.
+
+    ``asks_people`` is false where labels are there already, so that a backfill need not wait.
+    """
+
+    name: str
+    asks_people: bool
+
+    def send(self, round_name: str, tasks: Sequence[Task]) -> None:
+        """Hand out tasks; tasks that are already out stay as they are."""
+
+    def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
+        """Bring label events for these tasks (by key) since ``cursor``, at least once each."""
+
+    def close(self, round_name: str) -> None:
+        """Stop asking for labels of this round and delete what was shown."""
+
+
+class EffectHandler(Protocol):
+    """Does effects of one sink."""
+
+    def deliver(self, effect: Effect) -> str:
+        """Do it, safe to repeat by ``effect.key``; return a receipt.
+
+        Raises
+        ------
+        DeliveryFailed
+            If it was not done, or may not have been done.
+        """

@@ -1,0 +1,303 @@
+"""The settings that the rounds themselves need; frozen into each round when it opens.
+
+The config file is made of these models and of the adapters' own. Every default stands beside
+its unit and its reason.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    field_validator,
+    model_validator,
+)
+
+if TYPE_CHECKING:
+    from monitor.stats.half_space import Limit
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_LONGEST = 100 * 365 * 86_400  # seconds; keeps every date that is made from a duration possible
+
+
+def parse_duration(value: object) -> object:
+    """Turn ``90d``, ``6h``, ``30m``, ``45s`` or ``2w`` into a timedelta."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", value.strip())
+    if found is None:
+        message = f"{value!r} is not a duration; write a number and s, m, h, d or w, such as 6h"
+        raise ValueError(message)
+    seconds = float(found[1]) * _UNITS[found[2]]
+    if seconds > _LONGEST:
+        message = f"{value!r} is longer than 100 years"
+        raise ValueError(message)
+    return timedelta(seconds=round(seconds))
+
+
+def _refuse_bare_number(value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        message = f"{value} has no unit; write a number and s, m, h, d or w, such as {value}d"
+        raise ValueError(message)  # noqa: TRY004  pydantic turns only ValueError into its own
+    return parse_duration(value)
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_refuse_bare_number),
+    PlainSerializer(lambda value: f"{value.total_seconds():.0f}s", return_type=str),
+]
+
+
+def _known_zone(value: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        message = f"there is no time zone {value!r}; names look like Europe/Prague or UTC"
+        raise ValueError(message) from error
+    return value
+
+
+TimeZone = Annotated[str, AfterValidator(_known_zone)]
+
+
+def _share(value: float) -> float:
+    if not 0 < value < 1:
+        hint = f"; did you mean {value / 100:.2f}?" if 1 < value < 100 else ""  # noqa: PLR2004
+        message = f"{value:g} is not a share. It must lie between 0 and 1{hint}"
+        raise ValueError(message)
+    return value
+
+
+Share = Annotated[float, AfterValidator(_share)]
+
+
+class Settings(BaseModel):
+    """Base of all settings: unknown keys are refused and values never change."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True
+    )
+
+
+class Schedule(Settings):
+    """When rounds are due.
+
+    ``lag`` shifts the window back, so that predictions that arrive late are in before it is
+    counted.
+    """
+
+    cron: str
+    time_zone: TimeZone = "UTC"
+    lag: Duration = timedelta(0)
+
+    @field_validator("cron")
+    @classmethod
+    def _cron_runs(cls, value: str) -> str:
+        fields = len(value.split())
+        try:
+            why = "" if fields == 5 else f"it has {fields} fields"  # noqa: PLR2004
+            next(CronSim(value, datetime.now(UTC)))
+        except CronSimError as error:
+            why = why or str(error).lower()
+        except StopIteration:
+            why = "there is no such day"
+        if why:
+            message = f"{value!r} is not a cron line ({why}); write five, such as '0 6 * * MON'"
+            raise ValueError(message)
+        return value
+
+
+class Margin(Settings):
+    """Half-widths that the 95 % intervals should reach, as shares."""
+
+    precision: Share | None = None
+    recall: Share | None = None
+
+    def wanted(self) -> dict[str, float]:
+        """Named margins only."""
+        both = {"precision": self.precision, "recall": self.recall}
+        return {metric: half for metric, half in both.items() if half is not None}
+
+
+class Bands(Settings):
+    """Score bands per predicted class.
+
+    3 and 5 are enough: the passed class is larger and holds the rarer outcome, so more bands
+    pay there, and each further band costs its floor of labels.
+    """
+
+    flagged: Annotated[int, Field(ge=1, le=50)] = 3
+    passed: Annotated[int, Field(ge=1, le=50)] = 5
+
+
+class Sample(Settings):
+    """How many labels a round may ask for.
+
+    With a margin: the fewest labels that reach it, at most ``max_labels``. Without: all of
+    ``max_labels``.
+    """
+
+    margin: Margin = Margin()
+    max_labels: Annotated[int, Field(ge=2, le=200_000)] = 1000
+    bands: Bands = Bands()
+
+
+class Carry(Settings):
+    """How earlier rounds inform this one (beta run-length mixture, docs/method.md).
+
+    ``hazard`` is the chance per round that a class changed; ``restart`` the number of labels a
+    stratum's memory shrinks to when it did. The defaults held coverage best after drops of
+    5-10 points.
+    """
+
+    hazard: Annotated[float, Field(gt=0, lt=1)] = 0.35
+    restart: Annotated[float, Field(gt=0)] = 3.0
+
+
+class Bound(Settings):
+    """The value a metric must not pass, on the named side."""
+
+    at_least: Share | None = None
+    at_most: Share | None = None
+
+    @model_validator(mode="after")
+    def _one_side_or_both(self) -> Bound:
+        if self.at_least is None and self.at_most is None:
+            message = "a limit needs at_least or at_most"
+            raise ValueError(message)
+        if self.at_least is not None and self.at_most is not None and self.at_least >= self.at_most:
+            message = f"nothing is at least {self.at_least:g} and at most {self.at_most:g}"
+            raise ValueError(message)
+        return self
+
+
+LIMITED_METRICS = (
+    "precision",
+    "recall",
+    "f1",
+    "specificity",
+    "fpr",
+    "npv",
+    "false_omission_rate",
+    "prevalence",
+    "accuracy",
+)
+"""Metrics that can have a limit, by their public names; here so that numpy can wait."""
+
+_LOWER_IS_BETTER = frozenset({"fpr", "false_omission_rate"})
+_OWN_KEYS = frozenset({"bounds", "false_alarm_every"})
+
+
+def _can_have_a_limit(metric: str) -> str:
+    if metric not in LIMITED_METRICS:
+        close = difflib.get_close_matches(metric, LIMITED_METRICS, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"use one of {', '.join(LIMITED_METRICS)}"
+        message = f"{metric!r} cannot have a limit; {hint}"
+        raise ValueError(message)
+    return metric
+
+
+class Limits(Settings):
+    """The limits, and the promise: at most one false alarm per ``false_alarm_every`` rounds.
+
+    In the config each metric stands beside the promise: ``{precision: 0.8, recall: 0.5,
+    prevalence: {at_most: 0.1}, false_alarm_every: 52}``. A bare number means "at least", or "at
+    most" for a rate that is better when lower.
+    """
+
+    bounds: dict[Annotated[str, AfterValidator(_can_have_a_limit)], Bound] = Field(
+        default_factory=dict
+    )
+    false_alarm_every: Annotated[float, Field(ge=2)] = 52  # rounds: a year of weeks
+
+    @model_validator(mode="before")
+    @classmethod
+    def _metrics_beside_the_promise(cls, value: object) -> object:
+        if not isinstance(value, dict) or not isinstance(value.get("bounds", {}), dict):
+            return value
+        beside = {metric: bound for metric, bound in value.items() if metric not in _OWN_KEYS}
+        bounds = {metric: _bound(metric, bound) for metric, bound in beside.items()}
+        promise = {key: of for key, of in value.items() if key == "false_alarm_every"}
+        return {"bounds": {**value.get("bounds", {}), **bounds}, **promise}
+
+    def watched(self) -> list[Limit]:
+        """Every watched side of every metric, in the order of the config."""
+        from monitor.stats.half_space import Limit  # noqa: PLC0415  numpy takes 0.2 s
+
+        found: list[Limit] = []
+        for metric, bound in self.bounds.items():
+            if bound.at_least is not None:
+                found.append(Limit(metric, bound.at_least, "at_least"))
+            if bound.at_most is not None:
+                found.append(Limit(metric, bound.at_most, "at_most"))
+        return found
+
+
+def _bound(metric: str, value: object) -> object:
+    if isinstance(value, dict):
+        return value
+    return {"at_most" if metric in _LOWER_IS_BETTER else "at_least": value}
+
+
+class Matrix(Settings):
+    """A labeled confusion matrix from a plain random sample, such as before launch."""
+
+    tp: Annotated[int, Field(ge=0)]
+    fp: Annotated[int, Field(ge=0)]
+    fn: Annotated[int, Field(ge=0)]
+    tn: Annotated[int, Field(ge=0)]
+
+    @model_validator(mode="after")
+    def _holds_labels(self) -> Matrix:
+        if self.tp + self.fp + self.fn + self.tn == 0:
+            message = "all four counts are 0; leave the reference out if there is none"
+            raise ValueError(message)
+        return self
+
+
+class Labeling(Settings):
+    """What every labeler shares.
+
+    ``deadline`` counts from the opening of the round; labels that come within ``late_labels``
+    of its closing still correct it.
+    """
+
+    deadline: Duration = timedelta(days=5)
+    late_labels: Duration = timedelta(days=90)
+
+
+class RoundSettings(Settings):
+    """All that shapes a round, frozen when it opens; holds no secret."""
+
+    model: str | None = None
+    threshold: float | None = None
+    schedule: Schedule
+    sample: Sample = Sample()
+    carry: Carry = Carry()
+    limits: Limits = Limits()
+    reference: Matrix | None = None
+    deadline: Duration
+    late_labels: Duration
+    bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
+    hooks: tuple[str, ...] = ()
+    level: Annotated[float, Field(ge=0.95, le=0.95)] = 0.95
+    origin: Literal["schedule", "backfill"] = "schedule"
+
+
+class MonitorSettings(Settings):
+    """A monitor as the rounds see it: its name and what the next round will freeze."""
+
+    name: str
+    round: RoundSettings

@@ -1,0 +1,1 @@
+"""Where notices go: a log line, a signed webhook."""

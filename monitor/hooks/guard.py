@@ -1,0 +1,75 @@
+"""Connections that refuse private addresses, checked on the peer before a byte is sent.
+
+Looking a name up first and connecting later leaves a gap in which the name may point elsewhere;
+the address of an open connection does not change.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+import httpcore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+class AddressRefused(Exception):
+    """The peer's address is not public."""
+
+
+def is_public(address: str) -> bool:
+    """Tell whether an address is reachable by anyone, looking into embedded IPv4 addresses.
+
+    Examples
+    --------
+    >>> is_public("93.184.215.14"), is_public("10.0.0.1"), is_public("::ffff:127.0.0.1")
+    (True, False, False)
+    """
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(parsed, ipaddress.IPv6Address):
+        inner = parsed.ipv4_mapped or parsed.sixtofour
+        if inner is None and parsed in _NAT64:
+            inner = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return parsed.is_global and not parsed.is_multicast
+
+
+class GuardedBackend(httpcore.NetworkBackend):
+    """Opens connections and closes them at once where the peer is private and must not be."""
+
+    def __init__(self, *, allow_private: bool) -> None:
+        self._allow_private = allow_private
+        self._inner = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Connect, then check the peer.
+
+        Raises
+        ------
+        AddressRefused
+            If the peer is not public and private ones are not allowed.
+        """
+        stream = self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+        if self._allow_private:
+            return stream
+        peer = stream.get_extra_info("server_addr")
+        if peer is None or not is_public(str(peer[0])):
+            stream.close()
+            message = (
+                f"{host} leads to {peer[0] if peer else 'an unknown address'}, which is not a "
+                "public address; set allow_private: true if the receiver is meant to be there"
+            )
+            raise AddressRefused(message)
+        return stream

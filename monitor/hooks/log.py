@@ -1,0 +1,64 @@
+"""A hook that needs nobody: one line per notice on standard error."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Literal
+
+import structlog
+
+from monitor.domain.report import Notice
+from monitor.domain.settings import Settings
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
+
+    from monitor.domain.model import Effect
+
+_CALM = frozenset({"alert.resolved"})
+
+
+class LogSettings(Settings):
+    """A hook that writes to the log; nothing to set."""
+
+    kind: Literal["log"] = "log"
+
+
+class LogHandler:
+    """Write each notice as one line: the sentence, then its keys.
+
+    Parameters
+    ----------
+    logger
+        Where lines go; by default logfmt on standard error, whatever the host set up.
+    """
+
+    def __init__(self, logger: FilteringBoundLogger | None = None) -> None:
+        self._logger = logger
+
+    def deliver(self, effect: Effect) -> str:
+        """Write the notice and return its id; a repeat writes the line again."""
+        notice = Notice.model_validate(dict(effect.payload))
+        logger = self._logger or _stderr_logger()
+        write = logger.info if notice.event in _CALM else logger.warning
+        write(notice.sentence, **_keys(notice))
+        return notice.id
+
+
+def _keys(notice: Notice) -> dict[str, Any]:
+    """Give what a log search wants to filter by; figures that are not there are left out."""
+    values = notice.model_dump(mode="json", exclude={"sentence", "event"}, exclude_none=True)
+    return {"notice": notice.event, **values}
+
+
+def _stderr_logger() -> FilteringBoundLogger:
+    logger: FilteringBoundLogger = structlog.wrap_logger(
+        structlog.PrintLogger(file=sys.stderr),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"]),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(0),
+    )
+    return logger

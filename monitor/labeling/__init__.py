@@ -1,0 +1,1 @@
+"""Where labels come from: one module per way, each with its settings class."""

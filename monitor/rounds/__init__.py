@@ -1,0 +1,1 @@
+"""The life of a round: opened, drawn, labeled, closed, corrected, told."""

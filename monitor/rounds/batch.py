@@ -1,0 +1,66 @@
+"""The rounds that get a new version together, and what comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from monitor.domain.alerting import Reading
+    from monitor.rounds.estimate import RoundEstimate, Tally
+    from monitor.storage.alert_store import Alert
+    from monitor.storage.frame_store import History
+    from monitor.storage.round_store import Round
+
+Side: TypeAlias = tuple[str, str]
+"""A watched metric and the side of its limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A round of the history as its labels stand, and the version it will get."""
+
+    round: Round
+    tally: Tally
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One state of the store: a history, its rounds in slot order, and which one is due.
+
+    The rounds from the due one on get a new version, because they carry it.
+    """
+
+    store_id: str
+    history: History
+    members: tuple[Member, ...]
+    due: int
+
+    @property
+    def affected(self) -> tuple[Member, ...]:
+        """The due round and those after it."""
+        return self.members[self.due :]
+
+
+@dataclass(frozen=True, slots=True)
+class AlertMove:
+    """An alert that fired, resolved or was revised, and why where that needs saying."""
+
+    event: str
+    alert: Alert
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Readings of each affected round, and the alert moves they caused."""
+
+    readings: Mapping[int, Mapping[Side, Reading]] = field(default_factory=dict)
+    moves: tuple[AlertMove, ...] = ()
+
+
+Estimates: TypeAlias = "Mapping[int, RoundEstimate]"
+"""What each affected round says, by round id."""

@@ -1,0 +1,89 @@
+"""Handing out tasks and taking in what annotators said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.domain.state import RoundState
+from monitor.storage import label_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.model import Collected, Task
+    from monitor.rounds.parts import Parts
+    from monitor.storage.round_store import Claim, Round
+
+log = structlog.get_logger("monitor.labels")
+
+
+def send(parts: Parts, found: Round, claim: Claim) -> int:
+    """Hand out the tasks that are not out yet; safe to repeat."""
+    with parts.database.read() as connection:
+        waiting = label_store.unsent_tasks(connection, found.id)
+        everything = label_store.all_tasks(connection, [found.id]) if waiting else {}
+    if not waiting:
+        return 0
+    parts.labeler.send(found.name, list(everything.values()))
+    with parts.database.write() as connection:
+        round_store.hold(connection, claim)
+        label_store.mark_sent(connection, [task.key for task in waiting], parts.clock())
+    return len(waiting)
+
+
+def collect(parts: Parts, round_ids: Sequence[int]) -> Collected | None:
+    """Ask the labeler for news of some rounds and store it; None where no round asks."""
+    if not round_ids:
+        return None
+    labeler = parts.labeler
+    with parts.database.read() as connection:
+        monitor_id = round_store.read_round(connection, round_ids[0]).monitor_id
+        tasks = label_store.all_tasks(connection, round_ids)
+        cursor = label_store.read_cursor(connection, monitor_id, labeler.name)
+    if not tasks:
+        return None
+    collected = labeler.collect(tasks, cursor)
+    for refusal in collected.refused:
+        log.warning("label refused", where=refusal.where, reason=refusal.reason)
+    store_labels(parts, collected)
+    return collected
+
+
+def unanswered(parts: Parts) -> list[Task]:
+    """Tasks of open rounds that have no answer yet."""
+    with parts.database.read() as connection:
+        open_ids = [
+            each.id
+            for each in round_store.find_rounds(connection, parts.settings.name)
+            if each.state is RoundState.LABELING
+        ]
+        tasks = label_store.all_tasks(connection, open_ids)
+        answered = {
+            item_id
+            for round_id in open_ids
+            for item_id in label_store.current_labels(connection, round_id)
+        }
+    return [task for task in tasks.values() if task.item_id not in answered]
+
+
+def accepting(parts: Parts) -> dict[str, Task]:
+    """Tasks of all rounds that take labels now, by key: open ones, and closed ones a while."""
+    with parts.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+        if monitor_id is None:
+            return {}
+        ids = round_store.unfinished_rounds(connection, monitor_id, parts.clock())
+        return label_store.all_tasks(connection, ids)
+
+
+def store_labels(parts: Parts, collected: Collected) -> int:
+    """Store label events and how far the labeler was read, together; returns how many are new."""
+    now = parts.clock()
+    with parts.database.write() as connection:
+        monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
+        added = label_store.add_events(connection, parts.labeler.name, collected.events, now)
+        if collected.cursor is not None:
+            label_store.write_cursor(connection, monitor_id, parts.labeler.name, collected.cursor)
+    return added

@@ -1,0 +1,265 @@
+"""From an open round to its sample: one scan, a plan, and the items in SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.model import BandEdges, Item
+from monitor.domain.state import RoundState
+from monitor.rounds.estimate import Tally, carried_before
+from monitor.rounds.plan import plan_labels
+from monitor.rounds.tell import tell_abandoned
+from monitor.stats.bands import band_edges, band_of
+from monitor.stats.detector import check_testable
+from monitor.stats.half_space import LimitCannotBeTested
+from monitor.storage import estimate_store, frame_store, round_store
+from monitor.storage.frame_store import History, PlannedStratum
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from monitor.domain.model import Frame, Stratum
+    from monitor.domain.settings import RoundSettings
+    from monitor.rounds.parts import Parts, ReferenceItems
+    from monitor.stats.draws import JointPosterior
+    from monitor.storage.round_store import Claim, Round
+
+PROFILE = 10_000
+"""Scores per class that place the band edges: an edge's rank is then right to half a percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A window as scanned, and the history it belongs to (``known`` is None for a new one)."""
+
+    frame: Frame
+    edges: BandEdges
+    known: History | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Why a window cannot be sampled."""
+
+    reason: str
+
+
+def draw(parts: Parts, found: Round, claim: Claim) -> None:
+    """Scan the window, plan, and write the sample; or abandon the round with the reason."""
+    sight = _look(parts, found)
+    unusable = _unusable(sight.frame, found.settings)
+    if unusable is None:
+        _write_sample(parts, found, claim, sight)
+    else:
+        _abandon(parts, found, claim, sight.frame, unusable.reason)
+
+
+def base_key(settings: RoundSettings) -> tuple[object, ...]:
+    """List the settings whose change opens a new history."""
+    bands = settings.sample.bands
+    return (settings.model, bands.flagged, bands.passed)
+
+
+def _look(parts: Parts, found: Round) -> Sight:
+    """Scan with the newest history's bands; scan again only if the window belongs to another."""
+    settings = found.settings
+    with parts.database.read() as connection:
+        newest = frame_store.newest_history(
+            connection,
+            found.monitor_id,
+            threshold=settings.threshold,
+            key_parts=base_key(settings),
+        )
+    at_most = settings.sample.max_labels
+    if newest is not None:
+        frame = parts.source.scan(found.window, newest.edges.strata(), at_most, found.seed)
+        if frame.rows == 0 or frame.model_version == newest.model_version:
+            return Sight(frame, newest.edges, newest)
+    profile = parts.source.scan(
+        found.window, BandEdges().strata(), max(at_most, PROFILE), found.seed
+    )
+    with parts.database.read() as connection:
+        known = frame_store.history_for(
+            connection,
+            found.monitor_id,
+            model_version=profile.model_version,
+            threshold=settings.threshold,
+            key_parts=base_key(settings),
+        )
+    edges = known.edges if known is not None else _edges(profile, settings)
+    if edges == BandEdges():
+        return Sight(profile, edges, known)
+    frame = parts.source.scan(found.window, edges.strata(), at_most, found.seed)
+    return Sight(frame, edges, known)
+
+
+def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
+    bands = {True: settings.sample.bands.flagged, False: settings.sample.bands.passed}
+    edges: dict[bool, tuple[float, ...]] = {True: (), False: ()}
+    unscored = False
+    for part in profile.strata:
+        scores = [c.score for c in part.candidates if c.score is not None]
+        unscored = unscored or 0 < len(scores) < len(part.candidates)
+        if scores and bands[part.stratum.flagged] > 1:
+            edges[part.stratum.flagged] = band_edges(scores, bands[part.stratum.flagged])
+    return BandEdges(flagged=edges[True], passed=edges[False], unscored=unscored)
+
+
+def _unusable(frame: Frame, settings: RoundSettings) -> Unusable | None:
+    if frame.rows == 0:
+        return Unusable(f"no predictions from {frame.window}; is the source up to date?")
+    bad = sum(frame.bad_rows.values())
+    if bad > settings.bad_rows_max * (bad + frame.size):
+        reasons = ", ".join(f"{count} {reason}" for reason, count in frame.bad_rows.items())
+        return Unusable(
+            f"{bad} of {bad + frame.size} rows cannot be used ({reasons}), more than "
+            f"bad_rows_max = {settings.bad_rows_max:g} allows"
+        )
+    if frame.size == 0:
+        return Unusable(f"none of the {frame.rows} rows from {frame.window} can be sampled")
+    return None
+
+
+def _abandon(parts: Parts, found: Round, claim: Claim, frame: Frame, reason: str) -> None:
+    now = parts.clock()
+    with parts.database.write() as connection:
+        frame_store.write_issues(connection, found.id, _issues(frame))
+        round_store.move(
+            connection,
+            claim,
+            RoundState.OPEN,
+            RoundState.ABANDONED,
+            reason=reason,
+            now=now,
+            rows=frame.rows,
+            closed_at=now,
+        )
+        tell_abandoned(connection, found, reason, now)
+
+
+def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> None:
+    frame = sight.frame
+    settings = found.settings
+    reference = _reference(parts, settings, sight)
+    known = _known(parts, found, sight, reference)
+    plan = plan_labels(frame, known, settings)
+    untestable = _untestable(frame, known, settings)
+    wanted: list[int] = plan.labels.tolist()  # databases know no numpy integers
+    drawn = [
+        Item(c.id, part.stratum.name, order, c.score, part.stratum.flagged)
+        for part, size in zip(frame.strata, wanted, strict=True)
+        for order, c in enumerate(part.candidates[:size])
+    ]
+    shown = parts.source.show([item.id for item in drawn], found.window) if drawn else {}
+    now = parts.clock()
+    with parts.database.write() as connection:
+        round_store.hold(connection, claim)
+        history_id = (
+            sight.known.id
+            if sight.known is not None
+            else frame_store.add_history(
+                connection,
+                found.monitor_id,
+                model_version=frame.model_version,
+                threshold=settings.threshold,
+                key_parts=base_key(settings),
+                edges=sight.edges,
+                reference=reference,
+                now=now,
+            )
+        )
+        frame_store.write_frame(
+            connection,
+            found.id,
+            planned=[
+                PlannedStratum(part.stratum, part.size, size)
+                for part, size in zip(frame.strata, wanted, strict=True)
+            ],
+            drawn=drawn,
+            shown=shown,
+            issues=_issues(frame) | dict.fromkeys((*plan.notes, *untestable), (1, False)),
+        )
+        round_store.move(
+            connection,
+            claim,
+            RoundState.OPEN,
+            RoundState.LABELING,
+            reason=f"drew {len(drawn)} of {frame.size} predictions",
+            now=now,
+            history_id=history_id,
+            rows=frame.rows,
+        )
+
+
+def _known(
+    parts: Parts, found: Round, sight: Sight, reference: Mapping[str, tuple[int, int]] | None
+) -> JointPosterior | None:
+    """Say what the reference and the earlier rounds of the history know of the strata."""
+    earlier: list[Tally] = []
+    if sight.known is not None:
+        with parts.database.read() as connection:
+            closed = round_store.closed_rounds(connection, sight.known.id)
+            ids = [each.id for each in closed if each.slot < found.slot]
+            stored = estimate_store.read_counts(connection, ids)
+        earlier = [Tally(stored[each]) for each in ids]
+    return carried_before(earlier, sight.edges.strata(), reference, found.settings)
+
+
+def _untestable(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> list[str]:
+    """Limits that no labels of such a window can speak against."""
+    size = np.array([part.size for part in frame.strata])
+    is_flagged = np.array([part.stratum.flagged for part in frame.strata])
+    found = []
+    for limit in settings.limits.watched():
+        try:
+            check_testable(limit, size, is_flagged, None if known is None else known.mean())
+        except LimitCannotBeTested as error:
+            found.append(str(error))
+    return found
+
+
+def _issues(frame: Frame) -> dict[str, tuple[int, bool]]:
+    bad = {reason: (count, True) for reason, count in frame.bad_rows.items()}
+    return bad | {reason: (count, False) for reason, count in frame.notes.items()}
+
+
+def _reference(
+    parts: Parts, settings: RoundSettings, sight: Sight
+) -> Mapping[str, tuple[int, int]] | None:
+    """Positive and labeled per stratum from before launch, where that is known."""
+    if sight.known is not None:
+        return sight.known.reference
+    if parts.reference is not None:
+        return _binned(parts.reference(), sight.edges)
+    matrix = settings.reference
+    if matrix is None or sight.edges != BandEdges():
+        return None  # four counts spread over bands mislead; the plan still uses them
+    return {
+        "flagged": (matrix.tp, matrix.tp + matrix.fp),
+        "passed": (matrix.fn, matrix.fn + matrix.tn),
+    }
+
+
+def _binned(items: ReferenceItems, edges: BandEdges) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for is_flagged, inner in ((True, edges.flagged), (False, edges.passed)):
+        mine = items.flagged == is_flagged
+        band = band_of(items.score[mine], inner)
+        if not inner and not edges.unscored:
+            band[:] = 0  # one band holds them all, scored or not
+        for stratum, index in zip(_of_class(edges, is_flagged), _indices(inner), strict=False):
+            chosen = items.positive[mine][band == index]
+            found[stratum.name] = (int(chosen.sum()), len(chosen))
+    return found
+
+
+def _of_class(edges: BandEdges, is_flagged: bool) -> list[Stratum]:
+    return [stratum for stratum in edges.strata() if stratum.flagged == is_flagged]
+
+
+def _indices(inner: tuple[float, ...]) -> list[int]:
+    """Bands as `band_of` counts them; the last is for items without a score."""
+    return list(range(len(inner) + 2))

@@ -1,0 +1,193 @@
+"""How monitors stand: what people ask first, from the store alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.report import EstimateRow, Status
+from monitor.domain.slots import newest_slot, slots_after
+from monitor.domain.state import RoundState
+from monitor.rounds.estimate import LEARNING_ROUNDS, Tally, propose_limits
+from monitor.rounds.report import SHOWN
+from monitor.storage import (
+    alert_store,
+    effect_store,
+    estimate_store,
+    frame_store,
+    label_store,
+    round_store,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.settings import MonitorSettings
+    from monitor.storage.alert_store import Alert
+    from monitor.storage.database import Database
+    from monitor.storage.effect_store import Waiting
+    from monitor.storage.round_store import Round
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRound:
+    """A round that has not ended: what it waits for."""
+
+    round: int
+    slot: datetime
+    state: RoundState
+    wanted: int
+    answered: int
+    deadline: datetime | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """One monitor at one moment; ``problems`` need somebody, ``notes`` are worth knowing."""
+
+    monitor: str
+    status: Status
+    next_slot: datetime
+    closed_rounds: int
+    learning_rounds_left: int
+    proposed_limits: dict[str, float]
+    last_round: int | None
+    last_slot: datetime | None
+    estimates: list[EstimateRow]
+    open_rounds: list[OpenRound]
+    alerts: list[Alert]
+    waiting: list[Waiting]
+    problems: list[str]
+    notes: list[str]
+
+
+def overview(database: Database, settings: MonitorSettings, now: datetime) -> Overview:
+    """Say how one monitor stands."""
+    with database.read() as connection:
+        rounds = round_store.find_rounds(connection, settings.name)
+        closed = [each for each in rounds if each.state is RoundState.CLOSED]
+        last = closed[-1] if closed else None
+        open_rounds = [
+            _open_round(connection, each)
+            for each in rounds
+            if each.state in {RoundState.OPEN, RoundState.LABELING}
+        ]
+        alerts = alert_store.find_alerts(connection, monitor=settings.name, state=AlertState.FIRING)
+        problems = _problems(settings, rounds, open_rounds, now)
+        return Overview(
+            monitor=settings.name,
+            status=_status(settings, alerts, problems),
+            next_slot=next(slots_after(settings.round.schedule, now)),
+            closed_rounds=len(closed),
+            learning_rounds_left=max(0, LEARNING_ROUNDS - len(closed)),
+            proposed_limits=_proposed(connection, settings, last),
+            last_round=None if last is None else last.number,
+            last_slot=None if last is None else last.slot,
+            estimates=[] if last is None else shown_estimates(connection, last),
+            open_rounds=open_rounds,
+            alerts=alerts,
+            waiting=effect_store.find_waiting(connection, settings.name),
+            problems=problems,
+            notes=_notes(connection, rounds),
+        )
+
+
+def shown_estimates(
+    connection: Connection, found: Round, version: int | None = None
+) -> list[EstimateRow]:
+    """Read precision and recall of a round, from its labels alone and carried."""
+    rows = estimate_store.read_estimates(connection, found.id, version or found.version)
+    return [row for row in rows if (row.metric, row.basis, row.estimand) in SHOWN]
+
+
+def _open_round(connection: Connection, found: Round) -> OpenRound:
+    planned = sum(part.planned for part in frame_store.read_strata(connection, found.id))
+    labels = label_store.label_counts(connection, found.id)
+    return OpenRound(
+        round=found.number,
+        slot=found.slot,
+        state=found.state,
+        wanted=planned,
+        answered=sum(each.labeled + each.declined for each in labels),
+        deadline=found.deadline,
+        reason=found.reason,
+    )
+
+
+def _status(settings: MonitorSettings, alerts: Sequence[Alert], problems: Sequence[str]) -> Status:
+    if alerts:
+        return Status.ALERT
+    if problems:
+        return Status.STALE
+    return Status.OK if settings.round.limits.bounds else Status.LEARNING
+
+
+def _problems(
+    settings: MonitorSettings,
+    rounds: Sequence[Round],
+    open_rounds: Sequence[OpenRound],
+    now: datetime,
+) -> list[str]:
+    found = []
+    newest = newest_slot(settings.round.schedule, now)
+    if not rounds or rounds[-1].slot < newest:
+        found.append(
+            f"the round due {newest:%Y-%m-%d %H:%M} UTC has not been opened; run-once does"
+        )
+    found += [
+        f"round {each.round} waits: {each.reason}"
+        for each in open_rounds
+        if each.reason is not None
+    ]
+    found += [
+        f"round {each.round} is past its deadline with {each.answered} of {each.wanted} answers"
+        for each in open_rounds
+        if each.deadline is not None and each.deadline < now
+    ]
+    if rounds and rounds[-1].state is RoundState.ABANDONED:
+        found.append(f"round {rounds[-1].number} gave no estimate: {rounds[-1].reason}")
+    return found
+
+
+def _proposed(
+    connection: Connection, settings: MonitorSettings, last: Round | None
+) -> dict[str, float]:
+    if settings.round.limits.bounds or last is None or last.history_id is None:
+        return {}
+    history = frame_store.read_history(connection, last.history_id)
+    ids = [each.id for each in round_store.closed_rounds(connection, history.id)]
+    stored = estimate_store.read_counts(connection, ids)
+    tallies = [Tally(stored[each]) for each in ids]
+    return propose_limits(tallies, history.reference, seed=last.sobol_seed)
+
+
+def _notes(connection: Connection, rounds: Sequence[Round]) -> list[str]:
+    if not rounds:
+        return []
+    issues = frame_store.read_issues(connection, rounds[-1].id)
+    bad = ", ".join(f"{count} {why}" for why, (count, is_bad) in issues.items() if is_bad)
+    told = [
+        why if count == 1 else f"{count} {why}"
+        for why, (count, is_bad) in issues.items()
+        if not is_bad
+    ]
+    return [
+        f"round {rounds[-1].number}: {text}"
+        for text in ([f"bad rows left out: {bad}"] if bad else []) + told
+    ]
+
+
+def waiting_sentence(waiting: Waiting) -> str:
+    """Say what waits: ``3 rounds wait for mlflow since 02:00, next try 02:40: <why>``."""
+    things = f"{waiting.rounds} round{'' if waiting.rounds == 1 else 's'}"
+    verb = "waits" if waiting.rounds == 1 else "wait"
+    why = "" if waiting.last_error is None else f": {waiting.last_error}"
+    return (
+        f"{things} {verb} for {waiting.sink} since {waiting.since:%Y-%m-%d %H:%M}, "
+        f"next try {waiting.next_try:%H:%M}{why}"
+    )

@@ -1,0 +1,41 @@
+"""What the steps of one monitor work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from monitor.domain.ports import Clock, Labeler, Source
+    from monitor.domain.settings import MonitorSettings
+    from monitor.storage.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceItems:
+    """Labeled items from before launch, one place each: score (NaN: none), class, truth."""
+
+    score: NDArray[np.float64]
+    flagged: NDArray[np.bool_]
+    positive: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One monitor: its settings, its store, and the adapters built for it.
+
+    ``reference`` reads labeled items from before launch where the config names a file of them.
+    ``notify`` are the sinks that get notices; ``mlflow`` whether MLflow gets the rounds.
+    """
+
+    settings: MonitorSettings
+    database: Database
+    source: Source
+    labeler: Labeler
+    clock: Clock
+    reference: Callable[[], ReferenceItems] | None = None

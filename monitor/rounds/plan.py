@@ -1,0 +1,61 @@
+"""How many items of each stratum a round labels, by the best knowledge there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.stats.allocation import Allocation, allocate
+from monitor.stats.bands import look_like_probabilities
+from monitor.stats.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from monitor.domain.model import Frame
+    from monitor.domain.settings import RoundSettings
+    from monitor.stats.draws import JointPosterior
+
+
+def plan_labels(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> Allocation:
+    """Plan a round within its margins and budget.
+
+    Parameters
+    ----------
+    frame
+        The counted window.
+    known
+        What the reference and the earlier rounds of the history say of the strata, or None
+        before both. Then the launch matrix, then the scores, then nothing steers the plan.
+    settings
+        The round's settings.
+    """
+    sizes = [part.size for part in frame.strata]
+    is_flagged = [part.stratum.flagged for part in frame.strata]
+    return allocate(
+        sizes,
+        is_flagged,
+        _knowledge(frame, known, settings),
+        margins=settings.sample.margin.wanted() or None,
+        max_labels=settings.sample.max_labels,
+        level=settings.level,
+    )
+
+
+def _knowledge(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> Knowledge:
+    is_flagged = [part.stratum.flagged for part in frame.strata]
+    if known is not None:
+        return Knowledge.of_posterior(known)
+    if settings.reference is not None:
+        matrix = settings.reference
+        return Knowledge.of_reference(
+            tp=matrix.tp, fp=matrix.fp, fn=matrix.fn, tn=matrix.tn, is_flagged=is_flagged
+        )
+    scores = [
+        np.array([c.score for c in part.candidates if c.score is not None], dtype=np.float64)
+        for part in frame.strata
+    ]
+    seen = np.concatenate(scores)
+    if seen.size and look_like_probabilities(seen):
+        means = [float(s.mean()) if s.size else float("nan") for s in scores]
+        return Knowledge.of_scores(means, is_flagged)
+    return Knowledge.nothing(is_flagged)

@@ -1,0 +1,194 @@
+"""Closing and correcting: counts, estimates, evidence, alert moves and effects in one go.
+
+A batch is computed from one state of the store and written only if the history is still in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.state import RoundState
+from monitor.rounds.batch import Batch, Evidence, Member
+from monitor.rounds.estimate import Tally, estimate_round
+from monitor.rounds.evidence import correct_evidence, freeze_evidence
+from monitor.rounds.tell import tell, tell_abandoned
+from monitor.storage import estimate_store, frame_store, label_store, round_store
+from monitor.storage.estimate_store import StratumTally
+from monitor.storage.schema import store_id
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.rounds.batch import Estimates
+    from monitor.rounds.estimate import RoundEstimate
+    from monitor.rounds.parts import Parts
+    from monitor.storage.round_store import Claim, Round
+
+
+def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: str) -> None:
+    """Close a round: its first version, frozen evidence, alert moves and effects."""
+    batch = _read_batch(parts, found)
+    estimates = _estimated(batch)
+    now = parts.clock()
+    with parts.database.write() as connection:
+        round_store.move(
+            connection,
+            claim,
+            RoundState.LABELING,
+            RoundState.CLOSED,
+            reason=reason,
+            now=now,
+            closed_at=now,
+            partial=partial,
+        )
+        _write_versions(connection, batch, estimates)
+        due = batch.affected[0].round
+        readings, moves = freeze_evidence(connection, due, estimates[due.id], now)
+        later, revised = correct_evidence(connection, batch.affected[1:], estimates, now)
+        evidence = Evidence({due.id: readings} | later, (*moves, *revised))
+        _write_readings(connection, batch, evidence)
+        tell(connection, batch, estimates, evidence, now)
+
+
+def correct(parts: Parts, found: Round, claim: Claim) -> None:
+    """Give a closed round, and those that carry it, a new version from labels that came late.
+
+    Label events that leave all counts as they were (a second annotator agrees) make none.
+    """
+    batch = _read_batch(parts, found)
+    if _same_counts(parts, batch.affected[0]):
+        with parts.database.write() as connection:
+            round_store.hold(connection, claim)
+            estimate_store.set_version(
+                connection, found.id, found.version, estimated_revision=found.label_revision
+            )
+        return
+    estimates = _estimated(batch)
+    now = parts.clock()
+    version = batch.affected[0].version
+    with parts.database.write() as connection:
+        round_store.hold(connection, claim)
+        round_store.note_event(connection, found, f"labels changed: version {version}", now)
+        _write_versions(connection, batch, estimates)
+        readings, moves = correct_evidence(connection, batch.affected, estimates, now)
+        evidence = Evidence(readings, tuple(moves))
+        _write_readings(connection, batch, evidence)
+        tell(connection, batch, estimates, evidence, now)
+
+
+def abandon(parts: Parts, found: Round, claim: Claim, reason: str) -> None:
+    """End a round without an estimate and tell people why."""
+    now = parts.clock()
+    with parts.database.write() as connection:
+        round_store.move(
+            connection,
+            claim,
+            found.state,
+            RoundState.ABANDONED,
+            reason=reason,
+            now=now,
+            closed_at=now,
+        )
+        tell_abandoned(connection, found, reason, now)
+
+
+def _read_batch(parts: Parts, found: Round) -> Batch:
+    if found.history_id is None:
+        message = f"round {found.id} was not drawn, so it has no history to publish into"
+        raise AssertionError(message)
+    with parts.database.read() as connection:
+        history = frame_store.read_history(connection, found.history_id)
+        closed = round_store.closed_rounds(connection, history.id)
+        rounds = sorted({each.id: each for each in (*closed, found)}.values(), key=_slot)
+        return Batch(
+            store_id=store_id(connection),
+            history=history,
+            members=tuple(
+                Member(each, tally, each.version + 1)
+                for each, tally in zip(rounds, _tallies(connection, rounds), strict=True)
+            ),
+            due=next(i for i, each in enumerate(rounds) if each.id == found.id),
+        )
+
+
+def _same_counts(parts: Parts, member: Member) -> bool:
+    with parts.database.read() as connection:
+        stored = estimate_store.read_counts(connection, [member.round.id])
+    return Tally(stored[member.round.id]) == member.tally
+
+
+def _slot(found: Round) -> datetime:
+    return found.slot
+
+
+def _tallies(connection: Connection, rounds: list[Round]) -> list[Tally]:
+    """Count each round: as stored where its labels did not change, else counted anew."""
+    stored = estimate_store.read_counts(connection, [each.id for each in rounds])
+    return [
+        _labeled_tally(connection, each.id)
+        if each.label_revision != each.estimated_revision
+        else Tally(stored[each.id])
+        for each in rounds
+    ]
+
+
+def _labeled_tally(connection: Connection, round_id: int) -> Tally:
+    return Tally(
+        tuple(
+            StratumTally(
+                stratum=part.stratum.name,
+                flagged=part.stratum.flagged,
+                size=part.size,
+                planned=part.planned,
+                labeled=mine.labeled,
+                positive=mine.positive,
+                declined=mine.declined,
+            )
+            for part, mine in zip(
+                frame_store.read_strata(connection, round_id),
+                label_store.label_counts(connection, round_id),
+                strict=True,
+            )
+        )
+    )
+
+
+def _estimated(batch: Batch) -> Estimates:
+    tallies = [member.tally for member in batch.members]
+    return {
+        member.round.id: _estimate(batch, member, tallies[: batch.due + offset])
+        for offset, member in enumerate(batch.affected)
+    }
+
+
+def _estimate(batch: Batch, member: Member, earlier: list[Tally]) -> RoundEstimate:
+    return estimate_round(
+        member.tally,
+        earlier,
+        reference=batch.history.reference,
+        settings=member.round.settings,
+        seed=member.round.sobol_seed,
+    )
+
+
+def _write_versions(connection: Connection, batch: Batch, estimates: Estimates) -> None:
+    estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
+    for member in batch.affected:
+        found, version = member.round, member.version
+        estimate = estimates[found.id]
+        estimate_store.write_counts(connection, found.id, version, member.tally.strata)
+        estimate_store.write_estimates(connection, found.id, version, estimate.rows)
+        estimate_store.write_posterior(connection, found.id, version, estimate.carried)
+        estimate_store.set_version(
+            connection, found.id, version, estimated_revision=found.label_revision
+        )
+
+
+def _write_readings(connection: Connection, batch: Batch, evidence: Evidence) -> None:
+    for member in batch.affected:
+        for (metric, side), reading in evidence.readings.get(member.round.id, {}).items():
+            estimate_store.write_reading(
+                connection, member.round.id, member.version, metric, side, reading
+            )

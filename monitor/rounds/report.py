@@ -1,0 +1,324 @@
+"""What a round says, in the words people read and in the payloads of effects."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.report import (
+    AlertRow,
+    EstimateRow,
+    EvidenceRow,
+    Notice,
+    RoundReport,
+    Status,
+    StratumRow,
+    TimelinePoint,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from monitor.domain.alerting import Reading
+    from monitor.rounds.estimate import Tally
+    from monitor.storage.alert_store import Alert
+    from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.round_store import Round
+
+TIMELINE = 104
+"""Rounds shown in the figure: two years of weeks."""
+
+ESTIMAND_OF = {"round": "window", "carried": "rate"}
+"""Reports show the window's own value for a round alone, and the rate for the carried one."""
+
+SHOWN = tuple(
+    (metric, basis, estimand)
+    for metric in ("precision", "recall")
+    for basis, estimand in ESTIMAND_OF.items()
+)
+"""The estimates people see first."""
+
+
+def round_key(store_id: str, found: Round) -> str:
+    """Name a round for the outside; letters that need no quoting anywhere."""
+    slot = f"{found.slot:%Y-%m-%dT%H:%M:%SZ}"
+    return f"{store_id}/{found.monitor}/{found.history_id or 0}/{slot}"
+
+
+def find_row(rows: Sequence[EstimateRow], metric: str, basis: str) -> EstimateRow | None:
+    """Find the estimate that reports show for a metric and a basis."""
+    for row in rows:
+        if (row.metric, row.basis, row.estimand) == (metric, basis, ESTIMAND_OF[basis]):
+            return row
+    return None
+
+
+def timeline_point(found: Round, rows: Sequence[EstimateRow], *, alert: bool) -> TimelinePoint:
+    """Reduce a round to what the figure needs."""
+    return TimelinePoint(
+        round=found.number,
+        slot=found.slot,
+        precision_round=_triple(find_row(rows, "precision", "round")),
+        precision_carried=_triple(find_row(rows, "precision", "carried")),
+        recall_round=_triple(find_row(rows, "recall", "round")),
+        recall_carried=_triple(find_row(rows, "recall", "carried")),
+        alert=alert,
+    )
+
+
+def closed_report(
+    found: Round,
+    *,
+    store_id: str,
+    version: int,
+    model_version: str | None,
+    partial: bool,
+    reason: str | None,
+    tally: Tally,
+    strata: Sequence[PlannedStratum],
+    issues: Mapping[str, tuple[int, bool]],
+    rows: Sequence[EstimateRow],
+    readings: Mapping[tuple[str, str], Reading],
+    alerts: Sequence[Alert],
+    proposed: Mapping[str, float],
+    timeline: Sequence[TimelinePoint],
+) -> RoundReport:
+    """Report one version of a closed round."""
+    status = _status(found, alerts)
+    counted = [
+        StratumRow(
+            stratum=part.stratum.name,
+            flagged=part.stratum.flagged,
+            low=part.stratum.low,
+            high=part.stratum.high,
+            size=part.size,
+            planned=part.planned,
+            labeled=mine.labeled,
+            positive=mine.positive,
+            declined=mine.declined,
+        )
+        for part, mine in zip(strata, tally.strata, strict=True)
+    ]
+    return RoundReport(
+        **_frame_fields(found, store_id, issues),
+        version=version,
+        state="closed",
+        reason=reason,
+        partial=partial,
+        status=status,
+        model_version=model_version,
+        size=sum(row.size for row in counted),
+        flagged=sum(row.size for row in counted if row.flagged),
+        strata=counted,
+        estimates=list(rows),
+        evidence=[_evidence(metric, side, r) for (metric, side), r in readings.items()],
+        alerts=[_alert(alert) for alert in alerts],
+        proposed_limits=dict(proposed),
+        timeline=list(timeline),
+        sentence=_sentence(found, rows, alerts, proposed),
+    )
+
+
+def abandoned_report(
+    found: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
+) -> RoundReport:
+    """Report a round that ended without an estimate."""
+    return RoundReport(
+        **_frame_fields(found, store_id, issues),
+        version=1,
+        state="abandoned",
+        reason=reason,
+        partial=False,
+        status=Status.STALE,
+        model_version=None,
+        size=0,
+        flagged=0,
+        strata=[],
+        estimates=[],
+        evidence=[],
+        alerts=[],
+        proposed_limits={},
+        timeline=[],
+        sentence=f"Round {found.number} gave no estimate: {reason}.",
+    )
+
+
+def alert_notice(
+    event: str, alert: Alert, report: RoundReport, found: Round, *, why: str | None = None
+) -> Notice:
+    """Tell people of an alert that fired, resolved or was revised."""
+    carried = report.estimate(alert.metric, basis="carried", estimand="rate")
+    return Notice(
+        id=_notice_id(event, alert.id),
+        event=event,
+        store_id=report.store_id,
+        round_key=report.round_key,
+        monitor=found.monitor,
+        round=found.number,
+        slot=found.slot,
+        metric=alert.metric,
+        side=alert.side,
+        limit=alert.limit,
+        point=None if carried is None else carried.point,
+        low=None if carried is None else carried.low,
+        high=None if carried is None else carried.high,
+        false_alarm_every=found.settings.limits.false_alarm_every,
+        model=found.settings.model,
+        sentence=_ALERT_SENTENCES[event](alert, carried, found, why),
+    )
+
+
+def abandoned_notice(found: Round, *, store_id: str, reason: str) -> Notice:
+    """Tell people of a round that ended without an estimate."""
+    key = round_key(store_id, found)
+    return Notice(
+        id=_notice_id("round.abandoned", key),
+        event="round.abandoned",
+        store_id=store_id,
+        round_key=key,
+        monitor=found.monitor,
+        round=found.number,
+        slot=found.slot,
+        model=found.settings.model,
+        sentence=f"{found.monitor}, round {found.number}: no estimate. {_capital(reason)}.",
+    )
+
+
+def number_text(row: EstimateRow | None) -> str:
+    """Say an estimate in a few characters: ``0.86 (0.80 to 0.91)``."""
+    if row is None or row.point is None or row.low is None or row.high is None:
+        return "not estimable"
+    return f"{row.point:.2f} ({row.low:.2f} to {row.high:.2f})"
+
+
+def _frame_fields(
+    found: Round, store_id: str, issues: Mapping[str, tuple[int, bool]]
+) -> dict[str, Any]:
+    return {
+        "store_id": store_id,
+        "round_key": round_key(store_id, found),
+        "monitor": found.monitor,
+        "history": found.history_id or 0,
+        "round": found.number,
+        "slot": found.slot,
+        "window_start": found.window.start,
+        "window_end": found.window.end,
+        "model": found.settings.model,
+        "threshold": found.settings.threshold,
+        "level": found.settings.level,
+        "false_alarm_every": found.settings.limits.false_alarm_every,
+        "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
+    }
+
+
+def _status(found: Round, alerts: Sequence[Alert]) -> Status:
+    if any(alert.state == "firing" for alert in alerts):
+        return Status.ALERT
+    return Status.OK if found.settings.limits.bounds else Status.LEARNING
+
+
+def _evidence(metric: str, side: str, reading: Reading) -> EvidenceRow:
+    return EvidenceRow(
+        metric=metric,
+        side=side,
+        limit=reading.limit,
+        log_evidence=reading.log_evidence,
+        log_threshold=reading.log_threshold,
+    )
+
+
+def _alert(alert: Alert) -> AlertRow:
+    return AlertRow(
+        id=alert.id,
+        metric=alert.metric,
+        side=alert.side,
+        limit=alert.limit,
+        state=alert.state,
+        fired_in_round=alert.fired_in_round,
+    )
+
+
+def _triple(row: EstimateRow | None) -> tuple[float, float, float] | None:
+    if row is None or row.point is None or row.low is None or row.high is None:
+        return None
+    return row.point, row.low, row.high
+
+
+def _sentence(
+    found: Round,
+    rows: Sequence[EstimateRow],
+    alerts: Sequence[Alert],
+    proposed: Mapping[str, float],
+) -> str:
+    own, carried = (
+        ", ".join(f"{metric} {number_text(find_row(rows, metric, basis))}" for metric in _TOLD)
+        for basis in ("round", "carried")
+    )
+    firing = [alert for alert in alerts if alert.state == "firing"]
+    told = "; ".join(
+        f"ALERT: {_named(a)}, firing since round {a.fired_in_round}" for a in firing
+    ) or ("no alert" if found.settings.limits.bounds else _learning(proposed))
+    start, end = found.window.start, found.window.end
+    return (
+        f"Window {start:%Y-%m-%d} to {end:%Y-%m-%d}: {own} from this round alone; "
+        f"{carried} with earlier rounds; {told}."
+    )
+
+
+_TOLD = ("precision", "recall")
+
+
+def _learning(proposed: Mapping[str, float]) -> str:
+    if not proposed:
+        return "learning, no limits set yet"
+    limits = ", ".join(f"{metric}: {value:g}" for metric, value in proposed.items())
+    return f"learning; proposed limits {{{limits}}}"
+
+
+def _named(alert: Alert) -> str:
+    side = "under" if alert.side == "at_least" else "over"
+    return f"{alert.metric} is {side} its limit {alert.limit:g}"
+
+
+def _firing(alert: Alert, carried: EstimateRow | None, found: Round, why: str | None) -> str:
+    del why
+    every = found.settings.limits.false_alarm_every
+    return (
+        f"{found.monitor}: {_named(alert)}. With earlier rounds it is {number_text(carried)} "
+        f"(95 % interval), seen in round {found.number}. At most one false alarm per {every:g} "
+        f"rounds is promised, for labels as given."
+    )
+
+
+def _resolved(alert: Alert, carried: EstimateRow | None, found: Round, why: str | None) -> str:
+    value = number_text(carried)
+    reason = why or "it kept its limit in two rounds running with probability over 0.9"
+    return (
+        f"{found.monitor}: the alert on {alert.metric} ({alert.side.replace('_', ' ')} "
+        f"{alert.limit:g}) is resolved in round {found.number}: {reason}. It is {value} with "
+        f"earlier rounds."
+    )
+
+
+def _revised(alert: Alert, carried: EstimateRow | None, found: Round, why: str | None) -> str:
+    del why
+    return (
+        f"{found.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is revised: "
+        f"with the labels that came late it would not have fired. It is {number_text(carried)} "
+        f"in round {found.number}."
+    )
+
+
+_ALERT_SENTENCES = {
+    "alert.firing": _firing,
+    "alert.resolved": _resolved,
+    "alert.revised": _revised,
+}
+
+
+def _notice_id(event: str, of: str) -> str:
+    return f"msg_{uuid.uuid5(uuid.NAMESPACE_URL, f'{event}/{of}').hex}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

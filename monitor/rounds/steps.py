@@ -1,0 +1,311 @@
+"""The steps of a round, each repeatable; `run-once`, the service and backfills call the same."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from monitor.domain.errors import InputRefused, MonitorError, RoundMoved, TryLater
+from monitor.domain.slots import newest_slot, slots_between, slots_of_windows, window_of
+from monitor.domain.state import ENDED, RoundState
+from monitor.rounds import publish
+from monitor.rounds.collect import collect, send
+from monitor.rounds.draw import draw
+from monitor.storage import frame_store, label_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.settings import RoundSettings
+    from monitor.rounds.parts import Parts
+    from monitor.storage.label_store import LabelCounts
+    from monitor.storage.round_store import Claim, Round
+
+log = structlog.get_logger("monitor.rounds")
+
+_RETRIES = 5  # of a publish that met another one; each loser has let one winner through
+
+
+def run(parts: Parts) -> None:
+    """Do all that is due for one monitor: open, draw, hand out, collect, close, correct.
+
+    What keeps one round from going on does not keep the others.
+
+    Raises
+    ------
+    MonitorError
+        The first obstacle met, once everything else is done.
+    """
+    open_due(parts)
+    ids = _unfinished(parts)
+    obstacles = [_met(begin, parts, each) for each in ids]
+    obstacles.append(_met(collect, parts, _drawn(parts, ids)))
+    obstacles += [_met(finish, parts, each) for each in ids]
+    for obstacle in obstacles:
+        if obstacle is not None:
+            raise obstacle
+
+
+def _met(act: Callable[[Parts, Any], object], parts: Parts, on: object) -> MonitorError | None:
+    try:
+        act(parts, on)
+    except MonitorError as error:
+        return error
+    return None
+
+
+def open_due(parts: Parts) -> None:
+    """Open the newest due slot; record older ones that were missed as skipped.
+
+    Of a monitor without rounds only the newest slot is due: `backfill` fills the past.
+    """
+    now = parts.clock()
+    schedule = parts.settings.round.schedule
+    with parts.database.read() as connection:
+        known = round_store.find_monitor(connection, parts.settings.name)
+        last = None if known is None else round_store.newest_round(connection, known)
+    newest = newest_slot(schedule, now)
+    due = [newest] if last is None else slots_between(schedule, last.slot, now)
+    if not due:
+        return
+    with parts.database.write() as connection:
+        monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
+        for slot in due[:-1]:
+            reason = f"missed: the newest due slot is {newest:%Y-%m-%d %H:%M} UTC"
+            _add(connection, parts, monitor_id, slot, RoundState.SKIPPED, reason)
+        _add(connection, parts, monitor_id, due[-1], RoundState.OPEN, "due")
+
+
+def open_slot(parts: Parts, slot: datetime, *, backfill: bool) -> int | None:
+    """Open the round of one slot; None if it has ended already."""
+    now = parts.clock()
+    settings = _settings(parts, backfill=backfill)
+    why = "backfill" if backfill else "asked for by hand"
+    with parts.database.write() as connection:
+        monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
+        found = round_store.round_at(connection, monitor_id, slot)
+        if found is None:
+            return _add(connection, parts, monitor_id, slot, RoundState.OPEN, why, settings)
+        if found.state is RoundState.SKIPPED:
+            deadline = _deadline(parts, settings, now)
+            round_store.reopen_skipped(
+                connection, found.id, settings=settings, deadline=deadline, now=now, reason=why
+            )
+            return found.id
+        return None if found.state in ENDED else found.id
+
+
+def backfill(
+    parts: Parts, start: datetime, end: datetime | None = None
+) -> Iterator[tuple[datetime, Round | None]]:
+    """Run every slot whose window begins at ``start`` or later, oldest first.
+
+    Stops at ``end``, at the present, or where the predictions end, whichever comes first. Yields
+    each slot with its round once that has ended, or has all it can get now; None where the slot
+    had ended before.
+    """
+    for slot in backfill_slots(parts, start, end):
+        round_id = open_slot(parts, slot, backfill=True)
+        if round_id is None:
+            yield slot, None
+            continue
+        begin(parts, round_id)
+        collect(parts, _drawn(parts, [round_id]))
+        finish(parts, round_id)
+        yield slot, _read(parts, round_id)
+
+
+def backfill_slots(parts: Parts, start: datetime, end: datetime | None = None) -> list[datetime]:
+    """Slots that a backfill runs."""
+    schedule = parts.settings.round.schedule
+    now = parts.clock()
+    last = min(now, end) if end is not None else now
+    slots = [slot for slot in slots_of_windows(schedule, start, last - schedule.lag) if slot <= now]
+    span = parts.source.span()
+    if span is None:
+        return []
+    return [
+        slot
+        for slot in slots
+        if (window := window_of(schedule, slot)).start <= span[1] and window.end > span[0]
+    ]
+
+
+def begin(parts: Parts, round_id: int) -> None:
+    """Draw an open round and hand out its tasks."""
+
+    def step(claim: Claim) -> None:
+        found = _read(parts, round_id)
+        if found.state is RoundState.OPEN:
+            draw(parts, found, claim)
+            found = _read(parts, round_id)
+        if found.state is RoundState.LABELING:
+            send(parts, found, claim)
+
+    _claimed(parts, round_id, step)
+
+
+def finish(parts: Parts, round_id: int) -> None:
+    """Close a round whose labels are in or late, or correct one whose labels changed."""
+
+    def step(claim: Claim) -> None:
+        found = _read(parts, round_id)
+        if found.state is RoundState.LABELING:
+            _close_if_due(parts, found, claim)
+        elif found.state is RoundState.CLOSED and _changed(found):
+            _published(lambda: publish.correct(parts, _read(parts, round_id), claim))
+
+    _claimed(parts, round_id, step)
+
+
+def _changed(found: Round) -> bool:
+    return found.label_revision != found.estimated_revision
+
+
+def _claimed(parts: Parts, round_id: int, step: Callable[[Claim], None]) -> None:
+    """Do a step under a claim; leave the round alone while another worker has it."""
+    with parts.database.write() as connection:
+        claim = round_store.claim_round(connection, round_id)
+    if claim is None:
+        log.info("another worker has this round", round=round_id)
+        return
+    try:
+        step(claim)
+    except (InputRefused, TryLater) as error:
+        _note_obstacle(parts, round_id, claim, str(error))
+        raise
+    finally:
+        with parts.database.write() as connection:
+            round_store.release_round(connection, claim)
+
+
+def _note_obstacle(parts: Parts, round_id: int, claim: Claim, obstacle: str) -> None:
+    """Keep what a round waits for, for `status` to show."""
+    with suppress(TryLater), parts.database.write() as connection:
+        round_store.note_obstacle(connection, claim, obstacle, parts.clock())
+    log.warning("round waits", round=round_id, reason=obstacle)
+
+
+def _close_if_due(parts: Parts, found: Round, claim: Claim) -> None:
+    with parts.database.read() as connection:
+        planned = {
+            part.stratum.name: part.planned
+            for part in frame_store.read_strata(connection, found.id)
+        }
+        labels = label_store.label_counts(connection, found.id)
+    answered = sum(each.labeled + each.declined for each in labels)
+    wanted = sum(planned.values())
+    late = found.deadline is not None and parts.clock() >= found.deadline
+    if answered < wanted and not late:
+        return
+    empty = _class_without_label(planned, labels)
+    if empty is not None:
+        what = "every answer was “cannot tell”" if answered == wanted else "by the deadline"
+        reason = f"no {empty} item has a label: {what}"
+        publish.abandon(parts, found, claim, reason)
+        return
+    reason = (
+        "all labels are in"
+        if answered == wanted
+        else f"the deadline passed with {answered} of {wanted} answers"
+    )
+    _published(
+        lambda: publish.close(
+            parts, _read(parts, found.id), claim, partial=answered < wanted, reason=reason
+        )
+    )
+
+
+def _class_without_label(planned: dict[str, int], labels: list[LabelCounts]) -> str | None:
+    for name in ("flagged", "passed"):
+        wanted = sum(n for stratum, n in planned.items() if stratum.startswith(name))
+        labeled = sum(each.labeled for each in labels if each.stratum.startswith(name))
+        if wanted and not labeled:
+            return name
+    return None
+
+
+def _published(act: Callable[[], None]) -> None:
+    for _ in range(_RETRIES):
+        try:
+            act()
+        except RoundMoved:
+            continue
+        return
+    act()
+
+
+def _add(
+    connection: Connection,
+    parts: Parts,
+    monitor_id: int,
+    slot: datetime,
+    state: RoundState,
+    reason: str,
+    settings: RoundSettings | None = None,
+) -> int | None:
+    settings = settings or parts.settings.round
+    now = parts.clock()
+    return round_store.add_round(
+        connection,
+        monitor_id=monitor_id,
+        number=_number(connection, parts, monitor_id, slot),
+        slot=slot,
+        window=window_of(settings.schedule, slot),
+        state=state,
+        settings=settings,
+        deadline=_deadline(parts, settings, now) if state is RoundState.OPEN else None,
+        now=now,
+        reason=reason,
+    )
+
+
+def _number(connection: Connection, parts: Parts, monitor_id: int, slot: datetime) -> int:
+    """Give a slot its number: its place in the schedule, counted from the monitor's first round.
+
+    A backfill of slots before the first one counts down, so that a chart over round numbers is
+    in the order of time whatever was filled when.
+    """
+    schedule = parts.settings.round.schedule
+    before, after = round_store.neighbours(connection, monitor_id, slot)
+    if before is not None:
+        return before.number + len(slots_between(schedule, before.slot, slot))
+    if after is not None:
+        return after.number - len(slots_between(schedule, slot, after.slot))
+    return 1
+
+
+def _settings(parts: Parts, *, backfill: bool) -> RoundSettings:
+    origin = "backfill" if backfill else "schedule"
+    return parts.settings.round.model_copy(update={"origin": origin})
+
+
+def _deadline(parts: Parts, settings: RoundSettings, now: datetime) -> datetime:
+    """Deadline of a round opened now; a backfill takes labels that are there as they are."""
+    if settings.origin == "backfill" and not parts.labeler.asks_people:
+        return now
+    return now + settings.deadline
+
+
+def _unfinished(parts: Parts) -> list[int]:
+    with parts.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+        if monitor_id is None:
+            return []
+        return round_store.unfinished_rounds(connection, monitor_id, parts.clock())
+
+
+def _drawn(parts: Parts, round_ids: list[int]) -> list[int]:
+    with parts.database.read() as connection:
+        rounds = [round_store.read_round(connection, each) for each in round_ids]
+    return [each.id for each in rounds if each.state in {RoundState.LABELING, RoundState.CLOSED}]
+
+
+def _read(parts: Parts, round_id: int) -> Round:
+    with parts.database.read() as connection:
+        return round_store.read_round(connection, round_id)

@@ -1,0 +1,154 @@
+"""The effects of a batch: notices for the log and the hooks, runs and points for MLflow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.model import EffectKind
+from monitor.domain.state import RoundState
+from monitor.rounds.report import (
+    TIMELINE,
+    abandoned_notice,
+    abandoned_report,
+    alert_notice,
+    closed_report,
+    timeline_point,
+)
+from monitor.storage import (
+    alert_store,
+    effect_store,
+    estimate_store,
+    frame_store,
+    round_store,
+)
+from monitor.storage.schema import store_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.report import Notice, RoundReport, TimelinePoint
+    from monitor.rounds.batch import Batch, Estimates, Evidence, Member
+    from monitor.storage.alert_store import Alert
+    from monitor.storage.round_store import Round
+
+MLFLOW, LOG = "mlflow", "log"
+"""Sinks that every monitor has; the others are the hooks it names."""
+
+
+def tell(
+    connection: Connection,
+    batch: Batch,
+    estimates: Estimates,
+    evidence: Evidence,
+    now: datetime,
+) -> None:
+    """Write the effects of a batch: notices first, then MLflow in slot order."""
+    reports = {
+        member.round.id: _report(connection, batch, member, estimates, evidence)
+        for member in batch.affected
+    }
+    due = batch.affected[0].round
+    for move in evidence.moves:
+        notice = alert_notice(move.event, move.alert, reports[due.id], due, why=move.why)
+        _notify(connection, due, notice, now)
+    newest = round_store.newest_closed(connection, due.monitor_id)
+    for member in batch.affected:
+        _tell_mlflow(
+            connection,
+            member.round,
+            reports[member.round.id],
+            newest=member.round.id == newest,
+            now=now,
+        )
+
+
+def tell_abandoned(connection: Connection, found: Round, reason: str, now: datetime) -> None:
+    """Write the effects of a round that ended without an estimate."""
+    store = store_id(connection)
+    issues = frame_store.read_issues(connection, found.id)
+    report = abandoned_report(found, store_id=store, reason=reason, issues=issues)
+    _tell_mlflow(connection, found, report, newest=False, now=now)
+    _notify(connection, found, abandoned_notice(found, store_id=store, reason=reason), now)
+
+
+def _report(
+    connection: Connection,
+    batch: Batch,
+    member: Member,
+    estimates: Estimates,
+    evidence: Evidence,
+) -> RoundReport:
+    found = round_store.read_round(connection, member.round.id)
+    alerts = alert_store.find_alerts(connection, monitor=found.monitor)
+    shown = [
+        alert
+        for alert in alerts
+        if alert.state is AlertState.FIRING or alert.fired_round_id == found.id
+    ]
+    events = round_store.read_events(connection, found.id)
+    return closed_report(
+        found,
+        store_id=batch.store_id,
+        version=member.version,
+        model_version=batch.history.model_version,
+        partial=found.partial,
+        reason=str(events[-1]["reason"]),
+        tally=member.tally,
+        strata=frame_store.read_strata(connection, found.id),
+        issues=frame_store.read_issues(connection, found.id),
+        rows=estimates[found.id].rows,
+        readings=evidence.readings.get(found.id, {}),
+        alerts=shown,
+        proposed=estimates[found.id].proposed_limits,
+        timeline=_timeline(connection, found, alerts),
+    )
+
+
+def _timeline(connection: Connection, found: Round, alerts: Sequence[Alert]) -> list[TimelinePoint]:
+    shown = round_store.closed_before(connection, found.monitor_id, found.slot, TIMELINE)
+    rows = estimate_store.read_points(
+        connection, [each.id for each in shown], ("precision", "recall")
+    )
+    fired = {alert.fired_round_id for alert in alerts if alert.state is not AlertState.REVISED}
+    return [timeline_point(each, rows.get(each.id, []), alert=each.id in fired) for each in shown]
+
+
+def _tell_mlflow(
+    connection: Connection, found: Round, report: RoundReport, *, newest: bool, now: datetime
+) -> None:
+    kinds = [EffectKind.ROUND_RUN]
+    if report.state == RoundState.CLOSED:
+        kinds.append(EffectKind.FLEET_POINT)
+    if newest and found.settings.model is not None:
+        kinds.append(EffectKind.MODEL_TAGS)
+    for kind in kinds:
+        effect_store.add_effect(
+            connection,
+            key=f"{report.round_key}/v{report.version}/{kind}",
+            monitor_id=found.monitor_id,
+            round_id=found.id,
+            kind=kind,
+            sink=MLFLOW,
+            payload=report.model_dump(mode="json"),
+            now=now,
+        )
+
+
+def _notify(connection: Connection, found: Round, notice: Notice, now: datetime) -> None:
+    """Write a notice for the log and for the hooks; a backfill does not wake people."""
+    hooks = found.settings.hooks if found.settings.origin == "schedule" else ()
+    for sink in (LOG, *hooks):
+        effect_store.add_effect(
+            connection,
+            key=f"{notice.id}/{sink}",
+            monitor_id=found.monitor_id,
+            round_id=found.id,
+            kind=EffectKind.NOTICE,
+            sink=sink,
+            payload=notice.model_dump(mode="json"),
+            now=now,
+        )

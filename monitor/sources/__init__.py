@@ -1,0 +1,1 @@
+"""Where predictions come from: one module per product, each with its settings class."""

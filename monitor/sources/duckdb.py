@@ -1,0 +1,224 @@
+"""Predictions in Parquet, CSV or DuckDB files, read with DuckDB in one scan."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+
+from monitor.datafiles import DataFiles, all_texts, check_table, kind_of, opened
+from monitor.domain.errors import SourceRefused
+from monitor.domain.model import Candidate
+from monitor.domain.settings import Settings, TimeZone
+from monitor.sources import frames
+from monitor.sources.duckdb_query import Query
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from monitor.datafiles import OpenTable
+    from monitor.domain.model import Frame, Stratum, Window
+
+Value = StrictBool | StrictInt | StrictFloat | StrictStr
+Values = Value | tuple[Value, ...]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Columns(Settings):
+    """Which column holds what; ``show`` names what people see while labeling."""
+
+    id: str
+    time: str
+    score: str | None = None
+    predicted: str | None = None
+    model_version: str | None = None
+    show: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _blind(self) -> Columns:
+        for name in ("score", "predicted", "model_version"):
+            if getattr(self, name) is not None and getattr(self, name) in self.show:
+                message = (
+                    f"show: {getattr(self, name)!r} is the {name} column; people who see it "
+                    "label what the model said, so leave it out"
+                )
+                raise ValueError(message)
+        return self
+
+
+class DuckdbSettings(Settings):
+    """Where predictions are and how to read them.
+
+    The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
+    from ``columns.score`` (flagged where it is at least ``threshold``), never from both.
+    """
+
+    kind: Literal["duckdb"] = "duckdb"
+    path: str | tuple[str, ...]
+    table: str | None = None
+    columns: Columns
+    time_zone: TimeZone | None = None
+    where: dict[str, Values] = Field(default_factory=dict)
+    threshold: float | None = None
+    positive: Values = (1, True)
+
+    @model_validator(mode="after")
+    def _files_are_readable_kinds(self) -> DuckdbSettings:
+        check_table(kind_of(self.paths), self.table)
+        return self
+
+    @model_validator(mode="after")
+    def _one_rule_for_the_class(self) -> DuckdbSettings:
+        columns = self.columns
+        if self.threshold is not None and columns.predicted is not None:
+            message = (
+                "threshold and columns.predicted both decide which rows are flagged; keep one "
+                "(with columns.predicted, columns.score may stay: it makes the score bands)"
+            )
+            raise ValueError(message)
+        if self.threshold is None and columns.predicted is None:
+            message = (
+                "nothing says which rows are flagged; give threshold with columns.score, "
+                "or columns.predicted"
+            )
+            raise ValueError(message)
+        if self.threshold is not None and columns.score is None:
+            message = "threshold needs columns.score: the column it is compared with"
+            raise ValueError(message)
+        if columns.predicted is None and "positive" in self.model_fields_set:
+            message = "positive needs columns.predicted: the column whose value it is"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _lists_are_not_empty(self) -> DuckdbSettings:
+        for name, values in {"positive": self.positive, **self.where}.items():
+            if values == ():
+                message = f"{name}: an empty list matches nothing; name a value or more"
+                raise ValueError(message)
+        return self
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All paths, also where one was given."""
+        return (self.path,) if isinstance(self.path, str) else self.path
+
+
+class DuckdbSource:
+    """A `Source` over files.
+
+    Parameters
+    ----------
+    settings
+        What the config says.
+    base_folder
+        Where relative paths start: the folder of the config file.
+    """
+
+    def __init__(self, settings: DuckdbSettings, base_folder: Path | str = ".") -> None:
+        self.settings = settings
+        self.files = DataFiles(settings.paths, Path(base_folder), settings.table)
+
+    def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
+        """Count every stratum and return its first items by md5(seed, id), one read."""
+        with opened(self.files) as table:
+            query = self._query(table)
+            sql, parameters = query.scan(window, strata, at_most, seed)
+            groups = [_group(row) for row in table.rows(sql, parameters)]
+            self._check(groups, len(strata))
+            timed = self._timed_rows(table, query, groups)
+        return frames.assemble(window, strata, groups, timed_rows=timed, at_most=at_most)
+
+    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
+        """Return the columns that labelers may see, as text, for each id found in the window."""
+        if not ids:
+            return {}
+        with opened(self.files) as table:
+            sql, parameters = self._query(table).show(ids, window)
+            rows = table.rows(sql, parameters)
+        shown: dict[str, dict[str, str]] = {}
+        for key, *values in rows:
+            texts = ["" if value is None else value for value in values]
+            shown.setdefault(key, dict(zip(self.settings.columns.show, texts, strict=True)))
+        return shown
+
+    def span(self) -> tuple[datetime, datetime] | None:
+        """Return the earliest and latest prediction time, or None where there are no rows."""
+        with opened(self.files) as table:
+            sql, parameters = self._query(table).span()
+            earliest, latest, naive = table.rows(sql, parameters)[0]
+        if naive is not None:
+            raise self._naive(naive)
+        return None if earliest is None else (_instant(earliest), _instant(latest))
+
+    def columns(self) -> Mapping[str, str]:
+        """Return every column with its type; refuse when one that the config names is missing."""
+        with opened(self.files) as table:
+            self._query(table)
+            return dict(table.types)
+
+    def _query(self, table: OpenTable) -> Query:
+        settings = self.settings
+        query = Query(
+            table=table,
+            columns=settings.columns.model_dump(),
+            time_zone=settings.time_zone,
+            where={column: all_texts(values) for column, values in settings.where.items()},
+            threshold=settings.threshold,
+            positive=all_texts(settings.positive),
+        )
+        query.check()
+        naive = query.first_naive_time()
+        if naive is not None:
+            raise self._naive(naive)
+        return query
+
+    def _naive(self, example: str) -> SourceRefused:
+        column = self.settings.columns.time
+        message = (
+            f"{self.files}: column {column!r} (columns.time) holds times without a time zone, the "
+            f"first is {example!r}; set source.time_zone (such as UTC or Europe/Prague), or write "
+            "times with an offset"
+        )
+        return SourceRefused(message)
+
+    def _check(self, groups: Sequence[frames.Group], strata: int) -> None:
+        """Refuse the data as a whole where nothing in it can be used."""
+        naive = frames.first_example(groups, frames.NAIVE_TIME)
+        if naive is not None:
+            raise self._naive(naive)
+        columns = self.settings.columns
+        wrong = frames.first_example(groups, frames.TIME_UNPARSABLE)
+        if wrong is not None and all(g.bucket in frames.UNTIMED for g in groups):
+            message = (
+                f"{self.files}: no value of column {columns.time!r} (columns.time) is a time, the "
+                f"first is {wrong!r}; wanted ISO 8601, such as 2026-03-02T06:00:00Z"
+            )
+            raise SourceRefused(message)
+        wrong = frames.first_example(groups, frames.SCORE_UNREADABLE)
+        if wrong is not None and not frames.rows_in(groups, *range(strata)):
+            message = (
+                f"{self.files}: no value of column {columns.score!r} (columns.score) is a number, "
+                f"the first is {wrong!r}; wanted numbers with a decimal point, such as 0.73"
+            )
+            raise SourceRefused(message)
+
+    def _timed_rows(self, table: OpenTable, query: Query, groups: Sequence[frames.Group]) -> int:
+        if table.is_text or not frames.rows_in(groups, *frames.UNTIMED):
+            return sum(group.rows for group in groups if group.bucket not in frames.UNTIMED)
+        sql, parameters = query.timed_rows()
+        return int(table.rows(sql, parameters)[0][0])
+
+
+def _group(row: tuple[Any, ...]) -> frames.Group:
+    bucket, version, rows, newest, drawn, example = row
+    candidates = tuple(Candidate(item["id"], item["score"]) for item in drawn or ())
+    return frames.Group(bucket, version, rows, newest, candidates, example)
+
+
+def _instant(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)

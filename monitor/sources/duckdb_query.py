@@ -1,0 +1,261 @@
+"""The SQL of the DuckDB source: names quoted, values bound, one pass over the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from monitor.datafiles import NUMBERS, TEXTS, quoted
+from monitor.sources import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from monitor.datafiles import OpenTable
+    from monitor.domain.model import Stratum, Window
+
+_AWARE = "TIMESTAMP WITH TIME ZONE"
+_NAIVE = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"})
+_DAY = r"\d{4}-\d{1,2}-\d{1,2}"
+_CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?"
+_NAIVE_TEXT = rf"{_DAY}([T ]{_CLOCK})?"
+_AWARE_TEXT = rf"{_DAY}[T ]{_CLOCK} ?(Z|UTC|[+-]\d{{2}}(:?\d{{2}})?)"
+_MOST_CANDIDATES = 999_999  # min(x, n) takes fewer than a million
+_SLACK = timedelta(days=1)  # more than any time zone is away from UTC
+
+Bound = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Builds each query for one open table; `check` must pass first."""
+
+    table: OpenTable
+    columns: Mapping[str, Any]
+    time_zone: str | None
+    where: Mapping[str, Sequence[str]]
+    threshold: float | None
+    positive: Sequence[str]
+
+    def check(self) -> None:
+        """Refuse a missing column or one of a type that cannot serve."""
+        table = self.table
+        for name in ("predicted", "model_version"):
+            if self.columns[name] is not None:
+                table.need(self.columns[name], f"columns.{name}")
+        for column in self.columns["show"]:
+            table.need(column, "columns.show")
+        for column in self.where:
+            table.need(column, "where")
+        table.id_text(self.columns["id"], "columns.id")
+        self._check_time()
+        score = self.columns["score"]
+        if score is not None:
+            kind = table.need(score, "columns.score")
+            if not table.is_text and not NUMBERS.fullmatch(kind):
+                raise table.refuse_type(score, "columns.score", "numbers")
+
+    def _check_time(self) -> None:
+        column = self.columns["time"]
+        kind = self.table.need(column, "columns.time")
+        if kind != _AWARE and kind not in _NAIVE and not TEXTS.fullmatch(kind):
+            wanted = "times; numbers of seconds become times with to_timestamp(...)"
+            raise self.table.refuse_type(column, "columns.time", wanted)
+
+    def first_naive_time(self) -> str | None:
+        """Return a value of a typed time column without a zone, where the config names none.
+
+        Texts are looked at while they are scanned.
+        """
+        if self.time_zone is not None or self._time_type not in _NAIVE:
+            return None
+        column = quoted(self.columns["time"])
+        found = self.table.rows(
+            f"select cast({column} as varchar) from {self.table.relation} "  # noqa: S608
+            f"where {column} is not null limit 1"
+        )
+        return found[0][0] if found else None
+
+    def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Bound:
+        """Count each bucket and model version and take its first candidates."""
+        values: dict[str, Any] = {"seed": seed, "start": window.start, "end": window.end}
+        first = max(1, min(at_most, _MOST_CANDIDATES))
+        bucket = self._bucket(strata, values)
+        newest = "null"
+        if self.columns["model_version"] is not None:
+            newest = "epoch_us(max(t) filter (where t >= $start and t < $end))"
+        sql = f"""
+            with source_rows as ({self._source_rows(values, near=True)}),
+            classed as (select *, {bucket} as bucket from source_rows)
+            select
+                bucket,
+                version,
+                count(*),
+                {newest},
+                min({{'h': md5($seed || '|' || id), 'id': id, 'score': score}}, {first})
+                    filter (where bucket >= 0),
+                min(case
+                    when bucket in ({frames.NAIVE_TIME}, {frames.TIME_UNPARSABLE}) then time_text
+                    when bucket = {frames.SCORE_UNREADABLE} then score_text
+                end)
+            from classed
+            group by bucket, version
+        """  # noqa: S608
+        return sql, values
+
+    def timed_rows(self) -> Bound:
+        """Count the rows of the whole source that have a time."""
+        values: dict[str, Any] = {}
+        rows = self._source_rows(values, near=False)
+        return f"select count(*) from ({rows}) where t is not null", values  # noqa: S608
+
+    def span(self) -> Bound:
+        """Find the earliest and the latest time, and a naive text where that is not allowed."""
+        values: dict[str, Any] = {}
+        rows = self._source_rows(values, near=False)
+        naive = "min(case when naive then time_text end)" if self.time_zone is None else "null"
+        sql = f"select epoch_us(min(t)), epoch_us(max(t)), {naive} from ({rows})"  # noqa: S608
+        return sql, values
+
+    def show(self, ids: Sequence[str], window: Window) -> Bound:
+        """Fetch the shown columns of these ids, in a fixed order where an id comes twice."""
+        values: dict[str, Any] = {"ids": list(ids), "start": window.start, "end": window.end}
+        shown = [f"shown_{place}" for place in range(len(self.columns["show"]))]
+        rows = self._source_rows(values, near=True, shown=True)
+        listed = ", ".join(["id", *shown])
+        return (
+            f"select {listed} from ({rows}) "  # noqa: S608
+            "where t >= $start and t < $end and id in (select unnest($ids::varchar[])) "
+            f"order by {listed}",
+            values,
+        )
+
+    @property
+    def _time_type(self) -> str:
+        return self.table.types[self.columns["time"]]
+
+    def _source_rows(self, values: dict[str, Any], *, near: bool, shown: bool = False) -> str:
+        """Rows in our words: id, t (UTC), naive, score, flagged, version; texts for examples."""
+        text = self._text_of("time")
+        score = self._text_of("score")
+        known_naive = f"regexp_full_match(upper(trim({text})), '{_NAIVE_TEXT}')"
+        parts = {
+            "id": self.table.id_text(self.columns["id"], "columns.id"),
+            "time_text": text,
+            "naive": known_naive if self._time_is_text else "false",
+            "t": self._time(values),
+            "score_text": score,
+            "score": f"try_cast({self._column('score')} as double)",
+            "flagged": self._flagged(values),
+            "version": f"nullif(cast({self._column('model_version')} as varchar), '')",
+        }
+        if shown:
+            for place, column in enumerate(self.columns["show"]):
+                parts[f"shown_{place}"] = f"cast({quoted(column)} as varchar)"
+        listed = ", ".join(f"{sql} as {name}" for name, sql in parts.items())
+        conditions = [*self._where(values), *(self._near(values) if near else [])]
+        condition = " and ".join(conditions) or "true"
+        return f"select {listed} from {self.table.relation} where {condition}"  # noqa: S608
+
+    def _column(self, name: str) -> str:
+        column = self.columns[name]
+        return "null" if column is None else quoted(column)
+
+    def _text_of(self, name: str) -> str:
+        column = self.columns[name]
+        if column is None or not TEXTS.fullmatch(self.table.types[column]):
+            return "cast(null as varchar)"
+        return f"nullif(trim(cast({quoted(column)} as varchar)), '')"
+
+    @property
+    def _time_is_text(self) -> bool:
+        return TEXTS.fullmatch(self._time_type) is not None
+
+    def _time(self, values: dict[str, Any]) -> str:
+        column = quoted(self.columns["time"])
+        if self._time_type == _AWARE:
+            return column
+        if not self._time_is_text:
+            return self._zoned(f"cast({column} as timestamp)", values)
+        text = f"upper(trim(cast({column} as varchar)))"
+        local = self._zoned(f"try_cast({text} as timestamp)", values)
+        aware = f"replace(replace(replace({text}, ' UTC', 'Z'), ' +', '+'), ' -', '-')"
+        aware = f"replace(replace({aware}, 'UTC', 'Z'), ' Z', 'Z')"
+        return (
+            f"case when regexp_full_match({text}, '{_NAIVE_TEXT}') then {local} "
+            f"when regexp_full_match({text}, '{_AWARE_TEXT}') "
+            f"then try_cast({aware} as timestamptz) end"
+        )
+
+    def _zoned(self, local: str, values: dict[str, Any]) -> str:
+        if self.time_zone in (None, "UTC"):
+            return f"cast({local} as timestamptz)"
+        values["zone"] = self.time_zone
+        return f"timezone($zone, {local})"
+
+    def _flagged(self, values: dict[str, Any]) -> str:
+        if self.threshold is not None:
+            values["threshold"] = self.threshold
+            return f"try_cast({self._column('score')} as double) >= $threshold"
+        values["positive"] = list(self.positive)
+        text = f"nullif(nullif(cast({self._column('predicted')} as varchar), ''), 'nan')"
+        return f"list_contains($positive::varchar[], {text})"
+
+    def _where(self, values: dict[str, Any]) -> list[str]:
+        conditions = []
+        for place, (column, wanted) in enumerate(self.where.items()):
+            names = []
+            for number, value in enumerate(wanted):
+                values[f"where_{place}_{number}"] = value
+                names.append(f"$where_{place}_{number}")
+            conditions.append(f"cast({quoted(column)} as varchar) in ({', '.join(names)})")
+        return conditions
+
+    def _near(self, values: dict[str, Any]) -> list[str]:
+        """Bound the stored column itself, so that files sorted by time are read in part."""
+        column = quoted(self.columns["time"])
+        if self._time_is_text:
+            return []
+        if self._time_type == _AWARE:
+            return [f"({column} >= $start and {column} < $end or {column} is null)"]
+        values["near_start"] = (values["start"] - _SLACK).replace(tzinfo=None)
+        values["near_end"] = (values["end"] + _SLACK).replace(tzinfo=None)
+        return [f"({column} >= $near_start and {column} < $near_end or {column} is null)"]
+
+    def _bucket(self, strata: Sequence[Stratum], values: dict[str, Any]) -> str:
+        """Put a row into its stratum, or name the reason why it is in none."""
+        versioned = self.columns["model_version"] is not None
+        decided_by_score = self.threshold is not None
+        scored = self.columns["score"] is not None
+        cases = [
+            ("naive", frames.NAIVE_TIME, self._time_is_text and self.time_zone is None),
+            ("t is null and time_text is null", frames.TIME_MISSING, True),
+            ("t is null", frames.TIME_UNPARSABLE, True),
+            ("not (t >= $start and t < $end)", frames.OUTSIDE, True),
+            ("id is null", frames.ID_MISSING, True),
+            ("version is null", frames.VERSION_MISSING, versioned),
+            ("score is null and score_text is not null", frames.SCORE_UNREADABLE, scored),
+            ("score is null", frames.SCORE_MISSING, decided_by_score),
+            ("isnan(score)", frames.SCORE_NAN, scored),
+            ("isinf(score)", frames.SCORE_INFINITE, scored),
+            ("flagged is null", frames.PREDICTED_MISSING, True),
+            *((_inside(s, strata, values, i), i, True) for i, s in enumerate(strata)),
+            ("score is null", frames.SCORE_MISSING, True),
+        ]
+        listed = " ".join(f"when {sql} then {code}" for sql, code, used in cases if used)
+        return f"case {listed} else {frames.IN_NO_STRATUM} end"
+
+
+def _inside(stratum: Stratum, strata: Sequence[Stratum], values: dict[str, Any], place: int) -> str:
+    conditions = ["flagged" if stratum.flagged else "not flagged"]
+    alone = sum(other.flagged == stratum.flagged for other in strata) == 1
+    if stratum.unscored:
+        conditions.append("score is null")
+    elif not (alone and stratum.low is None and stratum.high is None):
+        conditions.append("score is not null")
+    for bound, sign in (("low", ">="), ("high", "<")):
+        if getattr(stratum, bound) is not None:
+            values[f"{bound}_{place}"] = getattr(stratum, bound)
+            conditions.append(f"score {sign} ${bound}_{place}")
+    return " and ".join(conditions)

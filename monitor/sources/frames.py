@@ -1,0 +1,152 @@
+"""From the groups that one scan counted to a frame: versions, bad rows, duplicates.
+
+Every source classifies each row into a bucket (a stratum by its place, or a reason below zero)
+and counts per bucket and model version; the rest is the same for all of them and stands here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import Candidate, Frame, StratumFrame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from monitor.domain.model import Stratum, Window
+
+OUTSIDE = -1
+NAIVE_TIME = -2
+TIME_MISSING = -3
+TIME_UNPARSABLE = -4
+ID_MISSING = -5
+VERSION_MISSING = -6
+PREDICTED_MISSING = -7
+SCORE_MISSING = -8
+SCORE_NAN = -9
+SCORE_INFINITE = -10
+SCORE_UNREADABLE = -11
+IN_NO_STRATUM = -12
+
+REASONS = {
+    TIME_MISSING: "time missing",
+    TIME_UNPARSABLE: "time unparsable",
+    ID_MISSING: "id missing",
+    VERSION_MISSING: "model version missing",
+    PREDICTED_MISSING: "predicted missing",
+    SCORE_MISSING: "score missing",
+    SCORE_NAN: "score NaN",
+    SCORE_INFINITE: "score infinite",
+    SCORE_UNREADABLE: "score not a number",
+    IN_NO_STRATUM: "in no stratum",
+}
+DUPLICATE = "duplicate id"
+UNTIMED = frozenset({TIME_MISSING, TIME_UNPARSABLE})
+_NOT_IN_WINDOW = UNTIMED | {OUTSIDE, NAIVE_TIME}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows of one bucket and model version: how many, the newest time, the first candidates."""
+
+    bucket: int
+    version: str | None
+    rows: int
+    newest: int | None = None
+    candidates: tuple[Candidate, ...] = ()
+    example: str | None = None
+
+
+def in_window(groups: Iterable[Group]) -> list[Group]:
+    """Keep the groups of rows whose time is known to lie in the window."""
+    return [group for group in groups if group.bucket not in _NOT_IN_WINDOW]
+
+
+def rows_in(groups: Iterable[Group], *buckets: int) -> int:
+    """Count the rows in these buckets."""
+    return sum(group.rows for group in groups if group.bucket in buckets)
+
+
+def first_example(groups: Iterable[Group], bucket: int) -> str | None:
+    """Return the smallest example of a bucket, to be named in an error."""
+    found = [g.example for g in groups if g.bucket == bucket and g.example is not None]
+    return min(found, default=None)
+
+
+def assemble(
+    window: Window,
+    strata: Sequence[Stratum],
+    groups: Sequence[Group],
+    *,
+    timed_rows: int,
+    at_most: int,
+) -> Frame:
+    """Make the frame.
+
+    A row without a usable time is in no window and in every one; the window gets its share of
+    them, by the share of the ``timed_rows`` of the whole source that it holds.
+    """
+    here = in_window(groups)
+    newest = _newest_version(here)
+    current = [g for g in here if g.version == newest or g.bucket == VERSION_MISSING]
+    bad: dict[str, int] = {}
+    for group in current:
+        if group.bucket in REASONS:
+            reason = REASONS[group.bucket]
+            bad[reason] = bad.get(reason, 0) + group.rows
+    untimed = _untimed(groups, rows=sum(g.rows for g in here), timed_rows=timed_rows)
+    parts, duplicates = _strata_frames(strata, current, at_most)
+    return Frame(
+        window=window,
+        strata=parts,
+        rows=sum(g.rows for g in here) + sum(untimed.values()),
+        bad_rows={**untimed, **bad, **({DUPLICATE: duplicates} if duplicates else {})},
+        notes=_other_versions(here, newest),
+        model_version=newest,
+    )
+
+
+def _newest_version(here: Sequence[Group]) -> str | None:
+    versioned = [(g.newest or 0, g.version) for g in here if g.version is not None]
+    return max(versioned, default=(0, None))[1]
+
+
+def _other_versions(here: Sequence[Group], newest: str | None) -> dict[str, int]:
+    notes: dict[str, int] = {}
+    for group in here:
+        if group.version not in (newest, None):
+            reason = f"model version {group.version} instead of {newest}"
+            notes[reason] = notes.get(reason, 0) + group.rows
+    return notes
+
+
+def _untimed(groups: Sequence[Group], *, rows: int, timed_rows: int) -> dict[str, int]:
+    share = rows / timed_rows if timed_rows else 1.0
+    counted = {REASONS[bucket]: rows_in(groups, bucket) for bucket in sorted(UNTIMED)}
+    return {reason: math.ceil(n * share) for reason, n in counted.items() if n * share > 0}
+
+
+def _strata_frames(
+    strata: Sequence[Stratum], current: Sequence[Group], at_most: int
+) -> tuple[tuple[StratumFrame, ...], int]:
+    """Drop repeated ids, within a stratum and over strata, where the first one stays.
+
+    A stratum held whole by its candidates gets its exact size; a larger one loses the share of
+    repeated ids among its candidates.
+    """
+    seen: set[str] = set()
+    parts, duplicates = [], 0
+    for place, stratum in enumerate(strata):
+        rows = rows_in(current, place)
+        drawn = [c for g in current if g.bucket == place for c in g.candidates]
+        kept = []
+        for candidate in drawn:
+            if candidate.id not in seen:
+                seen.add(candidate.id)
+                kept.append(candidate)
+        repeated = round(rows * (len(drawn) - len(kept)) / len(drawn)) if drawn else 0
+        duplicates += repeated
+        parts.append(StratumFrame(stratum, rows - repeated, tuple(kept[:at_most])))
+    return tuple(parts), duplicates

@@ -1,0 +1,161 @@
+"""A labeled file from before launch: scores, predicted classes and labels, item by item."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from monitor.datafiles import DataFiles, all_texts, check_table, kind_of, opened, quoted
+from monitor.domain.errors import SourceRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from monitor.datafiles import OpenTable, Scalar
+
+_YES: tuple[Scalar, ...] = (1, True)
+_NO: tuple[Scalar, ...] = (0, False)
+
+
+@dataclass(frozen=True, slots=True)
+class LabeledReference:
+    """Labeled items, one place of each array per item.
+
+    ``scores`` is NaN where an item has none; ``unlabeled`` rows of the file are left out.
+    """
+
+    scores: NDArray[np.float64]
+    flagged: NDArray[np.bool_]
+    labels: NDArray[np.bool_]
+    unlabeled: int
+
+
+def read_reference(
+    path: str,
+    base_folder: Path | str = ".",
+    *,
+    value: str = "label",
+    positive: Scalar | Sequence[Scalar] = _YES,
+    score: str | None = None,
+    predicted: str | None = None,
+    threshold: float | None = None,
+    flagged_values: Scalar | Sequence[Scalar] = _YES,
+    table: str | None = None,
+) -> LabeledReference:
+    """Read a labeled reference; unlike a scan it refuses the file for any bad row.
+
+    Parameters
+    ----------
+    path
+        Parquet, CSV or DuckDB file; a relative one starts at ``base_folder``.
+    value, positive
+        Column of the label, and its values that mean 1. With the usual 1/true only 0/false
+        means 0; otherwise every other value does. Rows without a value are left out.
+    score, predicted, threshold, flagged_values
+        As in the source of predictions: an item is flagged where ``predicted`` is one of
+        ``flagged_values``, or where ``score`` is at least ``threshold``.
+
+    Raises
+    ------
+    SourceRefused
+        If the file cannot be read, lacks a column, or holds a row that cannot be used.
+    """
+    try:
+        check_table(kind_of([path]), table)
+    except ValueError as error:
+        raise SourceRefused(str(error)) from error
+    if (predicted is None) == (threshold is None or score is None):
+        message = (
+            f"{path}: the reference needs either a predicted column or a score with a threshold"
+        )
+        raise SourceRefused(message)
+    negatives = all_texts(_NO) if all_texts(positive) == all_texts(_YES) else None
+    with opened(DataFiles((path,), Path(base_folder), table)) as data:
+        values: dict[str, Any] = {"positive": all_texts(positive)}
+        label = _yes_or_no(data, value, values, "positive", negatives)
+        number = _number(data, score)
+        if predicted is None:
+            values["threshold"] = threshold
+            flag = f"{number} >= $threshold"
+        else:
+            data.need(predicted, "reference.predicted")
+            values["flagged"] = all_texts(flagged_values)
+            flag = _yes_or_no(data, predicted, values, "flagged", None)
+        rows = data.rows(
+            f"select {number}, {flag}, {label}, {_text(value)}, {_text(score)} "  # noqa: S608
+            f"from {data.relation}",
+            values,
+        )
+    read = [_Row(*row) for row in rows]
+    return _arrays(path, read, value=value, score=score, needs_score=predicted is None)
+
+
+def _text(column: str | None) -> str:
+    if column is None:
+        return "null"
+    return f"nullif(trim(cast({quoted(column)} as varchar)), '')"
+
+
+def _number(data: OpenTable, score: str | None) -> str:
+    if score is None:
+        return "cast(null as double)"
+    data.need(score, "reference.score")
+    return f"try_cast({quoted(score)} as double)"
+
+
+def _yes_or_no(
+    data: OpenTable, column: str, values: dict[str, Any], name: str, negatives: list[str] | None
+) -> str:
+    data.need(column, f"reference.{'value' if name == 'positive' else 'predicted'}")
+    yes = f"list_contains(${name}::varchar[], {_text(column)})"
+    if negatives is None:
+        return yes
+    values["negative"] = negatives
+    no = f"list_contains($negative::varchar[], {_text(column)})"
+    return f"case when {yes} then true when {no} then false end"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row as read: parsed values, and texts for errors."""
+
+    score: float | None
+    flagged: bool | None
+    label: bool | None
+    value_text: str | None
+    score_text: str | None
+
+    def problem(self, *, value: str, score: str | None, needs_score: bool) -> str | None:
+        """Say why a labeled row cannot be used, or None where it can."""
+        if self.label is None:
+            return f"column {value!r} holds {self.value_text!r}; a label is 1 or 0 (true or false)"
+        unreadable = self.score is None and (needs_score or self.score_text is not None)
+        if unreadable or not math.isfinite(self.score or 0.0):
+            return f"column {score!r} holds {self.score_text!r} on a labeled row; wanted a number"
+        if self.flagged is None:
+            return "a labeled row has no predicted class; fill it or take the row out"
+        return None
+
+
+def _arrays(
+    path: str, rows: Sequence[_Row], *, value: str, score: str | None, needs_score: bool
+) -> LabeledReference:
+    import numpy as np  # noqa: PLC0415
+
+    labeled = [row for row in rows if row.value_text is not None]
+    for row in labeled:
+        problem = row.problem(value=value, score=score, needs_score=needs_score)
+        if problem is not None:
+            message = f"{path}: {problem}"
+            raise SourceRefused(message)
+    return LabeledReference(
+        scores=np.array([math.nan if row.score is None else row.score for row in labeled], float),
+        flagged=np.array([row.flagged for row in labeled], dtype=bool),
+        labels=np.array([row.label for row in labeled], dtype=bool),
+        unlabeled=len(rows) - len(labeled),
+    )

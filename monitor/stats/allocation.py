@@ -1,0 +1,330 @@
+"""How many labels a round needs, and in which strata: for margins, for a budget or for both.
+
+The optimum is that of ``neyman``; here it is made whole, fitted to a budget and kept from
+trusting too much where little is known.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy import optimize, special
+
+from monitor.stats.neyman import Problem, coefficients_of, optimum
+from monitor.stats.rounding import at_most_total, level_total, proportional_above, rounded_up
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from monitor.stats.knowledge import Knowledge
+
+    Values = NDArray[np.float64]
+    Labels = NDArray[np.int64]
+
+FLOOR = 10
+"""Labels each stratum gets at least (or all its items): without them a stratum that was found
+pure once is never looked at again, and coverage breaks down."""
+
+SCORE_BLEND = 0.5
+"""Share of the labels above the floors that follow size, not the score, while only scores are
+known. Scores alone can cost up to 10 % more than no bands if they are wrong."""
+
+DEFAULT_MARGIN = 0.05
+
+_MEETS = 1 + 1e-9  # a margin counts as met up to rounding
+_TIGHTEST, _LOOSEST = 1e-8, 1e6  # factors on the margins between census and floors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Allocation:
+    """How many items of each stratum to label, and what that buys.
+
+    Parameters
+    ----------
+    labels
+        Items to draw from each stratum, shape ``(H,)``, in the order of the sizes.
+    margins
+        Half-width expected of each metric's interval; empty if nothing is known of the rates.
+        Capped at 1, where it says nothing.
+    asked
+        The margins wanted; empty if only a budget was given.
+    needed
+        Labels that the asked margins need, whatever the budget; ``None`` if unknown.
+    notes
+        Sentences on what could not be done as asked.
+    """
+
+    labels: Labels
+    margins: Mapping[str, float]
+    asked: Mapping[str, float]
+    needed: int | None
+    notes: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        """All labels of the round."""
+        return int(self.labels.sum())
+
+
+def allocate(
+    sizes: ArrayLike,
+    is_flagged: ArrayLike,
+    knowledge: Knowledge,
+    *,
+    margins: Mapping[str, float] | None = None,
+    max_labels: int | None = None,
+    level: float = 0.95,
+    estimand: Literal["rate", "window"] = "window",
+    blend: float | None = None,
+    floor: int = FLOOR,
+) -> Allocation:
+    """Allocate labels to strata: for margins, for a budget, or for margins within a budget.
+
+    Parameters
+    ----------
+    sizes
+        Items in each stratum of the window, shape ``(H,)``.
+    is_flagged
+        Which strata are predicted positive, shape ``(H,)``.
+    knowledge
+        What is known of the rates.
+    margins
+        Half-width wanted for ``precision``, ``recall`` or both, in (0, 1). The smallest total
+        that keeps all of them is found. With only a budget: equal margins.
+    max_labels
+        Budget. If the margins need more, all of them grow by one factor until it suffices.
+    level
+        Level of the intervals, in (0, 1).
+    estimand
+        ``window`` counts labeled items as known, so that small strata become a census.
+        ``rate`` does not.
+    blend
+        Share of the labels above the floors that is spread in proportion to size within each
+        predicted class. Default: ``SCORE_BLEND`` if scores are all that is known, else 0.
+        The split between the classes stays as it is, for that does not rest on the bands.
+    floor
+        Labels per stratum at least, 1 or more; strata with fewer items are taken whole.
+
+    Raises
+    ------
+    ValueError
+        If neither margins nor a budget is given, nothing is known and there is no budget, a
+        value is out of range, or shapes disagree.
+
+    Examples
+    --------
+    >>> from monitor.stats.knowledge import Knowledge
+    >>> known = Knowledge.of_reference(tp=243, fp=64, fn=79, tn=4331, is_flagged=[True, False])
+    >>> plan = allocate(
+    ...     [46_000, 1_000_000], [True, False], known,
+    ...     margins={"precision": 0.05, "recall": 0.05}, max_labels=2000,
+    ... )
+    >>> plan.labels, plan.needed, round(plan.margins["recall"], 3)
+    (array([ 130, 1870]), 4681, 0.077)
+    """
+    size = np.asarray(sizes, dtype=np.int64)
+    up = np.asarray(is_flagged, dtype=np.bool_)
+    _check(size, up, knowledge, margins, max_labels)
+    _check_settings(level, blend, floor)
+    if blend is None:
+        blend = SCORE_BLEND if knowledge.source == "scores" else 0.0
+    coefficients, notes = coefficients_of(size, up, knowledge)
+    asked = dict(margins or {})
+    problem = Problem(
+        size=size.astype(np.float64),
+        is_flagged=up,
+        low=np.minimum(floor, size).astype(np.float64),
+        coefficients=coefficients,
+        z=float(special.ndtri(0.5 + level / 2)),
+        in_window=estimand == "window",
+        blend=blend,
+    )
+    if knowledge.source == "nothing":
+        return _even_split(problem, asked, max_labels, notes)
+    wanted = {name: asked[name] for name in asked if name in coefficients}
+    needed = int(_within_margins(problem, wanted).sum()) if asked else None
+    if max_labels is None or (needed is not None and needed <= max_labels):
+        labels = _within_margins(problem, wanted)
+        notes += _out_of_reach(problem, wanted, labels)
+    else:
+        labels, more = _within_budget(problem, wanted or _equal_margins(problem), max_labels)
+        notes += more
+    return Allocation(labels, problem.half_widths(labels), asked, needed, notes)
+
+
+def random_sampling_labels(
+    sizes: ArrayLike,
+    is_flagged: ArrayLike,
+    knowledge: Knowledge,
+    margins: Mapping[str, float],
+    *,
+    level: float = 0.95,
+) -> int:
+    r"""Labels that a plain random sample of the window would need for the same margins.
+
+    Expected numbers, not a guarantee: :math:`n\,N_+/N` labels fall on predicted positives and
+    :math:`n\,\eta` on actual ones, with variances :math:`P(1-P)` and :math:`R(1-R)` per label
+    (section 2.1 of Shang et al., 2023) and the finite-population term of the window.
+
+    Examples
+    --------
+    >>> from monitor.stats.knowledge import Knowledge
+    >>> known = Knowledge.of_rates([0.79, 0.0178988])
+    >>> random_sampling_labels([46e6, 1000e6], [True, False], known, {"recall": 0.05})
+    6552
+    """
+    size = np.asarray(sizes, dtype=np.float64)
+    up = np.asarray(is_flagged, dtype=np.bool_)
+    rate, total = knowledge.rate, float(size.sum())
+    z = float(special.ndtri(0.5 + level / 2))
+    true_positive, positive = float(size[up] @ rate[up]), float(size @ rate)
+    shares = {
+        "precision": (true_positive, float(size[up].sum())),
+        "recall": (true_positive, positive),
+    }
+    needed = 0.0
+    for name, margin in margins.items():
+        found, among = shares[name]
+        if among > 0:
+            per_label = (found / among) * (1 - found / among) * total / among
+            needed = max(needed, per_label / ((margin / z) ** 2 + per_label / total))
+    return math.ceil(needed)
+
+
+def _plan(problem: Problem, margins: Mapping[str, float], factor: float) -> Values:
+    """Optimum for the margins times a factor, blended within each class."""
+    labels = optimum(problem, {name: factor * margin for name, margin in margins.items()})
+    if problem.blend == 0:
+        return labels
+    by_size = labels.copy()
+    for members in (problem.is_flagged, ~problem.is_flagged):
+        by_size[members] = proportional_above(
+            problem.low[members], problem.size[members], float(labels[members].sum())
+        )
+    return (1 - problem.blend) * labels + problem.blend * by_size
+
+
+def _within_margins(problem: Problem, margins: Mapping[str, float]) -> Labels:
+    """Whole numbers of labels that keep all margins, as far as a census can."""
+
+    def excess(log_factor: float) -> float:
+        labels = _plan(problem, margins, math.exp(log_factor))
+        worst = (problem.half_width(name, labels) / margins[name] for name in margins)
+        return max(worst, default=0.0) - _MEETS
+
+    factor = 1.0
+    if problem.blend > 0 and excess(0.0) > 0:
+        tightest = math.log(_TIGHTEST)
+        root = optimize.brentq(excess, tightest, 0.0) if excess(tightest) < 0 else tightest
+        factor = math.exp(root) * (1 - 1e-9)
+    return rounded_up(_plan(problem, margins, factor), problem.size)
+
+
+def _out_of_reach(
+    problem: Problem, margins: Mapping[str, float], labels: Labels
+) -> tuple[str, ...]:
+    """Name the margins that labels cannot buy, since the window has too few items."""
+    return tuple(
+        f"{name}: even every item labeled leaves +-{width:.3f}, more than {margins[name]}"
+        for name, width in problem.half_widths(labels).items()
+        if name in margins and width > margins[name] * _MEETS
+    )
+
+
+def _within_budget(
+    problem: Problem, margins: Mapping[str, float], budget: int
+) -> tuple[Labels, tuple[str, ...]]:
+    """Whole numbers of labels that spend the budget on margins grown by one factor."""
+    if budget >= problem.size.sum():
+        return problem.size.astype(np.int64), ("the budget covers every item of the window",)
+    if budget <= problem.low.sum():
+        note = (
+            f"{budget} labels are fewer than the floors of all strata ask for "
+            f"({int(problem.low.sum())}), so every stratum's floor was lowered alike"
+        )
+        notes = (note,) if budget < problem.low.sum() else ()
+        return level_total(problem.low, problem.is_flagged, budget), notes
+
+    def surplus(log_factor: float) -> float:
+        return float(_plan(problem, margins, math.exp(log_factor)).sum()) - budget
+
+    tightest, loosest = math.log(_TIGHTEST), math.log(_LOOSEST)
+    if not margins or surplus(tightest) <= 0:
+        return rounded_up(_plan(problem, margins, _TIGHTEST), problem.size), (
+            "more labels than this would not make the margins narrower",
+        )
+    factor = math.exp(optimize.brentq(surplus, tightest, loosest, xtol=1e-13))
+    return at_most_total(_plan(problem, margins, factor), problem.is_flagged, budget), ()
+
+
+def _equal_margins(problem: Problem) -> dict[str, float]:
+    return dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
+
+
+def _even_split(
+    problem: Problem, asked: dict[str, float], budget: int | None, notes: tuple[str, ...]
+) -> Allocation:
+    """Half of the budget for each predicted class, in proportion to size within it."""
+    if budget is None:
+        message = (
+            "nothing is known of the rates, so margins cannot be turned into labels; give "
+            "max_labels, a reference matrix or scores"
+        )
+        raise ValueError(message)
+    notes += ("nothing is known of the rates, so no margin can be foretold",)
+    up, down = problem.is_flagged, ~problem.is_flagged
+    if not problem.low.sum() < budget < problem.size.sum():
+        labels, more = _within_budget(problem, {}, budget)
+        return Allocation(labels, {}, asked, None, notes + more)
+    least = max(problem.low[up].sum(), budget - problem.size[down].sum())
+    most = min(problem.size[up].sum(), budget - problem.low[down].sum())
+    flagged = float(np.clip(budget / 2, least, most))
+    spread = np.empty(len(up))
+    spread[up] = proportional_above(problem.low[up], problem.size[up], flagged)
+    spread[down] = proportional_above(problem.low[down], problem.size[down], budget - flagged)
+    return Allocation(at_most_total(spread, up, budget), {}, asked, None, notes)
+
+
+def _check(
+    size: NDArray[np.int64],
+    is_flagged: NDArray[np.bool_],
+    knowledge: Knowledge,
+    margins: Mapping[str, float] | None,
+    max_labels: int | None,
+) -> None:
+    if size.ndim != 1 or not size.shape == is_flagged.shape == knowledge.alpha.shape:
+        message = (
+            f"sizes {size.shape}, is_flagged {is_flagged.shape} and knowledge "
+            f"{knowledge.alpha.shape} must all have the shape (H,)"
+        )
+        raise ValueError(message)
+    if np.any(size < 0):
+        message = f"sizes must be 0 or more, got {size.tolist()}"
+        raise ValueError(message)
+    if not margins and max_labels is None:
+        message = "give margins, max_labels or both"
+        raise ValueError(message)
+    if max_labels is not None and max_labels < 0:
+        message = f"max_labels must be 0 or more, got {max_labels}"
+        raise ValueError(message)
+    for name, margin in (margins or {}).items():
+        if name not in ("precision", "recall") or not 0 < margin < 1:
+            message = f"a margin is precision or recall, between 0 and 1; got {name}={margin!r}"
+            raise ValueError(message)
+
+
+def _check_settings(level: float, blend: float | None, floor: int) -> None:
+    if not 0 < level < 1:
+        message = f"level must lie strictly between 0 and 1, got {level!r}"
+        raise ValueError(message)
+    if blend is not None and not 0 <= blend <= 1:
+        message = f"blend must lie in [0, 1], got {blend!r}"
+        raise ValueError(message)
+    if floor < 1:
+        message = f"floor must be 1 or more, got {floor!r}"
+        raise ValueError(message)

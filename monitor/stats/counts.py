@@ -1,0 +1,132 @@
+"""Counts of a labeled stratified sample: what every estimate is computed from.
+
+A window's predictions are cut into strata: predicted positives (``flagged``) and predicted
+negatives (``passed``), each cut further by score band where scores exist. Stratum sizes are
+counted, not sampled; the labels come from items drawn uniformly without replacement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A point and the two ends of an interval around it.
+
+    ``low <= high`` always; the point may lie outside only where a method allows it.
+    """
+
+    point: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.point:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True, slots=True)
+class StratumCounts:
+    """One stratum: its size in the window, how many items were labeled, how many are positive.
+
+    Raises
+    ------
+    ValueError
+        If not ``0 <= positive <= labeled <= size``.
+    """
+
+    size: int
+    labeled: int
+    positive: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.positive <= self.labeled <= self.size:
+            message = (
+                "a stratum needs 0 <= positive <= labeled <= size, got "
+                f"positive={self.positive}, labeled={self.labeled}, size={self.size}"
+            )
+            raise ValueError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The labeled sample of one window: its flagged strata, then its passed strata.
+
+    The array properties run over all strata, flagged first, shape ``(H,)``.
+
+    Examples
+    --------
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
+    ... )
+    >>> counts.positive
+    array([138, 108])
+    """
+
+    flagged: tuple[StratumCounts, ...]
+    passed: tuple[StratumCounts, ...]
+
+    def __post_init__(self) -> None:
+        if not self.flagged or not self.passed:
+            message = "both predicted classes need at least one stratum (its size may be 0)"
+            raise ValueError(message)
+
+    @classmethod
+    def of_matrix(
+        cls, *, tp: int, fp: int, fn: int, tn: int, flagged_size: int, passed_size: int
+    ) -> Counts:
+        """Make counts of a labeled confusion matrix with one stratum per predicted class."""
+        return cls(
+            flagged=(StratumCounts(size=flagged_size, labeled=tp + fp, positive=tp),),
+            passed=(StratumCounts(size=passed_size, labeled=fn + tn, positive=fn),),
+        )
+
+    @classmethod
+    def of_arrays(
+        cls,
+        *,
+        size: Sequence[int] | NDArray[np.int64],
+        labeled: Sequence[int] | NDArray[np.int64],
+        positive: Sequence[int] | NDArray[np.int64],
+        is_flagged: Sequence[bool] | NDArray[np.bool_],
+    ) -> Counts:
+        """Make counts from parallel arrays over strata, shape ``(H,)``, in any order."""
+        flagged: list[StratumCounts] = []
+        passed: list[StratumCounts] = []
+        for n, m, y, up in zip(size, labeled, positive, is_flagged, strict=True):
+            stratum = StratumCounts(size=int(n), labeled=int(m), positive=int(y))
+            (flagged if up else passed).append(stratum)
+        return cls(flagged=tuple(flagged), passed=tuple(passed))
+
+    @property
+    def strata(self) -> tuple[StratumCounts, ...]:
+        """All strata, flagged first."""
+        return self.flagged + self.passed
+
+    @property
+    def size(self) -> NDArray[np.int64]:
+        """Items in each stratum of the window."""
+        return np.array([s.size for s in self.strata], dtype=np.int64)
+
+    @property
+    def labeled(self) -> NDArray[np.int64]:
+        """Items labeled 1 or 0 in each stratum."""
+        return np.array([s.labeled for s in self.strata], dtype=np.int64)
+
+    @property
+    def positive(self) -> NDArray[np.int64]:
+        """Items labeled 1 in each stratum."""
+        return np.array([s.positive for s in self.strata], dtype=np.int64)
+
+    @property
+    def is_flagged(self) -> NDArray[np.bool_]:
+        """Which strata are predicted positive."""
+        return np.array([True] * len(self.flagged) + [False] * len(self.passed))

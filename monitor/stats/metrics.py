@@ -1,0 +1,327 @@
+r"""Every metric of a binary classifier as a function of one confusion matrix.
+
+The matrix holds true positives (TP), false positives (FP), false negatives (FN) and true
+negatives (TN), either once or as an array of posterior draws. A metric that would divide by
+zero is *undefined*: NaN among draws, ``None`` with a sentence for a single matrix. It is never
+0 and never infinite.
+
+Precision gain and recall gain are those of Flach & Kull, "Precision-Recall-Gain Curves: PR
+Analysis Done Right", NIPS 2015, Eq. 4 and 5.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Values = NDArray[np.float64]
+
+FLAGGED, PASSED = "flagged", "passed"
+BOTH = (FLAGGED, PASSED)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Matrix:
+    """A confusion matrix, or an array of them, in items of the window.
+
+    Parameters
+    ----------
+    tp, fp, fn, tn
+        Items in each cell, counted or scaled up from a sample: numbers, or arrays of draws
+        that broadcast against each other. Finite and not negative.
+
+    Raises
+    ------
+    ValueError
+        If a cell is negative, NaN or infinite.
+
+    Examples
+    --------
+    >>> float(METRICS["precision"](Matrix(tp=138, fp=22, fn=108, tn=4732)))
+    0.8625
+    """
+
+    tp: Values
+    fp: Values
+    fn: Values
+    tn: Values
+
+    def __init__(self, tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> None:
+        for name, cell in (("tp", tp), ("fp", fp), ("fn", fn), ("tn", tn)):
+            values = np.asarray(cell, dtype=np.float64)
+            if not np.all((values >= 0) & (values < np.inf)):
+                message = f"{name} must be a finite number of items, 0 or more, got {cell!r}"
+                raise ValueError(message)
+            object.__setattr__(self, name, values)
+
+    @property
+    def flagged(self) -> Values:
+        """Predicted positives, TP + FP."""
+        return self.tp + self.fp
+
+    @property
+    def passed(self) -> Values:
+        """Predicted negatives, FN + TN."""
+        return self.fn + self.tn
+
+    @property
+    def positive(self) -> Values:
+        """Actual positives, TP + FN."""
+        return self.tp + self.fn
+
+    @property
+    def negative(self) -> Values:
+        """Actual negatives, FP + TN."""
+        return self.fp + self.tn
+
+    @property
+    def total(self) -> Values:
+        """All items of the window."""
+        return self.flagged + self.passed
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric: its formula and what it needs to have a value.
+
+    Parameters
+    ----------
+    name
+        The word used in settings, tables and reports.
+    formula
+        From a matrix to values of its shape, NaN where undefined.
+    undefined
+        A sentence that says when the metric has no value.
+    uses
+        The predicted classes whose rates it depends on. A class that is used and holds no
+        label leaves the metric unknown; ``flagged_rate`` uses none, for it is counted.
+    by_truth
+        Whether it looks within an actual class. With an empty predicted class such a metric
+        is 0 or 1 whatever the rates are: true of that window, and no news of the classifier.
+    """
+
+    name: str
+    formula: Callable[[Matrix], Values]
+    undefined: str
+    uses: tuple[str, ...] = BOTH
+    by_truth: bool = False
+
+    def __call__(self, matrix: Matrix) -> Values:
+        """Values of the metric, NaN where it is undefined; the shape is the matrix's."""
+        return self.formula(matrix)
+
+    def value(self, matrix: Matrix) -> MetricValue:
+        """Value of the metric for a single matrix, or the reason why it has none.
+
+        Examples
+        --------
+        >>> METRICS["precision"].value(Matrix(tp=0, fp=0, fn=3, tn=97)).reason
+        'nothing was predicted positive (TP + FP = 0)'
+        """
+        value = float(self(matrix))
+        if math.isnan(value):
+            return MetricValue(None, self.undefined)
+        return MetricValue(value, None)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricValue:
+    """The value of a metric, or ``None`` and the reason."""
+
+    value: float | None
+    reason: str | None
+
+
+def _finite(values: Values) -> Values:
+    """Replace infinities, which only overflow makes here, by NaN."""
+    return np.where(np.isinf(values), np.nan, values)
+
+
+def _ratio(numerator: Values, denominator: Values) -> Values:
+    """``numerator / denominator``, NaN where the denominator is 0; both are 0 or more."""
+    values = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
+    with np.errstate(over="ignore"):
+        np.divide(numerator, denominator, out=values, where=denominator > 0)
+    return _finite(values)
+
+
+def _precision(m: Matrix) -> Values:
+    return _ratio(m.tp, m.flagged)
+
+
+def _recall(m: Matrix) -> Values:
+    return _ratio(m.tp, m.positive)
+
+
+def _false_positive_rate(m: Matrix) -> Values:
+    return _ratio(m.fp, m.negative)
+
+
+def _specificity(m: Matrix) -> Values:
+    return _ratio(m.tn, m.negative)
+
+
+def _negative_predictive_value(m: Matrix) -> Values:
+    return _ratio(m.tn, m.passed)
+
+
+def _false_omission_rate(m: Matrix) -> Values:
+    return _ratio(m.fn, m.passed)
+
+
+def _prevalence(m: Matrix) -> Values:
+    return _ratio(m.positive, m.total)
+
+
+def _flagged_rate(m: Matrix) -> Values:
+    return _ratio(m.flagged, m.total)
+
+
+def _accuracy(m: Matrix) -> Values:
+    return _ratio(m.tp + m.tn, m.total)
+
+
+def _balanced_accuracy(m: Matrix) -> Values:
+    return (_recall(m) + _specificity(m)) / 2
+
+
+def _matthews(m: Matrix) -> Values:
+    r"""Correlation of predicted and actual class, the phi coefficient.
+
+    .. math:: \sqrt{\mathrm{TPR}\,\mathrm{TNR}\,\mathrm{PPV}\,\mathrm{NPV}} -
+        \sqrt{\mathrm{FNR}\,\mathrm{FPR}\,\mathrm{FOR}\,\mathrm{FDR}}
+
+    The form with rates, which neither overflows nor leaves [-1, 1].
+    """
+    right = _recall(m) * _specificity(m) * _precision(m) * _negative_predictive_value(m)
+    misses, false_discoveries = _ratio(m.fn, m.positive), _ratio(m.fp, m.flagged)
+    wrong = misses * _false_positive_rate(m) * _false_omission_rate(m) * false_discoveries
+    return np.sqrt(right) - np.sqrt(wrong)
+
+
+def _gain(errors: Values, m: Matrix) -> Values:
+    r"""Compute :math:`1 - \frac{\eta}{1-\eta}\,\mathrm{errors}/\mathrm{TP}`, 1 at best."""
+    with np.errstate(over="ignore"):
+        loss = _ratio(m.positive, m.negative) * _ratio(errors, m.tp)
+    return 1 - _finite(loss)
+
+
+def _precision_gain(m: Matrix) -> Values:
+    return _gain(m.fp, m)
+
+
+def _recall_gain(m: Matrix) -> Values:
+    return _gain(m.fn, m)
+
+
+def f_beta(beta: float) -> Metric:
+    r"""F measure in which recall weighs ``beta`` times as much as precision.
+
+    .. math:: F_\beta = \frac{(1+\beta^2)\,TP}{(1+\beta^2)\,TP + \beta^2\,FN + FP}
+
+    Parameters
+    ----------
+    beta
+        Positive; the metric is called ``f1``, ``f2``, ``f0.5`` and so on.
+
+    Raises
+    ------
+    ValueError
+        If ``beta`` is not a positive finite number.
+
+    Notes
+    -----
+    Van Rijsbergen, *Information Retrieval*, 2nd ed. 1979, chapter 7.
+
+    Examples
+    --------
+    >>> half = f_beta(0.5)
+    >>> half.name, round(float(half(Matrix(tp=138, fp=22, fn=108, tn=4732))), 4)
+    ('f0.5', 0.7788)
+    """
+    if not 0 < beta < math.inf:
+        message = f"beta must be a positive finite number, got {beta!r}"
+        raise ValueError(message)
+    square = float(beta) ** 2
+
+    def formula(m: Matrix) -> Values:
+        right = (1 + square) * m.tp
+        return _ratio(right, right + square * m.fn + m.fp)
+
+    return Metric(
+        f"f{beta:g}",
+        formula,
+        "nothing was predicted positive and nothing is actually positive (TP = FP = FN = 0)",
+        by_truth=True,
+    )
+
+
+_NOTHING_FLAGGED = "nothing was predicted positive (TP + FP = 0)"
+_NOTHING_PASSED = "nothing was predicted negative (FN + TN = 0)"
+_NO_POSITIVE = "nothing is actually positive (TP + FN = 0)"
+_NO_NEGATIVE = "nothing is actually negative (FP + TN = 0)"
+_NO_ITEM = "the window holds no item"
+_ONE_ACTUAL_CLASS = "only one actual class occurs (TP + FN = 0 or FP + TN = 0)"
+_NO_GAIN = "nothing positive was found, or nothing is negative (TP = 0 or FP + TN = 0)"
+_MARGIN_EMPTY = "a predicted or an actual class is empty (a row or column sum is 0)"
+
+METRICS: Mapping[str, Metric] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            Metric("precision", _precision, _NOTHING_FLAGGED, (FLAGGED,)),
+            Metric("recall", _recall, _NO_POSITIVE, by_truth=True),
+            Metric("fpr", _false_positive_rate, _NO_NEGATIVE, by_truth=True),
+            Metric("specificity", _specificity, _NO_NEGATIVE, by_truth=True),
+            Metric("npv", _negative_predictive_value, _NOTHING_PASSED, (PASSED,)),
+            Metric("false_omission_rate", _false_omission_rate, _NOTHING_PASSED, (PASSED,)),
+            Metric("prevalence", _prevalence, _NO_ITEM),
+            Metric("flagged_rate", _flagged_rate, _NO_ITEM, ()),
+            Metric("accuracy", _accuracy, _NO_ITEM),
+            Metric("balanced_accuracy", _balanced_accuracy, _ONE_ACTUAL_CLASS, by_truth=True),
+            f_beta(1),
+            Metric("mcc", _matthews, _MARGIN_EMPTY, by_truth=True),
+            Metric("precision_gain", _precision_gain, _NO_GAIN, by_truth=True),
+            Metric("recall_gain", _recall_gain, _NO_GAIN, by_truth=True),
+        )
+    }
+)
+"""Every metric by name; ``metric`` also knows ``f2``, ``f0.5`` and ``false_positive_rate``."""
+
+_OTHER_NAMES = MappingProxyType({"false_positive_rate": "fpr"})
+
+
+def metric(name: str) -> Metric:
+    """Metric of that name: one of ``METRICS``, or ``f`` and a number (``f2``, ``f0.5``).
+
+    Raises
+    ------
+    ValueError
+        If no metric has that name; the message lists the names.
+
+    Examples
+    --------
+    >>> metric("f2").name, metric("false_positive_rate").name
+    ('f2', 'fpr')
+    """
+    known = METRICS.get(_OTHER_NAMES.get(name, name))
+    if known is not None:
+        return known
+    f_number = re.fullmatch(r"f(\d+(?:\.\d+)?)", name)
+    if f_number and float(f_number[1]) > 0:
+        return f_beta(float(f_number[1]))
+    close = difflib.get_close_matches(name, METRICS, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    message = f"no metric is called {name!r}{hint} Known: {', '.join(METRICS)}, f0.5, f2, ..."
+    raise ValueError(message)

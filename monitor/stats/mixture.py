@@ -1,0 +1,69 @@
+"""What is known of the positive rates of one predicted class: a mixture of Beta products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class BetaMixture:
+    r"""The density :math:`\sum_j w_j \prod_h \mathrm{Beta}(\pi_h; \alpha_{jh}, \beta_{jh})`.
+
+    The strata of a class share the component, so they move together; given the component they
+    are independent. One component is the posterior of a single round.
+
+    Parameters
+    ----------
+    weight
+        Component weights, shape ``(J,)``, summing to 1.
+    alpha, beta
+        Beta parameters, shape ``(J, H)``, all positive.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a parameter is not positive, or the weights do not sum to 1.
+    """
+
+    weight: NDArray[np.float64]
+    alpha: NDArray[np.float64]
+    beta: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.alpha.shape != self.beta.shape or self.weight.shape != self.alpha.shape[:1]:
+            message = (
+                f"weight {self.weight.shape}, alpha {self.alpha.shape} and beta "
+                f"{self.beta.shape} must have the shapes (J,), (J, H) and (J, H)"
+            )
+            raise ValueError(message)
+        if not (np.all(self.alpha > 0) and np.all(self.beta > 0)):
+            message = "every Beta parameter must be positive"
+            raise ValueError(message)
+        if abs(float(self.weight.sum()) - 1) > 1e-9:  # noqa: PLR2004
+            message = f"component weights must sum to 1, got {float(self.weight.sum())!r}"
+            raise ValueError(message)
+
+    @classmethod
+    def single(cls, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> BetaMixture:
+        """One component: independent Betas, shape ``(H,)`` each."""
+        return cls(weight=np.ones(1), alpha=alpha[np.newaxis], beta=beta[np.newaxis])
+
+    @property
+    def strata(self) -> int:
+        """How many strata the class has."""
+        return int(self.alpha.shape[1])
+
+    def mean(self) -> NDArray[np.float64]:
+        """Posterior mean of each stratum's rate, shape ``(H,)``."""
+        return np.asarray(self.weight @ (self.alpha / (self.alpha + self.beta)))
+
+
+def prior_count(strata: int) -> float:
+    """Prior count a = b = 1/(2H) of each of a class's H strata: Jeffreys' half, shared out."""
+    return 1 / (2 * strata)

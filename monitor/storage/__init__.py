@@ -1,0 +1,1 @@
+"""The store: tables, views and the transactions on them."""

@@ -1,0 +1,120 @@
+"""Alerts in the store."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select, update
+
+from monitor.domain.alerting import AlertState
+from monitor.storage.tables import alerts, monitors, rounds
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Row
+
+    from monitor.storage.round_store import Round
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """A row of ``alerts`` with its monitor's name and the round that fired it."""
+
+    id: str
+    monitor: str
+    metric: str
+    side: str
+    limit: float
+    state: AlertState
+    fired_round_id: int
+    fired_in_round: int
+    fired_at: datetime
+    ended_at: datetime | None
+    ended_why: str | None
+
+
+def find_alerts(
+    connection: Connection, *, monitor: str | None = None, state: AlertState | None = None
+) -> list[Alert]:
+    """Read alerts, oldest first."""
+    query = (
+        select(alerts, monitors.c.name, rounds.c.number)
+        .join(monitors, monitors.c.id == alerts.c.monitor_id)
+        .join(rounds, rounds.c.id == alerts.c.fired_round_id)
+        .order_by(alerts.c.fired_at, rounds.c.number)
+    )
+    if monitor is not None:
+        query = query.where(monitors.c.name == monitor)
+    if state is not None:
+        query = query.where(alerts.c.state == state)
+    return [_alert(row) for row in connection.execute(query)]
+
+
+def fire(
+    connection: Connection, *, found: Round, metric: str, side: str, limit: float, now: datetime
+) -> Alert:
+    """Open an alert; its id is the same whoever opens it."""
+    name = f"{found.monitor_id}/{found.seed}/{metric}/{side}"
+    alert_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+    connection.execute(
+        insert(alerts).values(
+            id=alert_id,
+            monitor_id=found.monitor_id,
+            metric=metric,
+            side=side,
+            limit=limit,
+            state=AlertState.FIRING,
+            fired_round_id=found.id,
+            fired_at=now,
+        )
+    )
+    return Alert(
+        id=alert_id,
+        monitor=found.monitor,
+        metric=metric,
+        side=side,
+        limit=limit,
+        state=AlertState.FIRING,
+        fired_round_id=found.id,
+        fired_in_round=found.number,
+        fired_at=now,
+        ended_at=None,
+        ended_why=None,
+    )
+
+
+def end(
+    connection: Connection,
+    alert_id: str,
+    state: AlertState,
+    *,
+    why: str,
+    now: datetime,
+    round_id: int | None = None,
+) -> bool:
+    """End an alert; false if it had ended before."""
+    ended = connection.execute(
+        update(alerts)
+        .where(alerts.c.id == alert_id, alerts.c.state == AlertState.FIRING)
+        .values(state=state, ended_at=now, ended_why=why, ended_round_id=round_id)
+    )
+    return ended.rowcount == 1
+
+
+def _alert(row: Row[Any]) -> Alert:
+    return Alert(
+        id=row.id,
+        monitor=row.name,
+        metric=row.metric,
+        side=row.side,
+        limit=row.limit,
+        state=AlertState(row.state),
+        fired_round_id=row.fired_round_id,
+        fired_in_round=row.number,
+        fired_at=row.fired_at,
+        ended_at=row.ended_at,
+        ended_why=row.ended_why,
+    )

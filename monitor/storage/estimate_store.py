@@ -1,0 +1,302 @@
+"""Versions of a round: counts, estimates, posteriors and evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import func, insert, select, update
+
+from monitor.domain.alerting import Reading
+from monitor.domain.errors import RoundMoved
+from monitor.domain.report import EstimateRow
+from monitor.storage.tables import (
+    counts,
+    estimates,
+    evidence,
+    histories,
+    monitors,
+    posteriors,
+    rounds,
+    strata,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from monitor.stats.draws import JointPosterior
+
+
+@dataclass(frozen=True, slots=True)
+class StratumTally:
+    """A stratum of one version of a round: its size, the plan, and the labels."""
+
+    stratum: str
+    flagged: bool
+    size: int
+    planned: int
+    labeled: int
+    positive: int
+    declined: int
+
+
+def claim_history(connection: Connection, history_id: int, revision: int) -> None:
+    """Make sure nobody published into the history since ``revision`` was read.
+
+    Raises
+    ------
+    RoundMoved
+        If somebody did; the caller reads again and computes again.
+    """
+    taken = connection.execute(
+        update(histories)
+        .where(histories.c.id == history_id, histories.c.revision == revision)
+        .values(revision=revision + 1)
+    )
+    if taken.rowcount == 0:
+        message = f"history {history_id} got new estimates meanwhile; they are taken in on retry"
+        raise RoundMoved(message)
+
+
+def write_counts(
+    connection: Connection, round_id: int, version: int, tallies: Iterable[StratumTally]
+) -> None:
+    """Store the labeled confusion matrix of a version."""
+    connection.execute(
+        insert(counts),
+        [
+            {
+                "round_id": round_id,
+                "version": version,
+                "stratum": tally.stratum,
+                "labeled": tally.labeled,
+                "positive": tally.positive,
+                "declined": tally.declined,
+            }
+            for tally in tallies
+        ],
+    )
+
+
+def read_counts(
+    connection: Connection, round_ids: Sequence[int], *, version: int | None = None
+) -> dict[int, tuple[StratumTally, ...]]:
+    """Read counts of some rounds, the latest version unless one is named, strata in order."""
+    wanted = rounds.c.version if version is None else version
+    query = (
+        select(
+            counts.c.round_id,
+            strata.c.stratum,
+            strata.c.flagged,
+            strata.c.size,
+            strata.c.planned,
+            counts.c.labeled,
+            counts.c.positive,
+            counts.c.declined,
+        )
+        .join(
+            strata,
+            (strata.c.round_id == counts.c.round_id) & (strata.c.stratum == counts.c.stratum),
+        )
+        .join(rounds, (rounds.c.id == counts.c.round_id) & (counts.c.version == wanted))
+        .where(counts.c.round_id.in_(round_ids))
+        .order_by(counts.c.round_id, strata.c.position)
+    )
+    found: dict[int, list[StratumTally]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.round_id, []).append(StratumTally(*row[1:]))
+    return {round_id: tuple(rows) for round_id, rows in found.items()}
+
+
+def write_estimates(
+    connection: Connection, round_id: int, version: int, rows: Iterable[EstimateRow]
+) -> None:
+    """Store the estimates of a version."""
+    connection.execute(
+        insert(estimates),
+        [{"round_id": round_id, "version": version, **row.model_dump()} for row in rows],
+    )
+
+
+def read_estimates(connection: Connection, round_id: int, version: int) -> list[EstimateRow]:
+    """Read the estimates of a version."""
+    query = select(estimates).where(
+        estimates.c.round_id == round_id, estimates.c.version == version
+    )
+    return [_estimate(row) for row in connection.execute(query)]
+
+
+def read_points(
+    connection: Connection, round_ids: Sequence[int], metrics: Sequence[str]
+) -> dict[int, list[EstimateRow]]:
+    """Read the latest estimates of some metrics for many rounds, for a timeline."""
+    query = (
+        select(estimates)
+        .join(
+            rounds,
+            (rounds.c.id == estimates.c.round_id) & (rounds.c.version == estimates.c.version),
+        )
+        .where(estimates.c.round_id.in_(round_ids), estimates.c.metric.in_(metrics))
+    )
+    found: dict[int, list[EstimateRow]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.round_id, []).append(_estimate(row))
+    return found
+
+
+def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any]]:
+    """Read the latest estimates of all rounds of a monitor as rows, in slot order."""
+    query = (
+        select(
+            rounds.c.number.label("round"),
+            rounds.c.slot,
+            *(column for column in estimates.c if column.name != "round_id"),
+        )
+        .join_from(
+            estimates,
+            rounds,
+            (rounds.c.id == estimates.c.round_id) & (rounds.c.version == estimates.c.version),
+        )
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(monitors.c.name == monitor)
+        .order_by(rounds.c.slot, estimates.c.metric, estimates.c.basis, estimates.c.estimand)
+    )
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def write_posterior(
+    connection: Connection, round_id: int, version: int, carried: JointPosterior
+) -> None:
+    """Store the carried posterior of a version, to be looked at, never to be read back."""
+    connection.execute(
+        insert(posteriors),
+        [
+            {
+                "round_id": round_id,
+                "version": version,
+                "predicted": name,
+                "weight": np.round(mixture.weight, 12).tolist(),
+                "alpha": np.round(mixture.alpha, 9).tolist(),
+                "beta": np.round(mixture.beta, 9).tolist(),
+            }
+            for name, mixture in (("flagged", carried.flagged), ("passed", carried.passed))
+        ],
+    )
+
+
+def write_reading(
+    connection: Connection, round_id: int, version: int, metric: str, side: str, reading: Reading
+) -> None:
+    """Store what a version of a round says about one limit."""
+    connection.execute(
+        insert(evidence).values(
+            round_id=round_id,
+            version=version,
+            metric=metric,
+            side=side,
+            limit=reading.limit,
+            chain=reading.chain,
+            order=reading.order,
+            log_e=list(reading.log_e),
+            log_m=None if reading.log_m is None else list(reading.log_m),
+            log_evidence=reading.log_evidence,
+            log_threshold=reading.log_threshold,
+            fires=reading.fires,
+            recovered=reading.recovered,
+        )
+    )
+
+
+def read_evidence(connection: Connection, round_id: int, version: int) -> list[dict[str, Any]]:
+    """Read what a version says about each limit, as rows."""
+    query = select(
+        evidence.c.metric,
+        evidence.c.side,
+        evidence.c.limit,
+        evidence.c.log_evidence,
+        evidence.c.log_threshold,
+        evidence.c.fires,
+        evidence.c.recovered,
+    ).where(evidence.c.round_id == round_id, evidence.c.version == version)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, str], Reading]:
+    """Read the newest frozen reading of every limit a monitor has had."""
+    newest = (
+        select(evidence.c.metric, evidence.c.side, func.max(evidence.c.order).label("order"))
+        .join(rounds, rounds.c.id == evidence.c.round_id)
+        .where(rounds.c.monitor_id == monitor_id, evidence.c.version == 1)
+        .group_by(evidence.c.metric, evidence.c.side)
+        .subquery()
+    )
+    query = (
+        select(evidence)
+        .join(rounds, rounds.c.id == evidence.c.round_id)
+        .join(
+            newest,
+            (evidence.c.metric == newest.c.metric)
+            & (evidence.c.side == newest.c.side)
+            & (evidence.c.order == newest.c.order),
+        )
+        .where(rounds.c.monitor_id == monitor_id, evidence.c.version == 1)
+    )
+    return {(row.metric, row.side): _reading(row) for row in connection.execute(query)}
+
+
+def frozen_readings(connection: Connection, round_id: int) -> dict[tuple[str, str], Reading]:
+    """Read what a round's first version said about each limit."""
+    query = select(evidence).where(evidence.c.round_id == round_id, evidence.c.version == 1)
+    return {(row.metric, row.side): _reading(row) for row in connection.execute(query)}
+
+
+def chain_log_e(
+    connection: Connection, monitor_id: int, metric: str, side: str, chain: int, up_to: int
+) -> Mapping[int, tuple[float, ...]]:
+    """Read log e of a chain's rounds, each by its latest version: order to log e, ascending."""
+    query = (
+        select(evidence.c.order, evidence.c.log_e)
+        .join(
+            rounds, (rounds.c.id == evidence.c.round_id) & (rounds.c.version == evidence.c.version)
+        )
+        .where(
+            rounds.c.monitor_id == monitor_id,
+            evidence.c.metric == metric,
+            evidence.c.side == side,
+            evidence.c.chain == chain,
+            evidence.c.order <= up_to,
+        )
+        .order_by(evidence.c.order)
+    )
+    return {row.order: tuple(row.log_e) for row in connection.execute(query)}
+
+
+def set_version(
+    connection: Connection, round_id: int, version: int, *, estimated_revision: int
+) -> None:
+    """Make a version the latest one of its round."""
+    connection.execute(
+        update(rounds)
+        .where(rounds.c.id == round_id)
+        .values(version=version, estimated_revision=estimated_revision)
+    )
+
+
+def _estimate(row: Row[Any]) -> EstimateRow:
+    return EstimateRow.model_validate({n: row._mapping[n] for n in EstimateRow.model_fields})
+
+
+def _reading(row: Row[Any]) -> Reading:
+    return Reading(
+        limit=row.limit,
+        log_threshold=row.log_threshold,
+        chain=row.chain,
+        order=row.order,
+        log_e=tuple(row.log_e),
+        log_m=None if row.log_m is None else tuple(row.log_m),
+        fires=row.fires,
+        recovered=row.recovered,
+    )

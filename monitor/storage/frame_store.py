@@ -1,0 +1,233 @@
+"""Histories, and the frame of a round: strata, drawn items, tasks and row issues."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, insert, select
+
+from monitor.domain.model import BandEdges, Item, Stratum
+from monitor.storage.database import new_id
+from monitor.storage.tables import (
+    histories,
+    items,
+    payloads,
+    round_issues,
+    rounds,
+    strata,
+    tasks,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Row
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A row of ``histories``."""
+
+    id: int
+    model_version: str | None
+    threshold: float | None
+    edges: BandEdges
+    reference: Mapping[str, tuple[int, int]] | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStratum:
+    """A stratum with its size and how many items the plan gives it."""
+
+    stratum: Stratum
+    size: int
+    planned: int
+
+
+def newest_history(
+    connection: Connection, monitor_id: int, *, threshold: float | None, key_parts: Sequence[object]
+) -> History | None:
+    """Find the newest history with these settings, whatever its model version."""
+    query = select(histories).where(histories.c.monitor_id == monitor_id)
+    for row in connection.execute(query.order_by(histories.c.id.desc())):
+        if row.key == _history_key(row.model_version, threshold, key_parts):
+            return _history(row)
+    return None
+
+
+def history_for(
+    connection: Connection,
+    monitor_id: int,
+    *,
+    model_version: str | None,
+    threshold: float | None,
+    key_parts: Sequence[object],
+) -> History | None:
+    """Find the history that rounds with these settings belong to."""
+    key = _history_key(model_version, threshold, key_parts)
+    query = select(histories).where(histories.c.monitor_id == monitor_id, histories.c.key == key)
+    row = connection.execute(query).first()
+    return None if row is None else _history(row)
+
+
+def read_history(connection: Connection, history_id: int) -> History:
+    """Read one history."""
+    return _history(connection.execute(select(histories).where(histories.c.id == history_id)).one())
+
+
+def add_history(
+    connection: Connection,
+    monitor_id: int,
+    *,
+    model_version: str | None,
+    threshold: float | None,
+    key_parts: Sequence[object],
+    edges: BandEdges,
+    reference: Mapping[str, tuple[int, int]] | None,
+    now: datetime,
+) -> int:
+    """Open a history and freeze its band edges and reference counts."""
+    added = connection.execute(
+        insert(histories).values(
+            monitor_id=monitor_id,
+            key=_history_key(model_version, threshold, key_parts),
+            model_version=model_version,
+            threshold=threshold,
+            band_edges={
+                "flagged": list(edges.flagged),
+                "passed": list(edges.passed),
+                "unscored": edges.unscored,
+            },
+            reference=None if reference is None else {k: list(v) for k, v in reference.items()},
+            opened_at=now,
+        )
+    )
+    return new_id(added)
+
+
+def write_frame(
+    connection: Connection,
+    round_id: int,
+    *,
+    planned: Sequence[PlannedStratum],
+    drawn: Iterable[Item],
+    shown: Mapping[str, Mapping[str, str]],
+    issues: Mapping[str, tuple[int, bool]],
+) -> None:
+    """Write strata, drawn items, what labelers see, and one task per item."""
+    write_strata(connection, round_id, planned)
+    write_issues(connection, round_id, issues)
+    rows = list(drawn)
+    if not rows:
+        return
+    connection.execute(
+        insert(items),
+        [
+            {
+                "round_id": round_id,
+                "id": item.id,
+                "stratum": item.stratum,
+                "order": item.order,
+                "score": item.score,
+                "predicted": item.predicted,
+            }
+            for item in rows
+        ],
+    )
+    connection.execute(
+        insert(payloads),
+        [
+            {"round_id": round_id, "item_id": item.id, "shown": dict(shown.get(item.id, {}))}
+            for item in rows
+        ],
+    )
+    seed = connection.execute(select(rounds.c.seed).where(rounds.c.id == round_id)).scalar_one()
+    connection.execute(
+        insert(tasks),
+        [
+            {"key": _task_key(seed, item.id), "round_id": round_id, "item_id": item.id, "slot": 1}
+            for item in rows
+        ],
+    )
+
+
+def write_strata(connection: Connection, round_id: int, planned: Sequence[PlannedStratum]) -> None:
+    """Write the counted strata of a round."""
+    rows = [
+        {
+            "round_id": round_id,
+            "stratum": part.stratum.name,
+            "position": position,
+            "flagged": part.stratum.flagged,
+            "low": part.stratum.low,
+            "high": part.stratum.high,
+            "unscored": part.stratum.unscored,
+            "size": part.size,
+            "planned": part.planned,
+        }
+        for position, part in enumerate(planned)
+    ]
+    if rows:
+        connection.execute(insert(strata), rows)
+
+
+def write_issues(
+    connection: Connection, round_id: int, issues: Mapping[str, tuple[int, bool]]
+) -> None:
+    """Replace what is worth telling about a round's rows: reason to (count, whether bad)."""
+    connection.execute(delete(round_issues).where(round_issues.c.round_id == round_id))
+    rows = [
+        {"round_id": round_id, "reason": reason, "count": count, "bad": bad}
+        for reason, (count, bad) in issues.items()
+        if count
+    ]
+    if rows:
+        connection.execute(insert(round_issues), rows)
+
+
+def read_issues(connection: Connection, round_id: int) -> dict[str, tuple[int, bool]]:
+    """Read what is worth telling about a round's rows."""
+    query = select(round_issues).where(round_issues.c.round_id == round_id)
+    return {row.reason: (int(row._mapping["count"]), row.bad) for row in connection.execute(query)}
+
+
+def read_strata(connection: Connection, round_id: int) -> list[PlannedStratum]:
+    """Read the strata of a round, flagged first, from low to high score."""
+    query = select(strata).where(strata.c.round_id == round_id).order_by(strata.c.position)
+    return [
+        PlannedStratum(
+            stratum=Stratum(row.stratum, row.flagged, row.low, row.high, row.unscored),
+            size=row.size,
+            planned=row.planned,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def _history(row: Row[Any]) -> History:
+    edges = row.band_edges
+    return History(
+        id=row.id,
+        model_version=row.model_version,
+        threshold=row.threshold,
+        edges=BandEdges(tuple(edges["flagged"]), tuple(edges["passed"]), edges["unscored"]),
+        reference=None
+        if row.reference is None
+        else {name: (pair[0], pair[1]) for name, pair in row.reference.items()},
+        revision=row.revision,
+    )
+
+
+def _history_key(
+    model_version: str | None, threshold: float | None, parts: Sequence[object]
+) -> str:
+    text = repr((model_version, threshold, *parts))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _task_key(seed: str, item_id: str) -> str:
+    return hashlib.sha256(f"{seed}/task/{item_id}".encode()).hexdigest()[:16]

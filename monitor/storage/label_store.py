@@ -1,0 +1,236 @@
+"""Tasks, label events and the counts that follow from them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, insert, select, tuple_, update
+
+from monitor.domain.labels import Statement, current_answers, current_label
+from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
+from monitor.storage.tables import (
+    items,
+    label_events,
+    labeler_cursors,
+    payloads,
+    rounds,
+    strata,
+    tasks,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Row
+
+_CHUNK = 500  # bound values per statement, under every database's limit
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounts:
+    """Counts of one stratum as its labels stand."""
+
+    stratum: str
+    labeled: int
+    positive: int
+    declined: int
+
+
+def unsent_tasks(connection: Connection, round_id: int) -> list[Task]:
+    """Read the tasks that have not been handed out, with what labelers may see."""
+    return [task for task, sent in _read_tasks(connection, [round_id]) if not sent]
+
+
+def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Task]:
+    """Read the tasks of some rounds by key."""
+    return {task.key: task for task, _ in _read_tasks(connection, round_ids)}
+
+
+def mark_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None:
+    """Record that the labeler has these tasks."""
+    for start in range(0, len(keys), _CHUNK):
+        chunk = keys[start : start + _CHUNK]
+        connection.execute(
+            update(tasks)
+            .where(tasks.c.key.in_(chunk), tasks.c.sent_at.is_(None))
+            .values(sent_at=now)
+        )
+
+
+def read_cursor(connection: Connection, monitor_id: int, labeler: str) -> str | None:
+    """Read how far a labeler's events have been taken."""
+    query = select(labeler_cursors.c.cursor).where(
+        labeler_cursors.c.monitor_id == monitor_id, labeler_cursors.c.labeler == labeler
+    )
+    return connection.execute(query).scalar()
+
+
+def write_cursor(connection: Connection, monitor_id: int, labeler: str, cursor: str) -> None:
+    """Record how far a labeler's events have been taken."""
+    where = (labeler_cursors.c.monitor_id == monitor_id) & (labeler_cursors.c.labeler == labeler)
+    connection.execute(delete(labeler_cursors).where(where))
+    connection.execute(
+        insert(labeler_cursors).values(monitor_id=monitor_id, labeler=labeler, cursor=cursor)
+    )
+
+
+def add_events(
+    connection: Connection, labeler: str, events: Iterable[LabelEvent], now: datetime
+) -> int:
+    """Store the events that say something new; raise the label revision of their rounds.
+
+    An event without a time of its own counts only if it changes the annotator's present answer,
+    so reading the same file or column again adds nothing. Returns how many were added.
+    """
+    batch = list(events)
+    places = _places(connection, sorted({event.task_key for event in batch}))
+    said = _said(connection, sorted(set(places.values())))
+    rows: list[dict[str, Any]] = []
+    for event in batch:
+        place = places[event.task_key]
+        if event.at is None and not _changes(said[place].statements, event):
+            continue
+        row = _event_row(labeler, event, place, now)
+        identity = (labeler, row["external_id"], row["revision"])
+        if identity in said[place].known:
+            continue
+        said[place].add(identity, replace(event, at=event.at or now))
+        rows.append(row)
+    if rows:
+        connection.execute(insert(label_events), rows)
+    for round_id in sorted({row["round_id"] for row in rows}):
+        connection.execute(
+            update(rounds)
+            .where(rounds.c.id == round_id)
+            .values(label_revision=rounds.c.label_revision + 1)
+        )
+    return len(rows)
+
+
+def label_counts(connection: Connection, round_id: int) -> list[LabelCounts]:
+    """Count the current labels of a round per stratum, in the strata's order."""
+    labels = current_labels(connection, round_id)
+    by_stratum: dict[str, list[Answer]] = defaultdict(list)
+    query = select(items.c.id, items.c.stratum).where(items.c.round_id == round_id)
+    for item_id, stratum in connection.execute(query):
+        if item_id in labels:
+            by_stratum[stratum].append(labels[item_id])
+    names = (
+        select(strata.c.stratum).where(strata.c.round_id == round_id).order_by(strata.c.position)
+    )
+    return [_counted(name, by_stratum[name]) for name in connection.execute(names).scalars()]
+
+
+def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:
+    """Read the current label of every item of a round that has one."""
+    query = select(label_events).where(label_events.c.round_id == round_id)
+    said: dict[str, list[Statement]] = defaultdict(list)
+    for row in connection.execute(query):
+        said[row.item_id].append(_stored(row))
+    found = {item: current_label(statements) for item, statements in said.items()}
+    return {item: answer for item, answer in found.items() if answer is not None}
+
+
+def forget_payloads(connection: Connection, round_id: int) -> None:
+    """Delete what labelers saw of a round; its items and labels stay."""
+    connection.execute(delete(payloads).where(payloads.c.round_id == round_id))
+
+
+def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[Task, bool]]:
+    query = (
+        select(tasks.c.key, tasks.c.item_id, tasks.c.sent_at, payloads.c.shown, rounds.c.window_end)
+        .join(rounds, rounds.c.id == tasks.c.round_id)
+        .outerjoin(
+            payloads,
+            (payloads.c.round_id == tasks.c.round_id) & (payloads.c.item_id == tasks.c.item_id),
+        )
+        .where(tasks.c.round_id.in_(round_ids))
+        .order_by(tasks.c.key)
+    )
+    return [
+        (Task(row.key, row.item_id, row.shown or {}, row.window_end), row.sent_at is not None)
+        for row in connection.execute(query)
+    ]
+
+
+def _places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
+    found: dict[str, tuple[int, str]] = {}
+    for start in range(0, len(keys), _CHUNK):
+        query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(
+            tasks.c.key.in_(keys[start : start + _CHUNK])
+        )
+        found.update({row.key: (row.round_id, row.item_id) for row in connection.execute(query)})
+    return found
+
+
+@dataclass(slots=True)
+class _Said:
+    """What is stored about one item: statements, and the identities of their rows."""
+
+    statements: list[Statement] = field(default_factory=list)
+    known: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def add(self, identity: tuple[str, str, str], event: LabelEvent) -> None:
+        """Note an event that is about to be stored, as the latest to arrive."""
+        if event.at is None:
+            message = "an event gets a time before it is stored"
+            raise AssertionError(message)
+        arrival = max((each.arrival for each in self.statements), default=0) + 1
+        self.statements.append(
+            Statement(event.at, arrival, event.annotator, event.kind, event.answer)
+        )
+        self.known.add(identity)
+
+
+def _said(
+    connection: Connection, places: Sequence[tuple[int, str]]
+) -> defaultdict[tuple[int, str], _Said]:
+    said: defaultdict[tuple[int, str], _Said] = defaultdict(_Said)
+    for start in range(0, len(places), _CHUNK // 2):
+        query = select(label_events).where(
+            tuple_(label_events.c.round_id, label_events.c.item_id).in_(
+                places[start : start + _CHUNK // 2]
+            )
+        )
+        for row in connection.execute(query):
+            found = said[row.round_id, row.item_id]
+            found.statements.append(_stored(row))
+            found.known.add((row.labeler, row.external_id, row.revision))
+    return said
+
+
+def _stored(row: Row[Any]) -> Statement:
+    answer = None if row.answer is None else Answer(row.answer)
+    return Statement(row.at, row.id, row.annotator, LabelKind(row.kind), answer)
+
+
+def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:
+    standing = current_answers(statements).get(event.annotator)
+    return standing != (event.answer if event.kind is LabelKind.GIVEN else None)
+
+
+def _event_row(
+    labeler: str, event: LabelEvent, place: tuple[int, str], now: datetime
+) -> dict[str, Any]:
+    at = event.at or now
+    return {
+        "round_id": place[0],
+        "item_id": place[1],
+        "labeler": labeler,
+        "external_id": f"{event.task_key}/{event.annotator}",
+        "revision": event.revision(at),
+        "annotator": event.annotator,
+        "kind": event.kind,
+        "answer": event.answer,
+        "at": at,
+        "received_at": now,
+    }
+
+
+def _counted(name: str, answers: Sequence[Answer]) -> LabelCounts:
+    positive = answers.count(Answer.POSITIVE)
+    declined = answers.count(Answer.CANNOT_TELL)
+    return LabelCounts(name, len(answers) - declined, positive, declined)

@@ -1,0 +1,405 @@
+"""Rounds in the store: opened once per slot, claimed and moved."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, insert, or_, select, update
+
+from monitor.domain.errors import RoundMoved
+from monitor.domain.model import Window
+from monitor.domain.settings import RoundSettings
+from monitor.domain.state import RoundState, check_move
+from monitor.storage.database import clock_ms, new_id
+from monitor.storage.schema import store_id
+from monitor.storage.tables import monitors, round_events, rounds
+from monitor.storage.worker import is_gone, worker_name
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Row, Select
+
+# Ten times what the slowest step needs (a scan of a large window); a worker of this machine
+# that died gives its claim up at once.
+CLAIM_MS = 15 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A row of ``rounds`` with its monitor's name."""
+
+    id: int
+    monitor: str
+    monitor_id: int
+    history_id: int | None
+    number: int
+    slot: datetime
+    window: Window
+    state: RoundState
+    reason: str | None
+    settings: RoundSettings
+    seed: str
+    opened_at: datetime
+    deadline: datetime | None
+    closed_at: datetime | None
+    partial: bool
+    version: int
+    label_revision: int
+    estimated_revision: int | None
+
+    @property
+    def sobol_seed(self) -> int:
+        """Fixes the Sobol points of this round's estimates."""
+        return int(self.seed[:8], 16)
+
+    @property
+    def name(self) -> str:
+        """Name for files and for people: monitor and slot."""
+        return f"{self.monitor}-{self.slot:%Y-%m-%dT%H%M}"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to work on a round; lost when another attempt begins."""
+
+    round_id: int
+    attempt: int
+
+
+def find_monitor(connection: Connection, name: str) -> int | None:
+    """Find the monitor's row."""
+    return connection.execute(select(monitors.c.id).where(monitors.c.name == name)).scalar()
+
+
+def ensure_monitor(connection: Connection, name: str, now: datetime) -> int:
+    """Find or add the monitor's row."""
+    found = find_monitor(connection, name)
+    if found is not None:
+        return found
+    added = connection.execute(insert(monitors).values(name=name, created_at=now))
+    return new_id(added)
+
+
+def read_round(connection: Connection, round_id: int) -> Round:
+    """Read one round."""
+    return _round(connection.execute(_rounds().where(rounds.c.id == round_id)).one())
+
+
+def find_rounds(connection: Connection, name: str | None = None) -> list[Round]:
+    """Read the rounds of a monitor, or of all, in slot order."""
+    query = _rounds().order_by(rounds.c.slot, monitors.c.name)
+    if name is not None:
+        query = query.where(monitors.c.name == name)
+    return [_round(row) for row in connection.execute(query)]
+
+
+def round_at(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:
+    """Read the round of a slot, if there is one."""
+    query = _rounds().where(rounds.c.monitor_id == monitor_id, rounds.c.slot == slot)
+    row = connection.execute(query).first()
+    return None if row is None else _round(row)
+
+
+def newest_round(connection: Connection, monitor_id: int) -> Round | None:
+    """Read the round with the latest slot, skips included."""
+    query = _rounds().where(rounds.c.monitor_id == monitor_id).order_by(rounds.c.slot.desc())
+    row = connection.execute(query.limit(1)).first()
+    return None if row is None else _round(row)
+
+
+def neighbours(
+    connection: Connection, monitor_id: int, slot: datetime
+) -> tuple[Round | None, Round | None]:
+    """Read the rounds just before and just after a slot."""
+    base = _rounds().where(rounds.c.monitor_id == monitor_id)
+    before = base.where(rounds.c.slot < slot).order_by(rounds.c.slot.desc()).limit(1)
+    after = base.where(rounds.c.slot > slot).order_by(rounds.c.slot).limit(1)
+    pair = connection.execute(before).first(), connection.execute(after).first()
+    return (
+        None if pair[0] is None else _round(pair[0]),
+        None if pair[1] is None else _round(pair[1]),
+    )
+
+
+def closed_rounds(connection: Connection, history_id: int) -> list[Round]:
+    """Read the closed rounds of a history, in slot order."""
+    query = _rounds().where(rounds.c.history_id == history_id, rounds.c.state == RoundState.CLOSED)
+    return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
+
+
+def closed_before(
+    connection: Connection, monitor_id: int, slot: datetime, at_most: int
+) -> list[Round]:
+    """Read the newest closed rounds of a monitor up to a slot, in slot order."""
+    query = (
+        _rounds()
+        .where(
+            rounds.c.monitor_id == monitor_id,
+            rounds.c.state == RoundState.CLOSED,
+            rounds.c.slot <= slot,
+        )
+        .order_by(rounds.c.slot.desc())
+        .limit(at_most)
+    )
+    return [_round(row) for row in connection.execute(query)][::-1]
+
+
+def newest_closed(connection: Connection, monitor_id: int) -> int | None:
+    """Id of the closed round with the latest slot."""
+    query = (
+        select(rounds.c.id)
+        .where(rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
+        .order_by(rounds.c.slot.desc())
+        .limit(1)
+    )
+    return connection.execute(query).scalar()
+
+
+def unfinished_rounds(connection: Connection, monitor_id: int, now: datetime) -> list[int]:
+    """Ids of rounds that may have something to do, in slot order.
+
+    Those not ended, and the closed ones that still take late labels or have taken some since
+    their last estimate.
+    """
+    query = (
+        select(rounds.c.id, rounds.c.state, rounds.c.closed_at, rounds.c.settings)
+        .add_columns(rounds.c.label_revision, rounds.c.estimated_revision)
+        .where(
+            rounds.c.monitor_id == monitor_id,
+            rounds.c.state.in_([RoundState.OPEN, RoundState.LABELING, RoundState.CLOSED]),
+        )
+        .order_by(rounds.c.slot)
+    )
+    found = []
+    for row in connection.execute(query):
+        if row.state == RoundState.CLOSED and row.label_revision == row.estimated_revision:
+            late = RoundSettings.model_validate(row.settings).late_labels
+            if row.closed_at + late < now:
+                continue
+        found.append(int(row.id))
+    return found
+
+
+def add_round(
+    connection: Connection,
+    *,
+    monitor_id: int,
+    number: int,
+    slot: datetime,
+    window: Window,
+    state: RoundState,
+    settings: RoundSettings,
+    deadline: datetime | None,
+    now: datetime,
+    reason: str,
+) -> int | None:
+    """Insert the round of a slot; None if the slot has one already."""
+    taken = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, rounds.c.slot == slot)
+    if connection.execute(taken).first() is not None:
+        return None
+    added = connection.execute(
+        insert(rounds).values(
+            monitor_id=monitor_id,
+            number=number,
+            slot=slot,
+            window_start=window.start,
+            window_end=window.end,
+            state=state,
+            reason=reason if state is RoundState.SKIPPED else None,
+            settings=settings.model_dump(mode="json"),
+            seed=_seed(connection, monitor_id, slot),
+            opened_at=now,
+            deadline=deadline,
+        )
+    )
+    round_id = new_id(added)
+    _event(connection, round_id, None, state, reason, now)
+    return round_id
+
+
+def reopen_skipped(
+    connection: Connection,
+    round_id: int,
+    *,
+    settings: RoundSettings,
+    deadline: datetime | None,
+    now: datetime,
+    reason: str,
+) -> bool:
+    """Open a recorded skip; false if another worker did."""
+    check_move(RoundState.SKIPPED, RoundState.OPEN)
+    moved = connection.execute(
+        update(rounds)
+        .where(rounds.c.id == round_id, rounds.c.state == RoundState.SKIPPED)
+        .values(
+            state=RoundState.OPEN,
+            reason=None,
+            settings=settings.model_dump(mode="json"),
+            opened_at=now,
+            deadline=deadline,
+        )
+    )
+    if moved.rowcount == 1:
+        _event(connection, round_id, RoundState.SKIPPED, RoundState.OPEN, reason, now)
+    return moved.rowcount == 1
+
+
+def claim_round(connection: Connection, round_id: int) -> Claim | None:
+    """Take the round for this process; None while another works on it."""
+    holder = connection.execute(
+        select(rounds.c.claimed_by, rounds.c.attempt).where(rounds.c.id == round_id)
+    ).one()
+    free = or_(rounds.c.claimed_until.is_(None), rounds.c.claimed_until < clock_ms())
+    if holder.claimed_by is not None and is_gone(holder.claimed_by):
+        free = or_(free, rounds.c.claimed_by == holder.claimed_by)
+    taken = connection.execute(
+        update(rounds)
+        .where(rounds.c.id == round_id, rounds.c.attempt == holder.attempt, free)
+        .values(
+            claimed_by=worker_name(),
+            claimed_until=clock_ms() + CLAIM_MS,
+            attempt=rounds.c.attempt + 1,
+        )
+    )
+    return Claim(round_id, holder.attempt + 1) if taken.rowcount == 1 else None
+
+
+def release_round(connection: Connection, claim: Claim) -> None:
+    """Give the claim back, if it is still ours."""
+    connection.execute(
+        update(rounds)
+        .where(and_(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt))
+        .values(claimed_by=None, claimed_until=None)
+    )
+
+
+def hold(connection: Connection, claim: Claim) -> None:
+    """Make sure, inside a writing transaction, that the claim is still ours.
+
+    Raises
+    ------
+    RoundMoved
+        If another attempt has begun since.
+    """
+    held = connection.execute(
+        update(rounds)
+        .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
+        .values(claimed_until=clock_ms() + CLAIM_MS)
+    )
+    if held.rowcount == 0:
+        message = f"round {claim.round_id} was taken over by another worker; nothing was written"
+        raise RoundMoved(message)
+
+
+def move(
+    connection: Connection,
+    claim: Claim,
+    before: RoundState,
+    after: RoundState,
+    *,
+    reason: str,
+    now: datetime,
+    **values: Any,
+) -> None:
+    """Move the claimed round and record why; of several racing workers exactly one succeeds.
+
+    Raises
+    ------
+    RoundMoved
+        If the round is not in ``before``, or the claim is no longer ours.
+    """
+    check_move(before, after)
+    told = reason if after in {RoundState.ABANDONED, RoundState.SKIPPED} else None
+    moved = connection.execute(
+        update(rounds)
+        .where(
+            rounds.c.id == claim.round_id,
+            rounds.c.state == before,
+            rounds.c.attempt == claim.attempt,  # a stale worker loses here
+        )
+        .values(state=after, reason=told, **values)
+    )
+    if moved.rowcount == 0:
+        message = f"round {claim.round_id} was moved by another worker; nothing was written"
+        raise RoundMoved(message)
+    _event(connection, claim.round_id, before, after, reason, now)
+
+
+def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
+    """Read every move of a round and why, oldest first."""
+    query = (
+        select(
+            round_events.c.at, round_events.c.before, round_events.c.after, round_events.c.reason
+        )
+        .where(round_events.c.round_id == round_id)
+        .order_by(round_events.c.id)
+    )
+    return [dict(row._mapping) for row in connection.execute(query)]
+
+
+def note_event(connection: Connection, found: Round, reason: str, now: datetime) -> None:
+    """Record something about a round that does not move it."""
+    _event(connection, found.id, found.state, found.state, reason, now)
+
+
+def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: datetime) -> None:
+    """Record why a claimed round cannot go on now, once per reason."""
+    found = read_round(connection, claim.round_id)
+    if found.reason == obstacle or found.state not in {RoundState.OPEN, RoundState.LABELING}:
+        return
+    connection.execute(
+        update(rounds)
+        .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
+        .values(reason=obstacle)
+    )
+    _event(connection, claim.round_id, found.state, found.state, obstacle, now)
+
+
+def _rounds() -> Select[Any]:
+    return select(rounds, monitors.c.name.label("monitor")).join_from(rounds, monitors)
+
+
+def _round(row: Row[Any]) -> Round:
+    return Round(
+        id=row.id,
+        monitor=row.monitor,
+        monitor_id=row.monitor_id,
+        history_id=row.history_id,
+        number=row.number,
+        slot=row.slot,
+        window=Window(row.window_start, row.window_end),
+        state=RoundState(row.state),
+        reason=row.reason,
+        settings=RoundSettings.model_validate(row.settings),
+        seed=row.seed,
+        opened_at=row.opened_at,
+        deadline=row.deadline,
+        closed_at=row.closed_at,
+        partial=row.partial,
+        version=row.version,
+        label_revision=row.label_revision,
+        estimated_revision=row.estimated_revision,
+    )
+
+
+def _seed(connection: Connection, monitor_id: int, slot: datetime) -> str:
+    text = f"{store_id(connection)}/{monitor_id}/{slot.isoformat()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _event(
+    connection: Connection,
+    round_id: int,
+    before: RoundState | None,
+    after: RoundState,
+    reason: str,
+    now: datetime,
+) -> None:
+    connection.execute(
+        insert(round_events).values(
+            round_id=round_id, at=now, before=before, after=after, reason=reason
+        )
+    )

@@ -1,0 +1,115 @@
+"""Bringing the store's schema up to date, and refusing to work on any other."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import inspect, select
+
+from monitor.domain.errors import SchemaMismatch
+from monitor.storage.tables import store
+
+if TYPE_CHECKING:
+    from alembic.config import Config as AlembicConfig
+    from sqlalchemy import Connection
+
+    from monitor.storage.database import Database
+
+VERSION_TABLE = "monitor_alembic_version"
+
+
+def migrations_folder() -> Path:
+    """Where the migrations are: inside the wheel, or at the top of a checkout."""
+    shipped = Path(str(files("monitor"))) / "migrations"
+    return shipped if shipped.is_dir() else Path(str(files("monitor"))).parent / "migrations"
+
+
+def alembic_config(connection: Connection | None = None) -> AlembicConfig:
+    """Alembic's settings, for our own commands and for its command line."""
+    from alembic.config import Config as AlembicConfig  # noqa: PLC0415  0.1 s, rarely needed
+
+    config = AlembicConfig()
+    config.set_main_option("script_location", str(migrations_folder()))
+    config.attributes["connection"] = connection
+    return config
+
+
+def upgrade(database: Database) -> None:
+    """Create or upgrade all tables and views, in one transaction."""
+    from alembic import command  # noqa: PLC0415
+
+    with database.write() as connection:
+        _refuse_newer(connection, database)
+        command.upgrade(alembic_config(connection), "head")
+        if connection.execute(select(store.c.id)).first() is None:
+            connection.execute(
+                store.insert().values(id=str(uuid.uuid4()), created_at=datetime.now(UTC))
+            )
+
+
+def check(database: Database) -> None:
+    """Raise `SchemaMismatch` unless the store holds exactly this program's schema."""
+    with database.read() as connection:
+        found, wanted = _found(connection), _head()
+        if found == wanted:
+            return
+        _refuse_newer(connection, database)
+    what = "holds no tables yet" if found is None else f"has schema {found}, this program {wanted}"
+    message = f"the store {database.shown} {what}; run: pr-monitor db upgrade"
+    raise SchemaMismatch(message)
+
+
+def ready(database: Database) -> None:
+    """Create the schema in an empty store; refuse any other than this program's."""
+    with database.read() as connection:
+        empty = _found(connection) is None
+    if empty:
+        upgrade(database)
+    check(database)
+
+
+def store_id(connection: Connection) -> str:
+    """Read the id that this store was given when it was made."""
+    return str(connection.execute(select(store.c.id)).scalar_one())
+
+
+def found_revision(database: Database) -> str | None:
+    """Read which schema the store holds, None where it holds none."""
+    with database.read() as connection:
+        return _found(connection)
+
+
+def _found(connection: Connection) -> str | None:
+    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
+
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+    return context.get_current_revision()
+
+
+def _head() -> str:
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    head = ScriptDirectory.from_config(alembic_config()).get_current_head()
+    if head is None:
+        message = f"no migrations in {migrations_folder()}: the installation is broken"
+        raise SchemaMismatch(message)
+    return head
+
+
+def _refuse_newer(connection: Connection, database: Database) -> None:
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    found = _found(connection)
+    known = {s.revision for s in ScriptDirectory.from_config(alembic_config()).walk_revisions()}
+    if found is not None and found not in known:
+        message = (
+            f"the store {database.shown} has schema {found}, which this version does not know: "
+            "it was upgraded by a newer mlflow-pr-monitor. Install that version again"
+        )
+        raise SchemaMismatch(message)

@@ -1,0 +1,325 @@
+"""The tables. `migrations/` builds the same ones, and a test says so."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+metadata = MetaData(naming_convention=NAMING)
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """Aware UTC in Python; SQLite keeps it without the zone, PostgreSQL with."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:  # noqa: ARG002
+        """Refuse times without a zone."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            message = f"a time without a zone cannot be stored: {value.isoformat()}"
+            raise ValueError(message)
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """Give every time its zone back."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+BigId = BigInteger().with_variant(Integer, "sqlite")
+
+store = Table(
+    "store",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("created_at", UtcDateTime, nullable=False),
+    comment="One row: which store this is, so that MLflow can be shared by several.",
+)
+
+monitors = Table(
+    "monitors",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(100), nullable=False, unique=True),
+    Column("created_at", UtcDateTime, nullable=False),
+)
+
+histories = Table(
+    "histories",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("monitor_id", ForeignKey("monitors.id"), nullable=False, index=True),
+    Column("key", String(64), nullable=False),
+    Column("model_version", Text),
+    Column("threshold", Float),
+    Column("band_edges", JSON, nullable=False),
+    Column("reference", JSON(none_as_null=True)),
+    Column("opened_at", UtcDateTime, nullable=False),
+    Column("revision", Integer, nullable=False, default=0),
+    UniqueConstraint("monitor_id", "key"),
+    comment="Rounds that may inform each other: one model version, threshold and set of bands.",
+)
+
+rounds = Table(
+    "rounds",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("monitor_id", ForeignKey("monitors.id"), nullable=False),
+    Column("history_id", ForeignKey("histories.id"), index=True),
+    Column("number", Integer, nullable=False),
+    Column("slot", UtcDateTime, nullable=False),
+    Column("window_start", UtcDateTime, nullable=False),
+    Column("window_end", UtcDateTime, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("reason", Text),
+    Column("settings", JSON, nullable=False),
+    Column("seed", String(64), nullable=False),
+    Column("rows", BigInteger),
+    Column("opened_at", UtcDateTime, nullable=False),
+    Column("deadline", UtcDateTime),
+    Column("closed_at", UtcDateTime),
+    Column("partial", Boolean, nullable=False, default=False),
+    Column("version", Integer, nullable=False, default=0),
+    Column("label_revision", Integer, nullable=False, default=0),
+    Column("estimated_revision", Integer),
+    Column("claimed_by", String(100)),
+    Column("claimed_until", BigInteger),
+    Column("attempt", Integer, nullable=False, default=0),
+    UniqueConstraint("monitor_id", "slot"),
+    Index(None, "state"),
+)
+
+strata = Table(
+    "strata",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("stratum", String(40), primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("flagged", Boolean, nullable=False),
+    Column("low", Float),
+    Column("high", Float),
+    Column("unscored", Boolean, nullable=False, default=False),
+    Column("size", BigInteger, nullable=False),
+    Column("planned", Integer, nullable=False),
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("stratum", String(40), nullable=False),
+    Column("order", Integer, nullable=False),
+    Column("score", Float),
+    Column("predicted", Boolean, nullable=False),
+    ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
+)
+
+payloads = Table(
+    "payloads",
+    metadata,
+    Column("round_id", Integer, primary_key=True),
+    Column("item_id", Text, primary_key=True),
+    Column("shown", JSON, nullable=False),
+    ForeignKeyConstraint(["round_id", "item_id"], ["items.round_id", "items.id"]),
+    comment="What labelers see; apart from items, so that retention is one delete.",
+)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("key", String(40), primary_key=True),
+    Column("round_id", Integer, nullable=False),
+    Column("item_id", Text, nullable=False),
+    Column("slot", Integer, nullable=False, default=1),
+    Column("external_ref", Text),
+    Column("sent_at", UtcDateTime),
+    ForeignKeyConstraint(["round_id", "item_id"], ["items.round_id", "items.id"]),
+    UniqueConstraint("round_id", "item_id", "slot"),
+    comment="One request to one annotator slot; the key is opaque to the labeler.",
+)
+
+label_events = Table(
+    "label_events",
+    metadata,
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("round_id", Integer, nullable=False),
+    Column("item_id", Text, nullable=False),
+    Column("labeler", String(40), nullable=False),
+    Column("external_id", Text, nullable=False),
+    Column("revision", String(32), nullable=False),
+    Column("annotator", Text, nullable=False),
+    Column("kind", String(10), nullable=False),
+    Column("answer", String(12)),
+    Column("at", UtcDateTime, nullable=False),
+    Column("received_at", UtcDateTime, nullable=False),
+    ForeignKeyConstraint(["round_id", "item_id"], ["items.round_id", "items.id"]),
+    UniqueConstraint("labeler", "external_id", "revision"),
+    Index(None, "round_id", "item_id"),
+    comment="What annotators said or took back; rows are only ever added.",
+)
+
+labeler_cursors = Table(
+    "labeler_cursors",
+    metadata,
+    Column("monitor_id", ForeignKey("monitors.id"), primary_key=True),
+    Column("labeler", String(40), primary_key=True),
+    Column("cursor", Text, nullable=False),
+)
+
+counts = Table(
+    "counts",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("stratum", String(40), primary_key=True),
+    Column("labeled", Integer, nullable=False),
+    Column("positive", Integer, nullable=False),
+    Column("declined", Integer, nullable=False),
+    ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
+    comment="The stored confusion matrix of each version of a round; never changed.",
+)
+
+estimates = Table(
+    "estimates",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("metric", String(40), primary_key=True),
+    Column("estimand", String(10), primary_key=True),
+    Column("basis", String(10), primary_key=True),
+    Column("point", Float),
+    Column("low", Float),
+    Column("high", Float),
+    Column("level", Float, nullable=False),
+    Column("method", String(60), nullable=False),
+    Column("reason", Text),
+    Column("bound_low", Float),
+    Column("bound_high", Float),
+)
+
+posteriors = Table(
+    "posteriors",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("predicted", String(10), primary_key=True),
+    Column("weight", JSON, nullable=False),
+    Column("alpha", JSON, nullable=False),
+    Column("beta", JSON, nullable=False),
+    comment="The carried posterior of each predicted class, as output; never read back.",
+)
+
+evidence = Table(
+    "evidence",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("metric", String(40), primary_key=True),
+    Column("side", String(10), primary_key=True),
+    Column("limit", Float, nullable=False),
+    Column("chain", Integer, nullable=False),
+    Column("order", Integer, nullable=False),
+    Column("log_e", JSON, nullable=False),
+    Column("log_m", JSON(none_as_null=True)),
+    Column("log_evidence", Float),
+    Column("log_threshold", Float, nullable=False),
+    Column("fires", Boolean, nullable=False),
+    Column("recovered", Float, nullable=False),
+    comment="Evidence against each limit; version 1 is frozen at closing and alone may fire.",
+)
+
+alerts = Table(
+    "alerts",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("monitor_id", ForeignKey("monitors.id"), nullable=False, index=True),
+    Column("metric", String(40), nullable=False),
+    Column("side", String(10), nullable=False),
+    Column("limit", Float, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("fired_round_id", ForeignKey("rounds.id"), nullable=False),
+    Column("fired_at", UtcDateTime, nullable=False),
+    Column("ended_round_id", ForeignKey("rounds.id")),
+    Column("ended_at", UtcDateTime),
+    Column("ended_why", Text),
+    UniqueConstraint("monitor_id", "metric", "side", "fired_round_id"),
+)
+
+effects = Table(
+    "effects",
+    metadata,
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("key", String(200), nullable=False, unique=True),
+    Column("monitor_id", ForeignKey("monitors.id"), nullable=False),
+    Column("round_id", ForeignKey("rounds.id"), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("sink", String(120), nullable=False),
+    Column("payload", JSON, nullable=False),
+    Column("status", String(10), nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("next_try", UtcDateTime, nullable=False),
+    Column("tries", Integer, nullable=False, default=0),
+    Column("last_error", Text),
+    Column("receipt", Text),
+    Column("done_at", UtcDateTime),
+    Column("claimed_by", String(100)),
+    Column("claimed_until", BigInteger),
+    Column("attempt", Integer, nullable=False, default=0),
+    Index(None, "status", "monitor_id", "sink"),
+    comment="Work to be done outside, written with the estimate and kept until done.",
+)
+
+round_events = Table(
+    "round_events",
+    metadata,
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("round_id", ForeignKey("rounds.id"), nullable=False, index=True),
+    Column("at", UtcDateTime, nullable=False),
+    Column("before", String(20)),
+    Column("after", String(20), nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+round_issues = Table(
+    "round_issues",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("reason", String(200), primary_key=True),
+    Column("count", BigInteger, nullable=False),
+    Column("bad", Boolean, nullable=False),
+    comment="Rows left out of the strata, and other things worth telling, per reason.",
+)

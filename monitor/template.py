@@ -1,0 +1,304 @@
+"""The first config: what the columns of the predictions tell, written as commented YAML.
+
+Nothing is asked. What cannot be told from names and types is refused with the flag to give.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import InputRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_ID = ("id", "prediction_id", "request_id", "event_id", "item_id", "uuid", "key")
+_TIME = (
+    "scored_at",
+    "predicted_at",
+    "prediction_time",
+    "predicted_time",
+    "scoring_time",
+    "timestamp",
+    "event_time",
+    "created_at",
+    "time",
+    "ts",
+    "datetime",
+    "date",
+)
+_SCORE = (
+    "score",
+    "probability",
+    "proba",
+    "prob",
+    "y_score",
+    "y_prob",
+    "y_proba",
+    "prediction_score",
+    "predicted_probability",
+    "confidence",
+)
+_PREDICTED = (
+    "predicted",
+    "prediction",
+    "predicted_label",
+    "predicted_class",
+    "y_pred",
+    "pred",
+    "flagged",
+    "decision",
+)
+_NOT_SHOWN = re.compile(r"score|prob|pred|model|version|label|class|target|flag|truth|decision|y_")
+_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
+_TEXT = re.compile(r"VARCHAR|ENUM|TEXT|STRING|OBJECT|STR", re.IGNORECASE)
+_WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\d*", re.IGNORECASE)
+_NUMBER = re.compile(r"FLOAT\d*|DOUBLE|REAL|DECIMAL.*", re.IGNORECASE)
+_TRUTH = re.compile(r"BOOL(EAN)?", re.IGNORECASE)
+_TIMES = re.compile(r"TIMESTAMP.*|DATETIME.*|DATE", re.IGNORECASE)
+_AWARE = re.compile(r"WITH TIME ZONE|TIMESTAMPTZ", re.IGNORECASE)
+_SHOWN_AT_MOST = 5  # columns; a labeler reads no more
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which column holds what; None: there is none, or it shall be guessed."""
+
+    id: str | None = None
+    time: str | None = None
+    score: str | None = None
+    predicted: str | None = None
+    positive: str | None = None
+    threshold: float | None = None
+    label: str | None = None
+
+
+def write_config(
+    predictions: str, columns: Sequence[tuple[str, str]], chosen: Chosen | None = None
+) -> str:
+    """Write a config for predictions with these columns.
+
+    Parameters
+    ----------
+    predictions
+        File or glob, relative to the folder where the config will stand.
+    columns
+        Name and type of each column, types as DuckDB names them.
+    chosen
+        What the flags said; the rest is guessed.
+
+    Raises
+    ------
+    InputRefused
+        If a column cannot be guessed or a named one does not exist, listing the columns and
+        the flags to give.
+    """
+    found = _complete(dict(columns), chosen or Chosen())
+    types = dict(columns)
+    lines = [
+        "# Written by `pr-monitor init` from the names and types of the columns: please read it.",
+        "# docs/config.md lists every setting with its default and the reason for it.",
+        "store: sqlite:///monitor.db              # rounds, labels and estimates",
+        "mlflow: {tracking_uri: sqlite:///mlflow.db}",
+        "monitors:",
+        f"  - name: {_name(predictions)}",
+        *_source(predictions, types, found),
+        '    schedule: {cron: "0 6 * * MON", time_zone: UTC}   # every Monday at six',
+        "    sample: {margin: {precision: 0.05, recall: 0.05}, max_labels: 1000}",
+        *_labeling(predictions, found),
+        "    # The first rounds propose limits; false_alarm_every counts rounds:",
+        "    # limits: {precision: 0.80, recall: 0.50, false_alarm_every: 52}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _complete(types: dict[str, str], chosen: Chosen) -> Chosen:
+    score = chosen.score or _guess(types, _SCORE, _is_number, _says_score)
+    found = replace(
+        chosen,
+        id=chosen.id or _guess(types, _ID, _is_key, _ends_like_an_id),
+        time=chosen.time or _guess_time(types),
+        score=score,
+        predicted=chosen.predicted or _guess_predicted(types, chosen),
+    )
+    missing = [*_unknown(types, chosen), *_not_told(types, found)]
+    if missing:
+        listed = ", ".join(f"{name} ({kind})" for name, kind in types.items()) or "none"
+        message = f"{'; '.join(missing)}. The columns are {listed}"
+        raise InputRefused(message)
+    if found.predicted is None and found.threshold is None:
+        return replace(found, threshold=0.5)
+    return found
+
+
+def _unknown(types: dict[str, str], chosen: Chosen) -> list[str]:
+    flags = ("id", "time", "score", "predicted", "label")
+    named = [(flag, getattr(chosen, flag)) for flag in flags]
+    return [
+        f"there is no column {name!r} (--{flag})"
+        for flag, name in named
+        if name is not None and name not in types
+    ]
+
+
+def _not_told(types: dict[str, str], found: Chosen) -> list[str]:
+    """Say what is still unknown, or told twice, each with its flag."""
+    predicted, score, threshold = found.predicted, found.score, found.threshold
+    positive = predicted is not None and _needs_positive(types, predicted, found)
+    refused = {
+        "nothing tells which column is the id (--id)": found.id is None,
+        "nothing tells which column is the time of the prediction (--time)": found.time is None,
+        "nothing tells which rows are flagged (--score with --threshold, or --predicted)": (
+            predicted is None and score is None
+        ),
+        f"nothing tells which value of {predicted!r} means positive (--positive)": positive,
+        "--threshold needs a column of scores (--score)": threshold is not None and score is None,
+        "--predicted and --threshold both say which rows are flagged; give one": (
+            predicted is not None and threshold is not None
+        ),
+        f"--threshold {threshold} is no finite number": not math.isfinite(threshold or 0),
+        "--positive needs --predicted": found.positive is not None and predicted is None,
+    }
+    return [sentence for sentence, is_so in refused.items() if is_so]
+
+
+def _guess(
+    types: dict[str, str],
+    names: Sequence[str],
+    fits: Callable[[str], bool],
+    alike: Callable[[str], bool],
+) -> str | None:
+    """Return the first well-known name, or else the only column of a name like it."""
+    fitting = {name.lower(): name for name, kind in types.items() if fits(kind)}
+    for name in names:
+        if name in fitting:
+            return fitting[name]
+    close = [name for lower, name in fitting.items() if alike(lower)]
+    return close[0] if len(close) == 1 else None
+
+
+def _guess_time(types: dict[str, str]) -> str | None:
+    typed = [name for name, kind in types.items() if _TIMES.fullmatch(kind)]
+    if len(typed) == 1:
+        return typed[0]
+    return _guess(types, _TIME, _is_time, lambda _: False)
+
+
+def _guess_predicted(types: dict[str, str], chosen: Chosen) -> str | None:
+    """Guess a predicted class, unless a threshold says that the score decides."""
+    if chosen.threshold is not None or (chosen.score is not None and chosen.positive is None):
+        return None
+    if chosen.positive is not None:
+        return _guess(types, _PREDICTED, _is_class_or_text, lambda _: False)
+    return _guess(types, _PREDICTED, _is_class, lambda _: False)
+
+
+def _needs_positive(types: dict[str, str], predicted: str, chosen: Chosen) -> bool:
+    return chosen.positive is None and _TEXT.match(types.get(predicted, "")) is not None
+
+
+def _is_key(kind: str) -> bool:
+    return kind.upper() == "UUID" or any(of.match(kind) for of in (_TEXT, _WHOLE))
+
+
+def _is_time(kind: str) -> bool:
+    return _TIMES.fullmatch(kind) is not None or _TEXT.match(kind) is not None
+
+
+def _is_number(kind: str) -> bool:
+    return _NUMBER.fullmatch(kind) is not None
+
+
+def _is_class(kind: str) -> bool:
+    return any(of.fullmatch(kind) for of in (_TRUTH, _WHOLE))
+
+
+def _is_class_or_text(kind: str) -> bool:
+    return _is_class(kind) or _TEXT.match(kind) is not None
+
+
+def _ends_like_an_id(name: str) -> bool:
+    return name.endswith(("_id", "_uuid", "_key", " id"))
+
+
+def _says_score(name: str) -> bool:
+    return re.search(r"score|prob", name) is not None
+
+
+def _source(predictions: str, types: dict[str, str], found: Chosen) -> list[str]:
+    columns = [f"id: {_text(found.id or '')}", f"time: {_text(found.time or '')}"]
+    if found.score is not None:
+        columns.append(f"score: {_text(found.score)}")
+    if found.predicted is not None:
+        columns.append(f"predicted: {_text(found.predicted)}")
+    lines = [
+        "    source:",
+        "      kind: duckdb",
+        f"      path: {_text(predictions)}",
+        f"      columns: {{{', '.join([*columns, *_shown(types, found)])}}}",
+    ]
+    if not _AWARE.search(types[found.time or ""]):
+        lines.append("      time_zone: UTC                     # of times that name no zone")
+    if found.threshold is not None:
+        lines.append(f"      threshold: {found.threshold!r:<26} # flagged: score >= threshold")
+    elif found.positive is not None:
+        lines.append(f"      positive: {_value(found.positive)}")
+    return lines
+
+
+def _shown(types: dict[str, str], found: Chosen) -> list[str]:
+    """List texts for labelers to see: nothing that tells what the model or anyone said."""
+    if found.label is not None:
+        return []
+    taken = {found.id, found.time, found.score, found.predicted}
+    texts = [
+        name
+        for name, kind in types.items()
+        if name not in taken and _TEXT.match(kind) and not _NOT_SHOWN.search(name.lower())
+    ]
+    listed = ", ".join(_text(name) for name in texts[:_SHOWN_AT_MOST])
+    return [f"show: [{listed}]"] if listed else []
+
+
+def _labeling(predictions: str, found: Chosen) -> list[str]:
+    if found.label is None:
+        return ["    labeling: {kind: files, deadline: 5d}   # label files out, label files in"]
+    return [
+        "    labeling:",
+        "      kind: column                       # labels come with time, nobody is asked",
+        f"      path: {_text(predictions)}",
+        f"      id: {_text(found.id or '')}",
+        f"      value: {_text(found.label)}",
+        "      matures: 60d                       # a guess: when is the truth known for all?",
+    ]
+
+
+def _name(predictions: str) -> str:
+    """Name the monitor for the file, or for the folder where the file is a pattern."""
+    parts = [part for part in PurePath(predictions).parts if "*" not in part]
+    stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", parts[-1].split(".")[0] if parts else "")
+    name = stem.strip("-.")[:100]
+    return name if name and name.lower() not in _WORDS and not name[0].isdigit() else "predictions"
+
+
+def _value(text: str) -> str:
+    """Write a value: a number and a truth as such, everything else as text."""
+    return text if re.fullmatch(r"-?\d{1,15}|true|false", text) else _text(text)
+
+
+def _text(text: str) -> str:
+    """Write a text so that YAML and ``${NAME}`` leave it as it is."""
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_./*-]*", text) and text.lower() not in _WORDS
+    if plain:
+        return text
+    quoted = json.dumps(text.replace("${", "$${"), ensure_ascii=False)
+    return re.sub(
+        "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]",
+        lambda found: f"\\u{ord(found[0]):04x}",
+        quoted,
+    )

@@ -1,0 +1,134 @@
+"""What every labeler keeps, as tests."""
+
+# ruff: noqa: S101  assertions are the purpose of this file
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import Answer, LabelKind, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from monitor.domain.ports import Labeler
+
+
+class LabelerContract:
+    """What every labeler keeps. Derive, make a labeler, and say how its people answer."""
+
+    tasks = tuple(
+        Task(key=f"key{place:02d}", item_id=f"item-{place}", shown={"text": f"message {place}"})
+        for place in range(12)
+    )
+
+    def labeler(self) -> Labeler:
+        """Make a labeler that nobody has answered yet."""
+        raise NotImplementedError
+
+    def give(self, labeler: Labeler, answers: Mapping[str, Answer]) -> None:
+        """Let people answer: item id to answer, replacing what they said before."""
+        raise NotImplementedError
+
+    def seen_by_people(self, labeler: Labeler, round_name: str) -> str:
+        """All that people see of a round's tasks, as one text; empty where they see nothing."""
+        raise NotImplementedError
+
+    @property
+    def by_key(self) -> dict[str, Task]:
+        """The tasks as `collect` takes them."""
+        return {task.key: task for task in self.tasks}
+
+    def current(self, labeler: Labeler) -> dict[str, Answer]:
+        """Collect from the beginning and replay the events as the store would."""
+        found: dict[str, Answer] = {}
+        for event in labeler.collect(self.by_key, None).events:
+            if event.kind is LabelKind.GIVEN and event.answer is not None:
+                found[event.task_key] = event.answer
+            else:
+                found.pop(event.task_key, None)
+        return found
+
+    def test_nothing_comes_before_anyone_answered(self) -> None:
+        """Sending makes no labels."""
+        labeler = self.labeler()
+
+        labeler.send("round-1", self.tasks)
+
+        assert self.current(labeler) == {}
+
+    def test_each_answer_comes_back_with_its_task(self) -> None:
+        """Positive, negative and cannot tell alike."""
+        labeler = self.labeler()
+        labeler.send("round-1", self.tasks)
+
+        self.give(labeler, {"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
+
+        assert self.current(labeler) == {"key01": Answer.POSITIVE, "key02": Answer.NEGATIVE}
+
+    def test_sending_again_changes_nothing(self) -> None:
+        """A crash between sending and noting it does no harm."""
+        labeler = self.labeler()
+        labeler.send("round-1", self.tasks)
+        self.give(labeler, {"item-1": Answer.POSITIVE})
+        before = self.seen_by_people(labeler, "round-1")
+
+        labeler.send("round-1", self.tasks)
+
+        assert self.seen_by_people(labeler, "round-1") == before
+        assert self.current(labeler) == {"key01": Answer.POSITIVE}
+
+    def test_collecting_twice_from_the_same_place_gives_the_same(self) -> None:
+        """A crash between collecting and storing loses nothing."""
+        labeler = self.labeler()
+        labeler.send("round-1", self.tasks)
+        self.give(labeler, {"item-1": Answer.POSITIVE, "item-5": Answer.NEGATIVE})
+
+        first = labeler.collect(self.by_key, None)
+        second = labeler.collect(self.by_key, None)
+
+        assert first == second
+
+    def test_a_changed_answer_comes_after_the_cursor(self) -> None:
+        """People correct themselves."""
+        labeler = self.labeler()
+        labeler.send("round-1", self.tasks)
+        self.give(labeler, {"item-1": Answer.POSITIVE})
+        cursor = labeler.collect(self.by_key, None).cursor
+
+        self.give(labeler, {"item-1": Answer.NEGATIVE})
+
+        events = labeler.collect(self.by_key, cursor).events
+        assert [e.answer for e in events if e.task_key == "key01"][-1] is Answer.NEGATIVE
+
+    def test_only_asked_tasks_come_back(self) -> None:
+        """Each round gets its own labels."""
+        labeler = self.labeler()
+        labeler.send("round-1", self.tasks)
+        self.give(labeler, {"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
+
+        asked = {"key02": self.by_key["key02"]}
+
+        assert {event.task_key for event in labeler.collect(asked, None).events} == {"key02"}
+
+    def test_people_see_the_shown_columns_and_no_item_id(self) -> None:
+        """Blind: an id could be looked up, a score could be believed."""
+        labeler = self.labeler()
+
+        labeler.send("round-1", self.tasks)
+
+        seen = self.seen_by_people(labeler, "round-1")
+        assert "item-" not in seen
+        assert not seen or all(task.shown["text"] in seen for task in self.tasks)
+
+    def test_closing_is_safe_to_repeat_and_keeps_answers(self) -> None:
+        """Late labels still come after a round is closed."""
+        labeler = self.labeler()
+        labeler.send("round-1", self.tasks)
+        self.give(labeler, {"item-1": Answer.POSITIVE})
+
+        labeler.close("round-1")
+        labeler.close("round-1")
+
+        assert self.current(labeler) == {"key01": Answer.POSITIVE}
+        assert "message" not in self.seen_by_people(labeler, "round-1")

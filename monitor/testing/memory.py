@@ -1,0 +1,256 @@
+"""Stand-ins in memory: a source over a list of rows, a labeler over a mapping of answers."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.errors import SourceUnavailable, TryLater
+from monitor.domain.model import (
+    Answer,
+    Candidate,
+    Collected,
+    Frame,
+    LabelEvent,
+    LabelKind,
+    StratumFrame,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+    from datetime import datetime
+
+    from monitor.domain.model import Stratum, Task, Window
+
+Row = dict[str, Any]
+
+
+def draw_order(seed: str, item_id: str) -> tuple[str, str]:
+    """Place of an item in the random order that every source draws in."""
+    return hashlib.md5(f"{seed}|{item_id}".encode(), usedforsecurity=False).hexdigest(), item_id
+
+
+class MemorySource:
+    """A `Source` over a list of rows.
+
+    Parameters
+    ----------
+    rows
+        Each with ``id``, ``time`` (aware) and ``score`` or ``predicted`` or both; optionally
+        ``model_version``. May grow between scans.
+    threshold
+        Score from which a row is flagged; without it ``predicted`` (a bool) says so.
+    show
+        Names of the values that labelers see.
+
+    Attributes
+    ----------
+    down
+        Set it to make every call fail as a source does that cannot be reached.
+    scans
+        Number of scans done.
+    """
+
+    def __init__(
+        self, rows: list[Row], *, threshold: float | None = None, show: Sequence[str] = ()
+    ) -> None:
+        self.rows = rows
+        self.threshold = threshold
+        self.shown = tuple(show)
+        self.down = False
+        self.scans = 0
+
+    def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
+        """Count every stratum and return its first items by md5(seed, id)."""
+        self._answer()
+        self.scans += 1
+        inside = [row for row in self.rows if within(row, window)]
+        newest = _newest_version(inside)
+        rows = [row for row in inside if row.get("model_version") == newest]
+        bad: dict[str, int] = {}
+        members: dict[str, dict[str, Candidate]] = {stratum.name: {} for stratum in strata}
+        taken: set[str] = set()
+        for row in sorted(rows, key=lambda row: self._fixed_order(seed, row)):
+            name = self._place(row, strata)
+            if name in members and row["id"] in taken:
+                name = "duplicate id"
+            if name in members:
+                members[name][row["id"]] = Candidate(row["id"], row.get("score"))
+                taken.add(row["id"])
+            else:
+                bad[name] = bad.get(name, 0) + 1
+        untimed = _untimed(self.rows, inside)
+        return Frame(
+            window=window,
+            strata=tuple(
+                StratumFrame(s, len(members[s.name]), tuple(members[s.name].values())[:at_most])
+                for s in strata
+            ),
+            rows=len(inside) + untimed,
+            bad_rows={**bad, **({"time missing": untimed} if untimed else {})},
+            notes=_other_versions(inside, newest),
+            model_version=newest,
+        )
+
+    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
+        """Return the values that labelers may see, as text, for each id."""
+        self._answer()
+        wanted = set(ids)
+        return {
+            row["id"]: {name: str(row.get(name, "")) for name in self.shown}
+            for row in self.rows
+            if row["id"] in wanted and within(row, window)
+        }
+
+    def span(self) -> tuple[datetime, datetime] | None:
+        """Return the earliest and latest time, or None where there are no rows."""
+        self._answer()
+        times = [row["time"] for row in self.rows if row["time"] is not None]
+        return (min(times), max(times)) if times else None
+
+    def _answer(self) -> None:
+        if self.down:
+            message = "the source in memory was told to be down"
+            raise SourceUnavailable(message)
+
+    def _place(self, row: Row, strata: Sequence[Stratum]) -> str:
+        """Name of the row's stratum, or the reason why it is in none."""
+        problem = self._problem(row)
+        if problem is not None:
+            return problem
+        score = row.get("score")
+        flagged = self._flagged(row)
+        mates = [stratum for stratum in strata if stratum.flagged == flagged]
+        for stratum in mates:
+            if holds(stratum, score, alone=len(mates) == 1):
+                return stratum.name
+        return "score missing" if score is None else "in no stratum"
+
+    def _flagged(self, row: Row) -> bool:
+        if self.threshold is None:
+            return bool(row["predicted"])
+        return row.get("score") is not None and row["score"] >= self.threshold
+
+    def _fixed_order(self, seed: str, row: Row) -> tuple[object, ...]:
+        """Sort by draw order; of rows with one id the flagged one first, then the low score."""
+        score = row.get("score")
+        known = score is not None and not math.isnan(score)
+        return (
+            draw_order(seed, row["id"] or ""),
+            not self._flagged(row) if row.get("predicted") is not None or known else True,
+            not known,
+            score if known else 0.0,
+        )
+
+    def _problem(self, row: Row) -> str | None:
+        score = row.get("score")
+        if not row["id"]:
+            return "id missing"
+        if score is None:
+            if self.threshold is not None:
+                return "score missing"
+        elif math.isnan(score):
+            return "score NaN"
+        elif math.isinf(score):
+            return "score infinite"
+        if self.threshold is None and row.get("predicted") is None:
+            return "predicted missing"
+        return None
+
+
+def within(row: Row, window: Window) -> bool:
+    """Whether the row's time is known and lies in the window."""
+    return row["time"] is not None and window.start <= row["time"] < window.end
+
+
+def holds(stratum: Stratum, score: float | None, *, alone: bool) -> bool:
+    """Whether a score falls into the band; ``alone`` when its class has no other."""
+    if score is None:
+        return stratum.unscored or (alone and stratum.low is None and stratum.high is None)
+    low = -math.inf if stratum.low is None else stratum.low
+    high = math.inf if stratum.high is None else stratum.high
+    return not stratum.unscored and low <= score < high
+
+
+def _newest_version(rows: Iterable[Row]) -> str | None:
+    versioned = [(r["time"], r["model_version"]) for r in rows if r.get("model_version")]
+    return max(versioned)[1] if versioned else None
+
+
+def _other_versions(rows: Iterable[Row], newest: str | None) -> dict[str, int]:
+    notes: dict[str, int] = {}
+    for row in rows:
+        version = row.get("model_version")
+        if version != newest:
+            reason = f"model version {version} instead of {newest}"
+            notes[reason] = notes.get(reason, 0) + 1
+    return notes
+
+
+def _untimed(rows: Sequence[Row], inside: Sequence[Row]) -> int:
+    """Count the share of the rows without a time that falls to this window."""
+    untimed = sum(row["time"] is None for row in rows)
+    timed = len(rows) - untimed
+    return math.ceil(untimed * len(inside) / timed) if timed else untimed
+
+
+class MemoryLabeler:
+    """A `Labeler` whose people answer from a mapping that a test may change at any time.
+
+    Parameters
+    ----------
+    answers
+        What the annotator says about each item id; an item without one waits.
+    annotator
+        Who says it.
+
+    Attributes
+    ----------
+    sent
+        The tasks handed out, per round; a closed round is gone from it.
+    down
+        Set it to make every call fail as a labeling tool does that cannot be reached.
+    """
+
+    name = "memory"
+    asks_people = True
+
+    def __init__(
+        self, answers: MutableMapping[str, Answer] | None = None, *, annotator: str = "ada"
+    ) -> None:
+        self.answers = {} if answers is None else answers
+        self.annotator = annotator
+        self.sent: dict[str, dict[str, Task]] = {}
+        self.down = False
+        self._given: set[str] = set()
+
+    def send(self, round_name: str, tasks: Sequence[Task]) -> None:
+        """Hand out tasks; those already out stay as they are."""
+        self._answer()
+        out = self.sent.setdefault(round_name, {})
+        for task in tasks:
+            out.setdefault(task.key, task)
+
+    def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:  # noqa: ARG002
+        """Say all that is known now about these tasks."""
+        self._answer()
+        events = []
+        for key, task in tasks.items():
+            answer = self.answers.get(task.item_id)
+            if answer is not None:
+                self._given.add(key)
+                events.append(LabelEvent(key, self.annotator, answer))
+            elif key in self._given:
+                events.append(LabelEvent(key, self.annotator, None, kind=LabelKind.WITHDRAWN))
+        return Collected(events=tuple(events))
+
+    def close(self, round_name: str) -> None:
+        """Forget what was shown."""
+        self._answer()
+        self.sent.pop(round_name, None)
+
+    def _answer(self) -> None:
+        if self.down:
+            message = "the labeler in memory was told to be down"
+            raise TryLater(message)

@@ -1,0 +1,195 @@
+"""What every source keeps, as tests."""
+
+# ruff: noqa: S101, PLR2004  assertions are the purpose of this file
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import BandEdges, Window
+from monitor.testing.memory import draw_order, holds, within
+
+if TYPE_CHECKING:
+    from monitor.domain.ports import Source
+    from monitor.testing.memory import Row
+
+DAY = timedelta(days=1)
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def example_rows(count: int = 200, *, start: datetime = MONDAY, days: int = 2) -> list[Row]:
+    """Good rows, evenly over some days, with scores that spread over (0, 1) and no ties."""
+    step = days * DAY / count
+    return [
+        {
+            "id": f"{place:05d}",
+            "time": start + place * step,
+            "score": (place * 0.6180339887498949) % 1,
+            "predicted": (place * 0.6180339887498949) % 1 >= 0.5,
+            "text": f"message {place}",
+        }
+        for place in range(count)
+    ]
+
+
+class SourceContract:
+    """What every source keeps. Derive, and make a source over given rows.
+
+    The source flags scores of 0.5 and more and shows ``text``.
+    """
+
+    window = Window(MONDAY, MONDAY + DAY)
+    strata = BandEdges(flagged=(0.7, 0.9), passed=(0.2,)).strata()
+
+    def source(self, rows: list[Row]) -> Source:
+        """Make a source that holds these rows, as `MemorySource` takes them."""
+        raise NotImplementedError
+
+    def test_the_same_scan_gives_the_same_frame(self) -> None:
+        """A scan is a function of its arguments."""
+        source = self.source(example_rows())
+
+        first, second = (source.scan(self.window, self.strata, 20, "seed") for _ in range(2))
+
+        assert first == second
+
+    def test_the_order_of_rows_does_not_matter(self) -> None:
+        """A rewritten file gives the same draw."""
+        rows = example_rows()
+
+        first = self.source(rows).scan(self.window, self.strata, 20, "seed")
+        second = self.source(rows[::-1]).scan(self.window, self.strata, 20, "seed")
+
+        assert first == second
+
+    def test_a_smaller_draw_is_the_beginning_of_a_larger_one(self) -> None:
+        """So a second wave needs no second scan."""
+        source = self.source(example_rows())
+
+        small = source.scan(self.window, self.strata, 7, "seed")
+        large = source.scan(self.window, self.strata, 40, "seed")
+
+        for few, many in zip(small.strata, large.strata, strict=True):
+            assert few.size == many.size
+            assert few.candidates == many.candidates[:7]
+
+    def test_candidates_are_the_first_of_their_stratum_by_md5(self) -> None:
+        """The draw can be audited with nothing but hashlib."""
+        rows = example_rows()
+
+        frame = self.source(rows).scan(self.window, self.strata, 15, "round 1")
+
+        for part in frame.strata:
+            members = [row for row in rows if within(row, self.window)]
+            members = [
+                row
+                for row in members
+                if row["predicted"] == part.stratum.flagged
+                and holds(part.stratum, row["score"], alone=False)
+            ]
+            ids = sorted((row["id"] for row in members), key=lambda i: draw_order("round 1", i))
+            assert [candidate.id for candidate in part.candidates] == ids[:15]
+            assert part.size == len(members) > 0
+
+    def test_another_seed_gives_another_draw(self) -> None:
+        """Rounds do not label the same items."""
+        source = self.source(example_rows())
+
+        first, second = (source.scan(self.window, self.strata, 10, seed) for seed in "ab")
+
+        assert [s.candidates for s in first.strata] != [s.candidates for s in second.strata]
+        assert [s.size for s in first.strata] == [s.size for s in second.strata]
+
+    def test_sizes_and_bad_rows_and_other_versions_add_up_to_all_rows(self) -> None:
+        """Nothing is dropped without being counted."""
+        rows = [*example_rows(), *self._bad_rows()]
+
+        frame = self.source(rows).scan(Window(MONDAY, MONDAY + 2 * DAY), self.strata, 900, "s")
+
+        assert frame.rows == len(rows)
+        assert frame.size == frame.rows - sum(frame.bad_rows.values()) - sum(frame.notes.values())
+        assert dict(frame.bad_rows) == {
+            "id missing": 1,
+            "time missing": 1,
+            "score missing": 1,
+            "score NaN": 1,
+            "score infinite": 1,
+            "duplicate id": 1,
+        }
+
+    def _bad_rows(self) -> list[Row]:
+        good = example_rows(1)[0]
+        return [
+            {**good, "id": None},
+            {**good, "id": "bad-time", "time": None},
+            {**good, "id": "bad-missing", "score": None},
+            {**good, "id": "bad-nan", "score": math.nan},
+            {**good, "id": "bad-infinite", "score": math.inf},
+            {**good},
+        ]
+
+    def test_no_id_comes_twice(self) -> None:
+        """Also where a row was written twice, or twice with different scores."""
+        rows = example_rows(60)
+        rows += [dict(row) for row in rows[:10]]
+        rows += [{**row, "score": 0.95, "predicted": True} for row in rows[:10]]
+
+        frame = self.source(rows).scan(Window(MONDAY, MONDAY + 2 * DAY), self.strata, 900, "s")
+
+        ids = [candidate.id for part in frame.strata for candidate in part.candidates]
+        assert len(ids) == len(set(ids)) == frame.size
+        assert frame.bad_rows["duplicate id"] == len(rows) - len(ids)
+
+    def test_windows_hold_their_start_and_not_their_end(self) -> None:
+        """Windows that follow one another share no row and lose none."""
+        row = example_rows(1)[0]
+        edges = [MONDAY, MONDAY + DAY - timedelta(microseconds=1), MONDAY + DAY]
+        rows = [{**row, "id": str(place), "time": time} for place, time in enumerate(edges)]
+        source = self.source(rows)
+
+        first = source.scan(self.window, self.strata, 9, "s")
+        second = source.scan(Window(MONDAY + DAY, MONDAY + 2 * DAY), self.strata, 9, "s")
+
+        assert (first.rows, second.rows) == (2, 1)
+
+    def test_a_window_without_rows_is_an_empty_frame(self) -> None:
+        """Not an error: the round says that there was nothing."""
+        later = Window(MONDAY + 50 * DAY, MONDAY + 51 * DAY)
+
+        frame = self.source(example_rows()).scan(later, self.strata, 9, "s")
+
+        assert (frame.rows, frame.size, dict(frame.bad_rows)) == (0, 0, {})
+        assert [part.stratum for part in frame.strata] == list(self.strata)
+
+    def test_a_score_on_an_edge_belongs_to_the_upper_band(self) -> None:
+        """Bands are half-open like windows."""
+        row = example_rows(1)[0]
+        scores = {"a": 0.2, "b": 0.5, "c": 0.7, "d": 0.9}
+        rows = [{**row, "id": i, "score": s, "predicted": s > 0.3} for i, s in scores.items()]
+
+        frame = self.source(rows).scan(self.window, self.strata, 9, "s")
+
+        found = {p.stratum.name: [c.id for c in p.candidates] for p in frame.strata}
+        assert found == {
+            "flagged-1": ["b"],
+            "flagged-2": ["c"],
+            "flagged-3": ["d"],
+            "passed-1": [],
+            "passed-2": ["a"],
+        }
+
+    def test_only_the_shown_columns_of_the_asked_ids_come_back(self) -> None:
+        """Nothing else reaches a labeler."""
+        source = self.source(example_rows())
+
+        shown = source.show(["00003", "00050", "unknown"], self.window)
+
+        assert shown == {"00003": {"text": "message 3"}, "00050": {"text": "message 50"}}
+
+    def test_the_span_is_the_first_and_the_last_time(self) -> None:
+        """A backfill starts from it."""
+        rows = example_rows()
+
+        assert self.source(rows).span() == (rows[0]["time"], rows[-1]["time"])

@@ -1,0 +1,1 @@
+"""What MLflow shows: one run per round, one per monitor, tags on the model version."""

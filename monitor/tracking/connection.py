@@ -1,0 +1,284 @@
+"""Reaching MLflow: a quiet import, short waits, and its errors in our words.
+
+MLflow's client retries every call up to seven times, two minutes each, even those that create
+runs; here each call is made once, and one delivery as a whole has an end.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import re
+import socket
+import sys
+import threading
+import time
+import warnings
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from monitor.domain.errors import DeliveryFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mlflow import MlflowClient
+
+CONNECT_SECONDS = 3
+HEALTH_SECONDS = 5
+CALL_SECONDS = 10
+
+_TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
+_QUIET = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+}
+_NOISY = ("mlflow", "alembic")
+_TAKEN_OVER = ("alembic", "sqlalchemy.engine", "huey")  # loggers that `import mlflow` resets
+_DENIED = frozenset({"PERMISSION_DENIED", "UNAUTHENTICATED", "CUSTOMER_UNAUTHORIZED"})
+_DOWN = frozenset({"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "RESOURCE_EXHAUSTED"})
+_PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
+_FORBIDDEN = frozenset({401, 403})
+_SERVER_ERROR = 500
+_ONE_AT_A_TIME = threading.Lock()  # MLflow takes its timeouts from the process's environment
+
+
+def load_mlflow() -> None:
+    """Import mlflow without telemetry and without its hold on other libraries' loggers."""
+    if "mlflow" in sys.modules:
+        return
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    before = {
+        name: (list(logger.handlers), logger.level, logger.propagate)
+        for name in _TAKEN_OVER
+        for logger in [logging.getLogger(name)]
+    }
+    import mlflow  # noqa: F401, PLC0415  takes 2.8 s
+
+    for name, (handlers, level, propagate) in before.items():
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = handlers, propagate
+        logger.setLevel(level)
+
+
+def absolute_uri(uri: str, base_folder: Path) -> str:
+    """Make a relative SQLite path absolute; leave every other URI as it is.
+
+    Examples
+    --------
+    >>> absolute_uri("sqlite:///mlflow.db", Path("/srv/monitor"))
+    'sqlite:////srv/monitor/mlflow.db'
+    """
+    path = sqlite_path(uri)
+    if path is None or path.is_absolute():
+        return uri
+    return f"sqlite:///{(base_folder.absolute() / path).as_posix()}"
+
+
+def sqlite_path(uri: str) -> Path | None:
+    """Return the file of a SQLite URI, or None for any other."""
+    prefix, separator, path = uri.partition(":///")
+    if not separator or not path or prefix.partition("+")[0] != "sqlite":
+        return None
+    return Path(path.partition("?")[0])
+
+
+def shown(uri: str) -> str:
+    """Return a URI without user, password and query."""
+    parts = urlsplit(uri)
+    if not parts.hostname:
+        return uri.partition("?")[0]
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
+
+
+class Connection:
+    """One MLflow, reached with one client, one delivery at a time.
+
+    Parameters
+    ----------
+    patience
+        Seconds that one delivery may take over the network. A SQLite file needs no such end, and
+        making its tables takes some seconds the first time.
+    """
+
+    def __init__(self, tracking_uri: str, registry_uri: str | None, patience: float) -> None:
+        self.tracking_uri = tracking_uri
+        self._registry_uri = registry_uri
+        self._patience = patience
+        self._remote = sqlite_path(tracking_uri) is None
+        self._client: MlflowClient | None = None
+
+    @contextmanager
+    def open(self, asked: str) -> Iterator[MlflowClient]:
+        """Give a client whose calls end in time and whose errors are ours.
+
+        Raises
+        ------
+        DeliveryFailed
+            For whatever goes wrong with MLflow inside the block.
+        """
+        load_mlflow()
+        from mlflow.exceptions import MlflowException  # noqa: PLC0415
+        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
+
+        with ExitStack() as stack:
+            stack.enter_context(_ONE_AT_A_TIME)
+            stack.enter_context(_quiet())
+            deadline = Deadline(self._patience if self._remote else math.inf)
+            try:
+                self._probe()
+                yield cast("MlflowClient", Timed(self._connect(), deadline))
+            except DeliveryFailed:
+                raise
+            except (MlflowException, SQLAlchemyError, OSError) as error:
+                raise self.failure(error, asked) from error
+
+    def failure(self, error: Exception, asked: str) -> DeliveryFailed:
+        """Say what an error of MLflow, or of what it stores its files on, means for us."""
+        where = f"MLflow at {shown(self.tracking_uri)}"
+        if _denied(error):
+            message = (
+                f"{where} refuses {asked}: the user needs permission EDIT there (and to create "
+                "experiments, the first time). Grant it, or set MLFLOW_TRACKING_USERNAME and "
+                "MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, for a user who has it"
+            )
+            return DeliveryFailed(message, sink_down=False)
+        if _no_answer(error):
+            message = f"{where} does not answer ({_brief(error)}); {asked} waits and is tried again"
+            return DeliveryFailed(message)
+        message = f"{where} did not take {asked}: {_brief(error)}"
+        return DeliveryFailed(message, sink_down=_code(error) in _DOWN)
+
+    def _connect(self) -> MlflowClient:
+        if self._client is None:
+            from mlflow import MlflowClient  # noqa: PLC0415
+
+            self._client = MlflowClient(self.tracking_uri, self._registry_uri)
+        return self._client
+
+    def _probe(self) -> None:
+        """Find out cheaply that nothing answers, before a call that would wait longer."""
+        parts = urlsplit(self.tracking_uri)
+        path = sqlite_path(self.tracking_uri)
+        if path is not None and not path.parent.is_dir():
+            message = (
+                f"mlflow.tracking_uri: there is no folder {path.parent} for the database; make it "
+                "or correct the URI"
+            )
+            raise DeliveryFailed(message)
+        if parts.scheme in {"http", "https"}:
+            _ask_health(self.tracking_uri)
+        elif parts.hostname and (port := parts.port or _PORTS.get(parts.scheme.partition("+")[0])):
+            socket.create_connection((parts.hostname, port), CONNECT_SECONDS).close()
+
+
+class Deadline:
+    """What is left of the time that one delivery may take."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def allow_call(self) -> None:
+        """Let the next call of MLflow's client wait for what is left, at most 10 s."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            message = (
+                f"MLflow answers too slowly: the delivery was not done after {self._seconds:g} s. "
+                "It goes on where it stopped at the next try; raise mlflow.timeout if this stays so"
+            )
+            raise DeliveryFailed(message)
+        os.environ[_TIMEOUT] = str(math.ceil(min(CALL_SECONDS, left)))
+
+
+class Timed:
+    """MLflow's client, each call of it inside the deadline."""
+
+    def __init__(self, client: MlflowClient, deadline: Deadline) -> None:
+        self._client = client
+        self._deadline = deadline
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._client, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._deadline.allow_call()
+            return method(*args, **kwargs)
+
+        return call
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Make calls once, print nothing, log nothing: what goes wrong comes back as an error."""
+    levels = {name: logging.getLogger(name).level for name in _NOISY}
+    variables = {name: os.environ.get(name) for name in (_TIMEOUT, *_QUIET)}
+    try:
+        for name in _NOISY:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        os.environ.update(_QUIET)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own use of SQLAlchemy
+            yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+        for name, value in variables.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _ask_health(uri: str) -> None:
+    """Wait for any answer; which one does not matter, since a gateway may not know the path."""
+    from mlflow.utils.credentials import get_default_host_creds  # noqa: PLC0415
+    from mlflow.utils.rest_utils import http_request  # noqa: PLC0415
+
+    credentials = get_default_host_creds(uri)  # type: ignore[no-untyped-call]
+    http_request(  # type: ignore[no-untyped-call]
+        credentials,
+        "/health",
+        "GET",
+        timeout=(CONNECT_SECONDS, HEALTH_SECONDS),
+        retry_codes=frozenset(),
+        raise_on_status=False,
+    )
+
+
+def _code(error: BaseException) -> str:
+    return str(getattr(error, "error_code", ""))
+
+
+def _status(error: BaseException) -> int | None:
+    return getattr(getattr(error, "response", None), "status_code", None)
+
+
+def _denied(error: BaseException) -> bool:
+    return _code(error) in _DENIED or _status(error) in _FORBIDDEN
+
+
+def _no_answer(error: BaseException) -> bool:
+    """Tell a peer that did not answer from one that answered no."""
+    if _status(error) is not None:
+        return bool((_status(error) or 0) >= _SERVER_ERROR)
+    inner = error.__cause__ or error.__context__
+    is_network = isinstance(error, ConnectionError | TimeoutError | socket.gaierror)
+    return is_network or (isinstance(inner, OSError) and "API request to" in str(error))
+
+
+def _brief(error: BaseException) -> str:
+    """Return the gist of an error: one line, no address with a password in it."""
+    inner = error.__cause__ or error.__context__
+    if _no_answer(error) and inner is not None:
+        error = inner
+    text = re.sub(r"://[^/@\s]+@", "://", str(error) or type(error).__name__)
+    for pattern in (r"\[Errno -?\d+\] ([\w ]+)", r"(Read timed out|timed out)", r"(too many \d+)"):
+        if found := re.search(pattern, text):
+            return found[1].strip().lower()
+    return " ".join(text.split())[:300]

@@ -1,0 +1,144 @@
+"""The description of a run: a sentence for everyone, then small tables, in Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.tracking.values import BASES, minute, shown_metrics
+
+if TYPE_CHECKING:
+    from monitor.domain.report import AlertRow, EstimateRow, RoundReport, StratumRow
+
+_MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
+_SIDE = {"at_least": "≥", "at_most": "≤"}
+
+
+def describe(report: RoundReport) -> str:
+    """Write the whole description; the same report always gives the same text."""
+    parts = [
+        _cell(report.sentence),
+        *_alerts(report),
+        _estimates_table(report),
+        *_missing(report),
+        *_proposal(report),
+        _strata_table(report),
+        _footnote(report),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _cell(text: str) -> str:
+    """Keep text from ending a table cell or starting markup of its own."""
+    for character in "`*<>|":
+        text = text.replace(character, f"\\{character}")
+    return " ".join(text.split())
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    if not rows:
+        return ""
+    align = ["---", *["---:"] * (len(head) - 1)]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, align, *rows])
+
+
+def _alerts(report: RoundReport) -> list[str]:
+    return [_alert(row) for row in report.alerts]
+
+
+def _alert(row: AlertRow) -> str:
+    limit = f"{row.metric} {_SIDE.get(row.side, row.side)} {row.limit:g}"
+    return f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}."
+
+
+def _estimates_table(report: RoundReport) -> str:
+    rows = [
+        [
+            metric.replace("_", " "),
+            *(_estimate(report.estimate(metric, basis=b, estimand=e)) for b, e in BASES),
+            _limit(report, metric),
+        ]
+        for metric in shown_metrics(report)
+    ]
+    return _table(["metric", "this round alone", "with earlier rounds", "limit"], rows)
+
+
+def _estimate(row: EstimateRow | None) -> str:
+    if row is None:
+        return "–"  # noqa: RUF001  a dash for "nothing here"
+    if row.point is None or row.low is None or row.high is None:
+        return f"not estimable: {_cell(row.reason or 'too few labels')}"
+    return f"**{row.point:.3f}** [{row.low:.3f}, {row.high:.3f}]"
+
+
+def _limit(report: RoundReport, metric: str) -> str:
+    limits = [
+        f"{_SIDE.get(row.side, row.side)} {row.limit:g}"
+        for row in report.evidence
+        if row.metric == metric
+    ]
+    return ", ".join(limits) or "none"
+
+
+def _missing(report: RoundReport) -> list[str]:
+    """Say how far the items without an answer could move the intervals."""
+    parts = [
+        f"{row.metric} [{row.bound_low:.3f}, {row.bound_high:.3f}]"
+        for row in report.estimates
+        if row.metric in ("precision", "recall")
+        and (row.basis, row.estimand) == BASES[0]
+        and row.bound_low is not None
+        and row.bound_high is not None
+    ]
+    if not parts:
+        return []
+    missing = sum(row.unanswered + row.declined for row in report.strata)
+    return [f"Whatever the {missing} missing answers are, this round has {', '.join(parts)}."]
+
+
+def _proposal(report: RoundReport) -> list[str]:
+    if not report.proposed_limits:
+        return []
+    limits = ", ".join(f"{metric} ≥ {at:.3g}" for metric, at in report.proposed_limits.items())
+    return [f"Proposed limits, in force once they stand in the config: {limits}."]
+
+
+def _strata_table(report: RoundReport) -> str:
+    head = ["stratum", "scores", "size", "wanted", "labeled", "positive", "cannot tell"]
+    rows = [
+        [
+            _cell(row.stratum),
+            _scores(row),
+            *(f"{value:,}" for value in (row.size, row.planned, row.labeled)),
+            *(f"{value:,}" for value in (row.positive, row.declined)),
+        ]
+        for row in report.strata[:_MOST_STRATA]
+    ]
+    table = _table(head, rows)
+    left = len(report.strata) - _MOST_STRATA
+    return f"{table}\n\n{left} more strata are in counts.json." if left > 0 else table
+
+
+def _scores(row: StratumRow) -> str:
+    if row.low is None and row.high is None:
+        return "all"
+    low = f"{row.low:.3g}" if row.low is not None else "…"
+    high = f"{row.high:.3g}" if row.high is not None else "…"
+    return f"{low} to {high}"
+
+
+def _footnote(report: RoundReport) -> str:
+    facts = [
+        f"Predictions from {minute(report.window_start)} to {minute(report.window_end)}: "
+        f"{report.size:,}, of them {report.flagged:,} flagged",
+        f"{report.level:.0%} credible intervals, per metric",
+    ]
+    if report.evidence:
+        facts.append(f"at most one false alarm in {report.false_alarm_every:g} rounds")
+    if report.partial:
+        facts.append("partial: the deadline came before all answers")
+    if report.bad_rows:
+        counted = ", ".join(f"{_cell(why)} {n:,}" for why, n in report.bad_rows.items())
+        facts.append(f"rows left out: {counted}")
+    if report.version > 1:
+        facts.append(f"version {report.version}: corrected by later labels")
+    return "; ".join(facts) + "."

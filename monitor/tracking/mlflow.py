@@ -1,0 +1,194 @@
+"""Effects done in MLflow: one run per round, one per monitor, tags on the model version."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
+
+from pydantic import AfterValidator, Field
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.model import EffectKind
+from monitor.domain.report import RoundReport
+from monitor.domain.settings import Duration, Settings
+from monitor.tracking import values
+from monitor.tracking.connection import Connection, absolute_uri, shown, sqlite_path
+from monitor.tracking.figures import timeline_png
+from monitor.tracking.models import tag_model_version
+from monitor.tracking.runs import NewRun, RunKey, experiment_id, find_or_create, settle
+from monitor.tracking.writing import NOTE, write_fleet, write_round
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+    from monitor.domain.model import Effect
+
+ROUND_KEY = "monitor.round_key"
+FLEET_KEY = "monitor.fleet_key"
+_SETTLING = 3  # times that a racing worker may change which run is kept
+
+
+def _prefix(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]+)*", value):
+        message = (
+            f"{value!r} cannot begin the name of an experiment; letters, digits, '_', '.', '-' and "
+            "single '/' between them are wanted"
+        )
+        raise ValueError(message)
+    return value
+
+
+class MlflowSettings(Settings):
+    """Where MLflow is and what our experiments are called there.
+
+    Credentials come from MLflow's own variables (``MLFLOW_TRACKING_USERNAME``, ...).
+    ``registry_uri`` is where the models are, if not in the same place. ``timeout`` is how long
+    one delivery may take over the network.
+    """
+
+    tracking_uri: str = "sqlite:///mlflow.db"  # MLflow's own default, beside the config
+    registry_uri: str | None = None
+    experiment_prefix: Annotated[str, AfterValidator(_prefix)] = "monitor"
+    timeout: Annotated[Duration, Field(ge=timedelta(seconds=1))] = timedelta(seconds=15)
+
+
+class MlflowHandler:
+    """Do the effects for MLflow; each is safe to repeat and ends as one run per key.
+
+    Parameters
+    ----------
+    base_folder
+        What a relative SQLite path is relative to: the folder of the config.
+    """
+
+    def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
+        self._prefix = settings.experiment_prefix
+        uri = absolute_uri(settings.tracking_uri, base_folder)
+        self.shown = shown(uri)
+        registry = settings.registry_uri and absolute_uri(settings.registry_uri, base_folder)
+        self._connection = Connection(uri, registry, settings.timeout.total_seconds())
+        path = sqlite_path(uri)
+        self._files = path.parent / "mlartifacts" if path else None
+        self._experiments: dict[str, str] = {}
+        self._drawn: tuple[str, bytes] = ("", b"")
+
+    def deliver(self, effect: Effect) -> str:
+        """Do one effect and return where it shows: ``runs:/<id>`` or ``models:/<name>/<version>``.
+
+        Raises
+        ------
+        DeliveryFailed
+            If MLflow did not take it, or may not have taken it.
+        """
+        report = RoundReport.model_validate(dict(effect.payload))
+        digest = values.digest(effect.payload)
+        if effect.kind is not EffectKind.MODEL_TAGS:
+            self._figure(report, digest)  # drawn before the clock of the delivery starts
+        try:
+            with self._connection.open(self._asked(effect.kind, report)) as client:
+                if effect.kind is EffectKind.ROUND_RUN:
+                    return self._round_run(client, report, digest)
+                if effect.kind is EffectKind.FLEET_POINT:
+                    return self._fleet_point(client, report, digest)
+                return tag_model_version(client, report)
+        except DeliveryFailed:
+            self._experiments.clear()  # one of them may be gone
+            raise
+
+    def check(self, monitors: Sequence[str] = ()) -> list[str]:
+        """Say what keeps this MLflow from taking reports; nothing if all is well.
+
+        Makes the experiments if they are not there and writes what they are into each: the
+        cheapest way to learn whether the user may.
+        """
+        for name in [self._prefix, *(f"{self._prefix}/{monitor}" for monitor in monitors)]:
+            try:
+                with self._connection.open(f"experiment {name!r}") as client:
+                    client.set_experiment_tag(
+                        self._experiment(client, name), NOTE, self._note(name)
+                    )
+            except DeliveryFailed as error:
+                self._experiments.clear()
+                return [str(error)]
+        return []
+
+    def _round_run(self, client: MlflowClient, report: RoundReport, digest: str) -> str:
+        experiment = self._experiment(client, f"{self._prefix}/{report.monitor}")
+        key = RunKey(ROUND_KEY, report.round_key)
+        name = values.run_name(report)
+        figure = self._figure(report, digest)
+
+        def write(run: Run) -> None:
+            write_round(client, run, report, digest, figure)
+
+        return _write_once(client, experiment, key, _new_run(name, report), write)
+
+    def _fleet_point(self, client: MlflowClient, report: RoundReport, digest: str) -> str:
+        experiment = self._experiment(client, self._prefix)
+        key = RunKey(FLEET_KEY, f"{report.store_id}/{report.monitor}")
+        figure = self._figure(report, digest)
+
+        def write(run: Run) -> None:
+            write_fleet(client, run, report, digest, figure)
+
+        return _write_once(client, experiment, key, _new_run(report.monitor, report), write)
+
+    def _experiment(self, client: MlflowClient, name: str) -> str:
+        if name not in self._experiments:
+            files = self._files and self._files / quote(name.replace("/", "-"), safe="")
+            self._experiments[name] = experiment_id(client, name, self._note(name), files)
+        return self._experiments[name]
+
+    def _note(self, name: str) -> str:
+        if name == self._prefix:
+            return (
+                "One run per monitor, with a step per round: the trend of each. The rounds "
+                f"themselves are in the experiments `{self._prefix}/<monitor>`."
+            )
+        return (
+            "One run per round: precision and recall of a classifier in production, estimated "
+            f"from a small labeled sample. The trend over rounds is in experiment `{self._prefix}`."
+        )
+
+    def _figure(self, report: RoundReport, digest: str) -> bytes:
+        """Draw the timeline once for the round's run and the fleet's."""
+        if self._drawn[0] != digest:
+            self._drawn = (digest, timeline_png(report))
+        return self._drawn[1]
+
+    def _asked(self, kind: EffectKind, report: RoundReport) -> str:
+        return {
+            EffectKind.ROUND_RUN: f"experiment '{self._prefix}/{report.monitor}'",
+            EffectKind.FLEET_POINT: f"experiment '{self._prefix}'",
+            EffectKind.MODEL_TAGS: f"tags on model version {report.model}",
+        }[kind]
+
+
+def _new_run(name: str, report: RoundReport) -> NewRun:
+    """Start runs at the slot: MLflow sorts by it, also when a year is filled in at once."""
+    return NewRun(name, values.milliseconds(report.slot), values.source_tags())
+
+
+def _write_once(
+    client: MlflowClient,
+    experiment: str,
+    key: RunKey,
+    new: NewRun,
+    write: Callable[[Run], None],
+) -> str:
+    """Write into the one run of the key, and into the one kept should workers have raced."""
+    run = find_or_create(client, experiment, key, new)
+    for _ in range(_SETTLING):
+        write(run)
+        kept = settle(client, experiment, key)
+        if kept.info.run_id == run.info.run_id:
+            return f"runs:/{run.info.run_id}"
+        run = kept
+    message = f"other workers keep making MLflow runs for {key.value}; it is tried again"
+    raise DeliveryFailed(message, sink_down=False)

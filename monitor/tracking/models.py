@@ -1,0 +1,79 @@
+"""The registered model version that a monitor watches: its tags, and its link to runs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.tracking.values import interval
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities.model_registry import ModelVersion
+
+    from monitor.domain.report import RoundReport
+
+_MODEL_URI = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
+_LOGGED_MODEL = re.compile(r"models:/(m-[0-9a-f]+)")
+_NOT_THERE = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "PERMISSION_DENIED"})
+
+
+def model_version(client: MlflowClient, uri: str) -> ModelVersion:
+    """Look up ``models:/name/7`` or ``models:/name@alias``.
+
+    Raises
+    ------
+    DeliveryFailed
+        If the URI is neither, or names nothing.
+    """
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415
+
+    parts = _MODEL_URI.fullmatch(uri)
+    if parts is None:
+        message = f"model {uri!r} is not a registered version; write models:/name/7 or @alias"
+        raise DeliveryFailed(message, sink_down=False)
+    try:
+        if parts["alias"]:
+            return client.get_model_version_by_alias(parts["name"], parts["alias"])
+        return client.get_model_version(parts["name"], parts["version"])
+    except MlflowException as error:
+        if error.error_code not in _NOT_THERE:
+            raise
+        message = (
+            f"MLflow shows no model version {uri} to this user; register it, correct `model` in "
+            "the config, or give the user permission READ on it"
+        )
+        raise DeliveryFailed(message, sink_down=False) from error
+
+
+def tag_model_version(client: MlflowClient, report: RoundReport) -> str:
+    """Write how the model stands on its own page; tags that stand already fire no webhook."""
+    if report.model is None:
+        message = f"monitor {report.monitor} names no `model`, so there is nothing to tag"
+        raise DeliveryFailed(message, sink_down=False)
+    version = model_version(client, report.model)
+    wanted = {
+        "monitor.precision": interval(report, "precision"),
+        "monitor.recall": interval(report, "recall"),
+        "monitor.name": report.monitor,
+        "monitor.round": str(report.round),
+        "monitor.status": str(report.status),  # last: who is told of it can read the others
+    }
+    for key, value in wanted.items():
+        if version.tags.get(key) != value:
+            client.set_model_version_tag(version.name, str(version.version), key, value)
+    return f"models:/{version.name}/{version.version}"
+
+
+def logged_model_id(client: MlflowClient, uri: str) -> str | None:
+    """Return the id by which a run links to the model; None for what cannot be linked.
+
+    MLflow's own registry keeps it only inside the version's source.
+    """
+    try:
+        version = model_version(client, uri)
+    except DeliveryFailed:
+        return None
+    found = _LOGGED_MODEL.fullmatch(version.source or "")
+    return version.model_id or (found[1] if found else None)

@@ -1,0 +1,142 @@
+"""Find the one experiment and the one run of a key, or make them, whatever is retried.
+
+MLflow has no unique key for runs, and an answer that is lost leaves a run behind. So: the key is
+a tag given inside create, a search comes before and after it, and of several runs with the key
+all sides keep the same one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from monitor.domain.errors import DeliveryFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+DIGEST = "monitor.digest"
+DUPLICATE_OF = "monitor.duplicate_of"
+_NOTE = "mlflow.note.content"
+_KIND = {"mlflow.experimentKind": "custom_model_development"}  # opens in the view for classifiers
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """A tag that exactly one run of an experiment carries."""
+
+    tag: str
+    value: str
+
+    @property
+    def safe(self) -> str:
+        """The value with every character encoded that could end a quote in a search."""
+        return quote(self.value, safe="/:._-")
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """What a run is made with, should there be none."""
+
+    name: str
+    start_ms: int
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+def experiment_id(client: MlflowClient, name: str, note: str, artifacts: Path | None) -> str:
+    """Find or create an experiment; files go to ``artifacts``, or where the server wants them.
+
+    Raises
+    ------
+    DeliveryFailed
+        If the experiment was deleted: only a person can decide about that.
+    """
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415
+
+    found: Any = client.get_experiment_by_name(name)
+    if found is None:
+        location = artifacts.as_uri() if artifacts else None
+        try:
+            return client.create_experiment(name, location, tags={_NOTE: note, **_KIND})
+        except MlflowException:
+            found = client.get_experiment_by_name(name)  # another worker was faster, or it is lost
+            if found is None:
+                raise
+    if found.lifecycle_stage != "active":
+        message = (
+            f"MLflow experiment {name!r} was deleted; restore it with: mlflow experiments restore "
+            f"--experiment-id {found.experiment_id}, or choose another mlflow.experiment_prefix"
+        )
+        raise DeliveryFailed(message, sink_down=False)
+    return str(found.experiment_id)
+
+
+def find_or_create(client: MlflowClient, experiment: str, key: RunKey, new: NewRun) -> Run:
+    """Return the run of the key, restored if somebody deleted it, made if there is none."""
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415
+
+    runs = _with_key(client, experiment, key)
+    if not runs:
+        tags = {**new.tags, key.tag: key.safe}
+        try:
+            return client.create_run(experiment, new.start_ms, tags, new.name)
+        except MlflowException:
+            runs = _with_key(client, experiment, key)  # it may have been made all the same
+            if not runs:
+                raise
+    return _live(client, runs[0])
+
+
+def settle(client: MlflowClient, experiment: str, key: RunKey) -> Run:
+    """Return the one run that every side keeps, after removing all others of the key.
+
+    To be called when the own run is complete: so the run that is kept is complete, or is being
+    completed by the worker who gets it from here.
+    """
+    runs = _with_key(client, experiment, key)
+    if not runs:
+        message = f"the MLflow run of {key.value} was removed while it was written; it is retried"
+        raise DeliveryFailed(message, sink_down=False)
+    keep, *others = runs
+    for other in others:
+        if _is_live(other):
+            client.set_tag(other.info.run_id, DUPLICATE_OF, keep.info.run_id)
+            client.delete_run(other.info.run_id)
+    return _live(client, keep)
+
+
+def _with_key(client: MlflowClient, experiment: str, key: RunKey) -> list[Run]:
+    """Find the runs of a key, the one to keep first; deleted ones too, but no removed doubles."""
+    from mlflow.entities import ViewType  # noqa: PLC0415
+
+    found = client.search_runs(
+        [experiment], f"tags.`{key.tag}` = '{key.safe}'", ViewType.ALL, max_results=100
+    )
+    runs = [run for run in found if run.data.tags.get(key.tag) == key.safe]
+    return sorted((run for run in runs if _is_live(run) or not _is_double(run)), key=_rank)
+
+
+def _rank(run: Run) -> tuple[bool, bool, int, str]:
+    """Order by what all sides see alike at any time, so that no two keep different runs."""
+    return _is_double(run), not _is_live(run), run.info.start_time or 0, run.info.run_id
+
+
+def _is_double(run: Run) -> bool:
+    return DUPLICATE_OF in run.data.tags
+
+
+def _is_live(run: Run) -> bool:
+    return bool(run.info.lifecycle_stage == "active")
+
+
+def _live(client: MlflowClient, run: Run) -> Run:
+    if not _is_live(run):
+        client.restore_run(run.info.run_id)
+    if _is_double(run):
+        client.delete_tag(run.info.run_id, DUPLICATE_OF)
+    return run

@@ -1,0 +1,191 @@
+"""What a report comes to in MLflow's own terms: metrics, params, tags, a dataset, a table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from monitor.domain.report import RoundReport
+
+HEADLINE = ("precision", "recall", "f1", "prevalence")
+BASES = (("round", "window"), ("carried", "rate"))
+SOURCE = "pr-monitor"
+_FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in its lists
+_PAYLOAD_DIGEST = 32
+
+
+def digest(payload: Mapping[str, Any]) -> str:
+    """Identify a payload: equal content, equal digest."""
+    text = json.dumps(payload, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:_PAYLOAD_DIGEST][:_PAYLOAD_DIGEST]
+
+
+def milliseconds(at: datetime) -> int:
+    """Return the time as MLflow counts it."""
+    return round(at.timestamp() * 1000)
+
+
+def timestamp(report: RoundReport) -> int:
+    """Return the time of the metrics of this version.
+
+    At equal step and time MLflow shows the larger of two values; one millisecond per version
+    lets a correction downwards show.
+    """
+    return milliseconds(report.slot) + report.version
+
+
+def shown_metrics(report: RoundReport) -> list[str]:
+    """Name the metrics worth a chart: the headline ones, and those with a limit."""
+    limited = [row.metric for row in report.evidence]
+    there = {row.metric for row in report.estimates}
+    return [metric for metric in dict.fromkeys([*HEADLINE, *limited]) if metric in there]
+
+
+def metrics(report: RoundReport) -> dict[str, float]:
+    """Name every figure that exists and is finite."""
+    values: dict[str, float | None] = {}
+    for metric in shown_metrics(report):
+        values |= _estimate_values(report, metric)
+    values |= {
+        "population/size": report.size,
+        "population/flagged": report.flagged,
+        "population/flagged_rate": report.flagged / report.size if report.size else None,
+        **_label_counts(report),
+        "alert/firing": len(firing(report)),
+    }
+    for row in report.evidence:
+        name = row.metric if row.side == "at_least" else f"{row.metric}_{row.side}"
+        values[f"alert/{name}_evidence"] = row.log_evidence
+        values[f"alert/{name}_threshold"] = row.log_threshold
+    return {
+        name: float(value)
+        for name, value in values.items()
+        if value is not None and math.isfinite(value)
+    }
+
+
+def _label_counts(report: RoundReport) -> dict[str, float | None]:
+    return {
+        "labels/wanted": sum(row.planned for row in report.strata),
+        "labels/labeled": sum(row.labeled for row in report.strata),
+        "labels/positive": sum(row.positive for row in report.strata),
+        "labels/declined": sum(row.declined for row in report.strata),
+        "labels/unanswered": sum(row.unanswered for row in report.strata),
+    }
+
+
+def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:
+    section = "population/prevalence_" if metric == "prevalence" else f"{metric}/"
+    values: dict[str, float | None] = {}
+    for basis, estimand in BASES:
+        row = report.estimate(metric, basis=basis, estimand=estimand)
+        if row is not None:
+            for end in ("point", "low", "high"):
+                values[f"{section}{basis}_{end}"] = getattr(row, end)
+    return values
+
+
+def firing(report: RoundReport) -> list[str]:
+    """Name the metrics whose alert fires, each once."""
+    return list(dict.fromkeys(row.metric for row in report.alerts if row.state == "firing"))
+
+
+def params(report: RoundReport) -> dict[str, str]:
+    """Name what no version of the round can change; the rest is tags."""
+    values = {
+        "monitor": report.monitor,
+        "round": report.round,
+        "history": report.history,
+        "slot": minute(report.slot),
+        "window_start": minute(report.window_start),
+        "window_end": minute(report.window_end),
+        "threshold": report.threshold,
+        "level": report.level,
+        "model": report.model,
+        "model_version": report.model_version,
+    }
+    return {name: str(value) for name, value in values.items() if value is not None}
+
+
+def tags(report: RoundReport) -> dict[str, str]:
+    """Name what people search runs by and read in columns."""
+    values = {
+        "monitor.name": report.monitor,
+        "monitor.round": str(report.round),
+        "monitor.state": report.state,
+        "monitor.status": str(report.status),
+        "monitor.alert": ", ".join(firing(report)) or "none",
+        "monitor.version": str(report.version),
+        "monitor.slot": report.slot.astimezone(UTC).isoformat(),
+        "monitor.window": f"{minute(report.window_start)} to {minute(report.window_end)}",
+        "monitor.partial": str(report.partial).lower(),
+        "monitor.precision": interval(report, "precision"),
+        "monitor.recall": interval(report, "recall"),
+        **source_tags(),
+    }
+    if report.model:
+        values["monitor.model"] = report.model
+    if report.reason:
+        values["monitor.reason"] = report.reason
+    return values
+
+
+def source_tags() -> dict[str, str]:
+    """Name what makes MLflow show a source and a user."""
+    return {"mlflow.source.name": SOURCE, "mlflow.source.type": "JOB", "mlflow.user": SOURCE}
+
+
+def interval(report: RoundReport, metric: str) -> str:
+    """Write the best interval there is, carried before round alone: ``0.83 [0.79, 0.87]``."""
+    for basis, estimand in reversed(BASES):
+        row = report.estimate(metric, basis=basis, estimand=estimand)
+        if row and row.point is not None and row.low is not None and row.high is not None:
+            return f"{row.point:.3f} [{row.low:.3f}, {row.high:.3f}]"
+    return "not estimable"
+
+
+def minute(at: datetime) -> str:
+    """Write a time to the minute, in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def run_name(report: RoundReport) -> str:
+    """Name the run so that a list of names reads as a calendar."""
+    return f"{report.slot:%Y-%m-%d} round {report.round}"
+
+
+def counts_table(report: RoundReport) -> dict[str, list[Any]]:
+    """Return the stored confusion matrix in the form that MLflow's table view reads."""
+    fields = ("size", "labeled", "positive", "declined", "unanswered", "planned")
+    columns = ["stratum", "predicted", *fields, "score_from", "score_below"]
+    rows = [
+        [row.stratum, int(row.flagged), *(getattr(row, f) for f in fields), row.low, row.high]
+        for row in report.strata
+    ]
+    return {"columns": columns, "data": rows}
+
+
+def dataset(report: RoundReport) -> dict[str, str]:
+    """Describe the window's predictions as a dataset; the digest is of the counted frame."""
+    frame = {
+        "monitor": report.monitor,
+        "window": [report.window_start.isoformat(), report.window_end.isoformat()],
+        "strata": [[row.stratum, row.size] for row in report.strata],
+        "bad_rows": report.bad_rows,
+    }
+    source = {"monitor": report.monitor, "window": tags(report)["monitor.window"]}
+    profile = {"num_rows": report.size, "flagged": report.flagged, "bad_rows": report.bad_rows}
+    return {
+        "name": f"{report.monitor} predictions",
+        "digest": digest(frame)[:_FRAME_DIGEST],
+        "source_type": SOURCE,
+        "source": json.dumps(source),
+        "profile": json.dumps(profile),
+    }

@@ -1,0 +1,123 @@
+"""What goes into a run, in the order that makes a half-written run safe to write again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.tracking import values
+from monitor.tracking.describe import describe
+from monitor.tracking.models import logged_model_id
+from monitor.tracking.runs import DIGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+    from monitor.domain.report import RoundReport
+
+NOTE = "mlflow.note.content"
+_COUNTS = "counts.json"
+_TABLES = {"mlflow.loggedArtifacts": json.dumps([{"path": _COUNTS, "type": "table"}])}
+_GAVE_ESTIMATES = "closed"
+
+
+def write_round(
+    client: MlflowClient, run: Run, report: RoundReport, digest: str, figure: bytes
+) -> None:
+    """Write one version of a round; an equal or newer version stays as it is.
+
+    The digest comes last: a run that has it is complete.
+    """
+    known = run.data.tags
+    if known.get(DIGEST) == digest or int(known.get("monitor.version", 0)) > report.version:
+        return
+    _log_batch(client, run, report, {NOTE: describe(report), **values.tags(report), **_TABLES})
+    _log_inputs(client, run, report)
+    files = {
+        "timeline.png": figure,
+        _COUNTS: json.dumps(values.counts_table(report)).encode(),
+        "report.json": report.model_dump_json(indent=2).encode(),
+    }
+    _log_files(client, run, files)
+    status = "FINISHED" if report.state == _GAVE_ESTIMATES else "FAILED"
+    client.update_run(run.info.run_id, status)
+    client.set_tag(run.info.run_id, DIGEST, digest)
+
+
+def write_fleet(
+    client: MlflowClient, run: Run, report: RoundReport, digest: str, figure: bytes
+) -> None:
+    """Add one round's point to the monitor's long-lived run.
+
+    Description and figure are of the newest round; a correction of an older one only adds its
+    point. The run stays RUNNING, since the monitor does.
+    """
+    if run.data.tags.get(DIGEST) == digest:
+        return
+    if int(run.data.tags.get("monitor.round", 0)) > report.round:
+        _log_batch(client, run, report, {})
+        return
+    _log_batch(client, run, report, {NOTE: describe(report), **values.tags(report)})
+    _log_files(client, run, {"timeline.png": figure})
+    client.set_tag(run.info.run_id, DIGEST, digest)
+
+
+def _log_batch(
+    client: MlflowClient, run: Run, report: RoundReport, tags: Mapping[str, str]
+) -> None:
+    """Write metrics, params and tags in one transaction.
+
+    A param that is there already stays: MLflow refuses a whole batch for one that differs.
+    """
+    from mlflow.entities import Metric, Param, RunTag  # noqa: PLC0415
+
+    at = values.timestamp(report)
+    params = values.params(report) if tags and "monitor.fleet_key" not in run.data.tags else {}
+    client.log_batch(
+        run.info.run_id,
+        [Metric(name, value, at, report.round) for name, value in values.metrics(report).items()],
+        [Param(key, value) for key, value in params.items() if key not in run.data.params],
+        [RunTag(key, value) for key, value in tags.items()],
+        synchronous=True,
+    )
+
+
+def _log_inputs(client: MlflowClient, run: Run, report: RoundReport) -> None:
+    """Link the window's predictions and, where MLflow knows it, the model."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelInput  # noqa: PLC0415
+
+    if run.inputs is not None and run.inputs.dataset_inputs:
+        return
+    context = InputTag("mlflow.data.context", "monitoring")
+    model_id = logged_model_id(client, report.model) if report.model else None
+    client.log_inputs(
+        run.info.run_id,
+        [DatasetInput(Dataset(**values.dataset(report)), [context])],
+        [LoggedModelInput(model_id)] if model_id else None,
+    )
+
+
+def _log_files(client: MlflowClient, run: Run, files: Mapping[str, bytes]) -> None:
+    """Put files into the run's folder, in place of those of an earlier version."""
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415
+
+    with TemporaryDirectory(prefix="monitor-") as folder:
+        for name, content in files.items():
+            path = Path(folder) / name
+            path.write_bytes(content)
+            try:
+                client.log_artifact(run.info.run_id, str(path))
+            except (MlflowException, OSError, DeliveryFailed):
+                raise
+            except Exception as error:  # each artifact store brings errors of its own
+                message = (
+                    f"MLflow took the figures but not the file {name}: its artifact store said "
+                    f"{type(error).__name__}: {error}"
+                )
+                raise DeliveryFailed(message, sink_down=False) from error

@@ -1,0 +1,139 @@
+"""The one place that builds adapters from the config."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from monitor.config import ReferenceFile
+from monitor.hooks.log import LogHandler, LogSettings
+from monitor.hooks.webhook import WebhookHandler
+from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.files import FilesLabeler
+from monitor.rounds.parts import Parts, ReferenceItems
+from monitor.rounds.tell import LOG, MLFLOW
+from monitor.sources.duckdb import DuckdbSource
+from monitor.storage.database import Database
+from monitor.tracking.mlflow import MlflowHandler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from monitor.config import Config, MonitorConfig
+    from monitor.domain.ports import Clock, EffectHandler, Labeler
+
+
+def utc_now() -> datetime:
+    """Read the clock of this machine."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """Everything one config asks for: the store, the monitors' parts, the effect handlers."""
+
+    config: Config
+    database: Database
+    monitors: tuple[Parts, ...]
+    handlers: dict[str, EffectHandler]
+    clock: Clock
+
+    def parts(self, name: str) -> Parts:
+        """Find a monitor's parts.
+
+        Raises
+        ------
+        ConfigRefused
+            If the config has no such monitor.
+        """
+        self.config.monitor(name)
+        return next(parts for parts in self.monitors if parts.settings.name == name)
+
+
+def build(config: Config, *, clock: Clock = utc_now) -> Plant:
+    """Build everything; nothing is opened or called yet."""
+    database = Database(config.store_url)
+    return Plant(
+        config=config,
+        database=database,
+        monitors=tuple(_parts(config, each, database, clock) for each in config.monitors),
+        handlers=_handlers(config),
+        clock=clock,
+    )
+
+
+def mlflow_handler(config: Config) -> MlflowHandler:
+    """Build the handler of MLflow's effects."""
+    return MlflowHandler(config.mlflow, config.folder)
+
+
+def _handlers(config: Config) -> dict[str, EffectHandler]:
+    handlers: dict[str, EffectHandler] = {LOG: LogHandler(), MLFLOW: mlflow_handler(config)}
+    for name, hook in config.hooks.items():
+        handlers[name] = LogHandler() if isinstance(hook, LogSettings) else WebhookHandler(hook)
+    return handlers
+
+
+def _parts(config: Config, monitor: MonitorConfig, database: Database, clock: Clock) -> Parts:
+    return Parts(
+        settings=monitor.settings(),
+        database=database,
+        source=DuckdbSource(monitor.source, config.folder),
+        labeler=_labeler(config, monitor, clock),
+        clock=clock,
+        reference=_reference(config, monitor),
+    )
+
+
+def _labeler(config: Config, monitor: MonitorConfig, clock: Clock) -> Labeler:
+    if isinstance(monitor.labeling, ColumnSettings):
+        return ColumnLabeler(monitor.labeling, config.folder, clock=clock)
+    return FilesLabeler(monitor.labeling, config.folder)
+
+
+def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], ReferenceItems] | None:
+    asked = monitor.reference
+    if not isinstance(asked, ReferenceFile):
+        return None
+
+    def read() -> ReferenceItems:
+        from monitor.sources.reference import read_reference  # noqa: PLC0415  rarely needed
+
+        source = monitor.source
+        found = read_reference(
+            asked.path,
+            config.folder,
+            value=asked.value,
+            positive=(1, True) if asked.positive is None else asked.positive,
+            score=asked.score or source.columns.score,
+            predicted=asked.predicted or source.columns.predicted,
+            threshold=source.threshold,
+            flagged_values=source.positive,
+        )
+        return ReferenceItems(found.scores, found.flagged, found.labels)
+
+    return read
+
+
+def check_source(parts: Parts) -> None:
+    """Read the span and the columns of a monitor's predictions; raise what is wrong with them.
+
+    Raises
+    ------
+    SourceRefused
+        If a column is missing or of a wrong type, or no file is there.
+    """
+    parts.source.span()
+
+
+def check_labels(parts: Parts) -> None:
+    """Look where a monitor's labels come from; raise what is wrong there.
+
+    Raises
+    ------
+    LabelsRefused
+        If the file or a column of it is missing.
+    """
+    if isinstance(parts.labeler, ColumnLabeler):
+        parts.labeler.columns()

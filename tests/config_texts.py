@@ -1,0 +1,152 @@
+"""A config and what is said when it is changed: shared by the tests of the config."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.config import load_config
+from monitor.domain.errors import ConfigRefused
+
+ENVIRONMENT = {
+    "OPS_HOOK": "https://hooks.example.org/services/T0K3N",
+    "OPS_HOOK_SECRET": "canary-0123456789-0123456789",
+    "DB_PASSWORD": "canary-password",
+    "LABELS": "1200",
+}
+TEXT = """\
+store: sqlite:///monitor.db
+mlflow: {tracking_uri: sqlite:///mlflow.db, experiment_prefix: monitor}
+monitors:
+  - name: mail-travel
+    model: models:/mail-travel/7
+    source:
+      kind: duckdb
+      path: predictions/*.parquet
+      columns: {id: mail_id, time: scored_at, score: score, show: [subject, body]}
+      time_zone: UTC
+      where: {tenant: [eu, us]}
+      threshold: 0.5
+    schedule: {cron: "0 6 * * MON", time_zone: Europe/Prague, lag: 6h}
+    sample: {margin: {precision: 0.05, recall: 0.05}, max_labels: 2000}
+    labeling: {kind: files, deadline: 5d, late_labels: 90d}
+    reference: {tp: 138, fp: 22, fn: 108, tn: 4732}
+    limits: {precision: 0.80, recall: 0.50, false_alarm_every: 52}
+    bad_rows_max: 0.01
+    carry: {hazard: 0.35}
+    hooks: [ops]
+hooks:
+  ops: {kind: webhook, url: "${OPS_HOOK}", secret: "${OPS_HOOK_SECRET}"}
+"""
+
+SENTENCES = """\
+recall: 0.50 => recall: 80
+    17, monitors[mail-travel].limits.recall: 80 is not a share. It must lie between 0 and 1; did you mean 0.80?
+recall: 0.50 => recall: 1
+    17, monitors[mail-travel].limits.recall: 1 is not a share. It must lie between 0 and 1
+recall: 0.50 => recall: .nan
+    17, monitors[mail-travel].limits.recall: a finite number is wanted, found nan
+recall: 0.50 => recal: 0.50
+    17, monitors[mail-travel].limits.recal: 'recal' cannot have a limit; did you mean recall?
+recall: 0.50 => prevalence: {at_least: 0.3, at_most: 0.2}
+    17, monitors[mail-travel].limits.prevalence: nothing is at least 0.3 and at most 0.2
+recall: 0.50 => recall: {}
+    17, monitors[mail-travel].limits.recall: a limit needs at_least or at_most
+recall: 0.50 => recall: high
+    17, monitors[mail-travel].limits.recall: a number is wanted, found 'high'
+every: 52 => every: 1
+    17, monitors[mail-travel].limits.false_alarm_every: 1 is too small. It must be at least 2
+every: 52 => every: true
+    17, monitors[mail-travel].limits.false_alarm_every: a number is wanted, found true
+    model: =>     modell:
+    5, monitors[mail-travel].modell: there is no such setting here; did you mean model?
+models:/mail-travel/7 => 7
+    5, monitors[mail-travel].model: text is wanted, found a number; put it in quotes
+duckdb => duckbd
+    7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb?
+id: mail_id,  => <nothing>
+    9, monitors[mail-travel].source.columns.id: this setting is missing; add a line `id: ...`
+[subject, body] => subject
+    9, monitors[mail-travel].source.columns.show: a list is wanted, found text; write [subject]
+time_zone: UTC => time_zone: Mars
+    10, monitors[mail-travel].source.time_zone: there is no time zone 'Mars'; names look like Europe/Prague or UTC
+time_zone: UTC => time_zone: Europe
+    10, monitors[mail-travel].source.time_zone: there is no time zone 'Europe'; names look like Europe/Prague or UTC
+threshold: 0.5 => threshold: half
+    12, monitors[mail-travel].source.threshold: a number is wanted, found 'half'
+0 6 * * MON => 0 6 * *
+    13, monitors[mail-travel].schedule.cron: '0 6 * *' is not a cron line (it has 4 fields); write five, such as '0 6 * * MON'
+0 6 * * MON => 0 6 30 2 *
+    13, monitors[mail-travel].schedule.cron: '0 6 30 2 *' is not a cron line (bad day-of-month); write five, such as '0 6 * * MON'
+lag: 6h => lag: 6
+    13, monitors[mail-travel].schedule.lag: 6 has no unit; write a number and s, m, h, d or w, such as 6d
+lag: 6h => lag: soon
+    13, monitors[mail-travel].schedule.lag: 'soon' is not a duration; write a number and s, m, h, d or w, such as 6h
+lag: 6h => lag: 99999999999d
+    13, monitors[mail-travel].schedule.lag: '99999999999d' is longer than 100 years
+precision: 0.05 => precision: 5
+    14, monitors[mail-travel].sample.margin.precision: 5 is not a share. It must lie between 0 and 1; did you mean 0.05?
+max_labels: 2000 => max_labels: 2.5
+    14, monitors[mail-travel].sample.max_labels: a whole number is wanted, found 2.5
+max_labels: 2000 => max_labels: <nothing>
+    14, monitors[mail-travel].sample.max_labels: a whole number is wanted, found nothing; write a value or leave the line out
+kind: files => kind: file
+    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files?
+kind: files,  => <nothing>
+    15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column
+tp: 138 => tp: 0.3
+    16, monitors[mail-travel].reference.tp: a whole number is wanted, found 0.3; this is a count, not a share
+tp: 138 => tp: -1
+    16, monitors[mail-travel].reference.tp: -1 is too small. It must be at least 0
+tp: 138, fp: 22, fn: 108, tn: 4732 => tp: 0, fp: 0, fn: 0, tn: 0
+    16, monitors[mail-travel].reference: all four counts are 0; leave the reference out if there is none
+bad_rows_max: 0.01 => bad_rows_max: 2
+    18, monitors[mail-travel].bad_rows_max: 2 is too large. It must be at most 1
+hazard: 0.35 => hazard: .inf
+    19, monitors[mail-travel].carry.hazard: a finite number is wanted, found inf
+hooks: [ops] => hooks: [oops]
+    20, monitors[mail-travel].hooks[0]: there is no hook 'oops'; known are ops
+bad_rows_max: 0.01 => name: mail-travel
+    18, monitors[mail-travel].name: the key stands here twice, first in line 4; keep one of them
+bad_rows_max: 0.01 => bad_rows_max: !!python/name:x 1
+    18, monitors[mail-travel].bad_rows_max: tags (words that begin with !) mean nothing here; leave it out
+store: sqlite:///monitor.db => stor: sqlite:///monitor.db
+    1, stor: there is no such setting here; did you mean store?
+store: sqlite:///monitor.db => web: {listen: 127.0.0.1:8080}
+    1, web: there is no such setting here; known are hooks, mlflow, monitors, store
+store: sqlite:///monitor.db => store: mysql://h/db
+    1, store: this is no address of a store; write sqlite:///monitor.db or postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE
+kind: webhook => kind: webhok
+    22, hooks.ops.kind: 'webhok' is not known; did you mean webhook?
+, secret: "${OPS_HOOK_SECRET}" => <nothing>
+    22, hooks.ops.secret: this setting is missing; add `secret: ${NAME}` or `secret_file: PATH`
+kind: webhook => kind: webhook, timeout: 61s
+    22, hooks.ops.timeout: '61s' is too large. It must be at most 60s
+"""  # noqa: E501  a sentence stands on one line
+
+
+def sentences():
+    """Each change of `TEXT`, before and after, and the one line that it is refused with."""
+    blocks = SENTENCES.replace("<nothing>", "").split("\n")
+    for change, line in zip(blocks[::2], blocks[1::2], strict=False):
+        before, after = change.split(" => ")
+        yield before, after, f"config.yaml:{line.strip()}"
+
+
+def changed(before, after):
+    assert TEXT.count(before) == 1
+    return TEXT.replace(before, after)
+
+
+def read(folder, text, environ=ENVIRONMENT):
+    path = folder / "config.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
+    return load_config(path, environ)
+
+
+def refusals(folder, text, environ=ENVIRONMENT):
+    """Return the lines that a text is refused with, without the folder in front."""
+    with pytest.raises(ConfigRefused) as caught:
+        read(folder, text, environ)
+    lines = str(caught.value).split("\n")
+    assert all(line.startswith(f"{folder}/config.yaml") for line in lines)
+    return [line.removeprefix(f"{folder}/") for line in lines]

@@ -1,0 +1,115 @@
+"""Slots and windows: no hole, no overlap, whatever the clocks do."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.domain.settings import Schedule
+from monitor.domain.slots import (
+    newest_slot,
+    slots_after,
+    slots_before,
+    slots_between,
+    slots_of_windows,
+    window_of,
+)
+
+ZONES = [
+    "UTC",
+    "Europe/Prague",
+    "Europe/London",
+    "America/New_York",
+    "America/Los_Angeles",
+    "America/Sao_Paulo",
+    "America/Santiago",
+    "America/Havana",
+    "Australia/Sydney",
+    "Australia/Lord_Howe",
+    "Asia/Kolkata",
+    "Asia/Beirut",
+    "Africa/Cairo",
+    "Atlantic/Azores",
+    "Pacific/Apia",
+]
+CRONS = ["0 6 * * MON", "0 0 * * *", "30 2 * * *", "30 1 * * *", "0 */6 * * *", "15 * * * *"]
+
+schedules = st.builds(
+    Schedule,
+    cron=st.sampled_from(CRONS),
+    time_zone=st.sampled_from(ZONES),
+    lag=st.sampled_from([timedelta(0), timedelta(hours=6), timedelta(days=3)]),
+)
+moments = st.datetimes(
+    datetime.fromisoformat("2024-01-01"),
+    datetime.fromisoformat("2026-12-31"),
+    timezones=st.just(UTC),
+)
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("cron", CRONS)
+def test_two_years_of_windows_have_no_hole_and_no_overlap(zone, cron):
+    schedule = Schedule(cron=cron, time_zone=zone, lag=timedelta(hours=6))
+    slots = slots_between(
+        schedule, datetime(2025, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
+    )
+
+    windows = [window_of(schedule, slot) for slot in slots[:: 1 if len(slots) < 2000 else 97]]
+    if len(slots) < 2000:
+        assert all(a.end == b.start for a, b in pairwise(windows))
+    assert all(window.start < window.end for window in windows)
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_a_daily_slot_comes_once_a_day_all_year(zone):
+    schedule = Schedule(cron="0 0 * * *", time_zone=zone)
+
+    slots = slots_between(
+        schedule,
+        datetime(2025, 1, 1, 12, tzinfo=ZoneInfo(zone)),
+        datetime(2026, 1, 1, 12, tzinfo=ZoneInfo(zone)),
+    )
+
+    days = [slot.astimezone(ZoneInfo(zone)).date() for slot in slots]
+    assert len(days) == len(set(days)) == 365
+
+
+@given(schedules, moments)
+def test_looking_back_finds_the_slots_that_looking_ahead_found(schedule, moment):
+    ahead = list(islice(slots_after(schedule, moment), 12))
+
+    back = list(islice(slots_before(schedule, ahead[-1] + timedelta(seconds=1)), 12))
+
+    assert back[::-1] == ahead
+
+
+@given(schedules, moments)
+def test_the_newest_slot_is_the_last_one_not_after_now(schedule, moment):
+    newest = newest_slot(schedule, moment)
+
+    assert newest <= moment < next(slots_after(schedule, newest))
+
+
+def test_a_slot_inside_the_skipped_hour_comes_at_its_end():
+    schedule = Schedule(cron="30 2 * * *", time_zone="Europe/Prague")
+
+    slots = slots_between(
+        schedule, datetime(2025, 3, 29, 12, tzinfo=UTC), datetime(2025, 3, 31, tzinfo=UTC)
+    )
+
+    assert slots == [datetime(2025, 3, 30, 1, tzinfo=UTC)]
+
+
+def test_a_backfill_covers_whole_windows_that_begin_at_its_start_or_later():
+    schedule = Schedule(cron="0 0 1 1 *", lag=timedelta(hours=6))
+
+    slots = slots_of_windows(
+        schedule, datetime(2015, 12, 31, 18, tzinfo=UTC), datetime(2018, 6, 1, tzinfo=UTC)
+    )
+
+    assert [slot.year for slot in slots] == [2017, 2018]
+    assert window_of(schedule, slots[0]).start == datetime(2015, 12, 31, 18, tzinfo=UTC)

@@ -1,0 +1,282 @@
+"""What a receiver on loopback gets, and what is refused before anything is sent."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import socket
+import threading
+import time
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from pydantic import ValidationError
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.model import Effect, EffectKind
+from monitor.domain.report import Notice
+from monitor.hooks.guard import is_public
+from monitor.hooks.log import LogHandler
+from monitor.hooks.webhook import WebhookHandler, WebhookSettings
+
+KEY = bytes(range(32))
+SECRET = "whsec_" + base64.b64encode(KEY).decode()
+TOKEN = "T0KEN-in-the-path"  # noqa: S105  made up
+
+pytestmark = pytest.mark.server
+
+
+def notice(**changes):
+    values = {
+        "id": "a1.firing.12",
+        "event": "alert.firing",
+        "store_id": "5f0c9a2e",
+        "round_key": "5f0c9a2e/mail-travel/1/2025-03-10T06:00:00Z",
+        "monitor": "mail-travel",
+        "round": 12,
+        "slot": datetime(2025, 3, 10, 6, tzinfo=UTC),
+        "metric": "precision",
+        "point": 0.71,
+        "sentence": "Precision is 0.71 [0.66, 0.76], below the limit 0.80 – naïve.",  # noqa: RUF001
+    }
+    return Notice.model_validate({**values, **changes})
+
+
+def effect(**changes):
+    content = notice(**changes).model_dump(mode="json")
+    return Effect(1, "notice/1", EffectKind.NOTICE, "ops", "mail-travel", content, 1)
+
+
+class Receiver(ThreadingHTTPServer):
+    """Keeps what it gets and gives the answers it is told to, the last one again and again."""
+
+    daemon_threads = True
+
+    def __init__(self, *statuses, location=None, wait=0.0):
+        self.got = got = []
+        left = list(statuses or [204])
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["content-length"]))
+                got.append((self.path, dict(self.headers.items()), body))
+                time.sleep(wait)
+                self.send_response(left.pop(0) if len(left) > 1 else left[0])
+                if location:
+                    self.send_header("location", location)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/hook/{TOKEN}?q=1"
+
+    def handle_error(self, *_):
+        """Say nothing of clients that went away."""
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+
+def handler_for(url, **changes):
+    settings = {"url": url, "secret": SECRET, "allow_private": True, **changes}
+    return WebhookHandler(WebhookSettings.model_validate(settings), name="ops")
+
+
+def test_the_receiver_can_verify_what_it_gets():
+    with Receiver() as receiver:
+        receipt = handler_for(receiver.url).deliver(effect())
+
+    ((path, headers, body),) = receiver.got
+    content = Webhook(SECRET).verify(body, headers)
+    assert receipt == "HTTP 204"
+    assert path == f"/hook/{TOKEN}?q=1"
+    assert headers["content-type"] == "application/json"
+    assert content["type"] == "alert.firing"
+    assert Notice.model_validate(content["data"]) == notice()
+
+
+def test_a_secret_of_plain_bytes_signs_as_it_is():
+    plain = "a plain secret of many bytes"
+
+    with Receiver() as receiver:
+        handler_for(receiver.url, secret=plain).deliver(effect())
+
+    ((_, headers, body),) = receiver.got
+    Webhook(plain.encode()).verify(body, headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(SECRET).verify(body, headers)
+
+
+def test_a_notice_that_is_sent_again_carries_the_same_id_and_body():
+    with Receiver(503, 200) as receiver:
+        handler = handler_for(receiver.url)
+        with pytest.raises(DeliveryFailed):
+            handler.deliver(effect())
+        handler.deliver(effect())
+
+    (_, first, body), (_, again, body_again) = receiver.got
+    assert first["webhook-id"] == again["webhook-id"] == "a1.firing.12"
+    assert body == body_again
+
+
+def test_the_time_of_signing_is_the_time_of_sending():
+    at = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
+    settings = {"secret": SECRET, "allow_private": True}
+
+    with Receiver() as receiver:
+        model = WebhookSettings.model_validate({**settings, "url": receiver.url})
+        WebhookHandler(model, clock=lambda: at).deliver(effect())
+
+    ((_, headers, _),) = receiver.got
+    assert headers["webhook-timestamp"] == str(int(at.timestamp()))
+
+
+def test_a_redirect_is_not_followed():
+    with (
+        Receiver() as elsewhere,
+        Receiver(307, location=elsewhere.url) as receiver,
+        pytest.raises(DeliveryFailed, match="307, a redirect, and none is followed"),
+    ):
+        handler_for(receiver.url).deliver(effect())
+
+    assert elsewhere.got == []
+
+
+@pytest.mark.parametrize(
+    ("status", "down"), [(400, False), (401, False), (410, False), (429, True), (500, True)]
+)
+def test_any_answer_but_success_keeps_the_notice(status, down):
+    with Receiver(status) as receiver, pytest.raises(DeliveryFailed, match=str(status)) as failure:
+        handler_for(receiver.url).deliver(effect())
+
+    assert failure.value.sink_down is down
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_a_private_address_gets_not_a_byte(host):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"https://{host}:{server.getsockname()[1]}/hook/{TOKEN}"
+
+        with pytest.raises(DeliveryFailed, match="not a public address; set allow_private"):
+            handler_for(url, allow_private=False).deliver(effect())
+
+        peer, _ = server.accept()
+        with peer:
+            assert peer.recv(1) == b""
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
+        *("0.0.0.0", "224.0.0.1", "::1", "::", "fe80::1%eth0", "fd00::1"),  # noqa: S104
+        *("::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"),
+    ],
+)
+def test_no_way_to_write_a_private_address_is_public(address):
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["93.184.215.14", "2606:4700::1111", "64:ff9b::5db8:d70e"])
+def test_public_addresses_are_public(address):
+    assert is_public(address)
+
+
+def test_a_receiver_that_does_not_answer_is_left_in_time():
+    with Receiver(wait=3.0) as receiver:
+        started = time.monotonic()
+        with pytest.raises(DeliveryFailed, match="did not answer within 1 s") as failure:
+            handler_for(receiver.url, timeout="1s").deliver(effect())
+
+    assert time.monotonic() - started < 3
+    assert failure.value.sink_down
+
+
+def test_nobody_there_is_said_in_a_sentence():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+    with pytest.raises(DeliveryFailed, match=r"hook ops: http://127\.0\.0\.1:\d+ did not take"):
+        handler_for(f"http://127.0.0.1:{port}/").deliver(effect())
+
+
+def test_neither_secret_nor_path_shows_anywhere(caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    texts = []
+
+    with Receiver(401, 302, 500, 200) as receiver:
+        handler = handler_for(receiver.url)
+        texts.append(repr(handler._settings))
+        for _ in range(3):
+            with pytest.raises(DeliveryFailed) as failure:
+                handler.deliver(effect())
+            texts.append(str(failure.value))
+        handler.deliver(effect())
+
+    shown = " ".join([*texts, caplog.text, *capfd.readouterr()])
+    assert "127.0.0.1" in shown
+    for secret in (TOKEN, SECRET, SECRET.removeprefix("whsec_")):
+        assert secret not in shown
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        (f"http://hooks.example.com/{TOKEN}", "plain http"),
+        (f"ftp://hooks.example.com/{TOKEN}", "must start with https"),
+        (f"hooks.example.com/{TOKEN}", "must start with https"),
+        (f"https:///{TOKEN}", "names no host"),
+        (f"https://user:{TOKEN}@hooks.example.com/", "holds a user or password"),
+        (f"https://hooks.example.com:port/{TOKEN}", "not a URL"),
+        (f"https://hooks.example.com/{TOKEN}\r\nx: y", "must be percent-encoded"),
+    ],
+)
+def test_a_url_that_cannot_be_used_is_refused_without_being_shown(url, reason):
+    with pytest.raises(ValidationError, match=reason) as refusal:
+        WebhookSettings.model_validate({"url": url, "secret": SECRET})
+
+    assert TOKEN not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("secret", "reason"),
+    [
+        ("2weak", "5 bytes are too short"),
+        ("whsec_c2hvcnQ=", "too short"),
+        ("whsec_%%", "not base64"),
+    ],
+)
+def test_a_secret_that_is_too_weak_is_refused_without_being_shown(secret, reason):
+    with pytest.raises(ValidationError, match=reason) as refusal:
+        WebhookSettings.model_validate({"url": "https://hooks.example.com/", "secret": secret})
+
+    assert secret not in str(refusal.value)
+
+
+def test_the_log_line_holds_the_sentence_and_the_keys(capfd):
+    receipt = LogHandler().deliver(effect())
+
+    out, err = capfd.readouterr()
+    assert (out, receipt) == ("", "a1.firing.12")
+    assert "level=warning" in err
+    assert 'event="Precision is 0.71' in err
+    assert "notice=alert.firing" in err
+    assert "monitor=mail-travel" in err
+    assert json.dumps(notice().round) in err
+
+
+def test_a_resolved_alert_is_logged_as_information(capfd):
+    LogHandler().deliver(effect(event="alert.resolved"))
+
+    assert "level=info" in capfd.readouterr().err

@@ -1,0 +1,242 @@
+"""Delayed truth as a column: what counts as an answer, from when on, and each refusal."""
+
+# ruff: noqa: ARG002  the contract passes more than each way needs
+
+from __future__ import annotations
+
+import csv
+import os
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+import pytest
+from pydantic import ValidationError
+
+from monitor.domain.errors import LabelsRefused
+from monitor.domain.model import Answer, LabelKind, Task
+from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.testing import LabelerContract
+
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+TASKS = {
+    key: Task(key, item, predicted_before=MONDAY)
+    for key, item in [("k1", "001"), ("k2", "002"), ("k3", "003")]
+}
+SETTINGS = {"path": "truth.csv", "id": "mail_id", "value": "is_fraud", "matures": "60d"}
+
+
+def write(folder, rows, header=("mail_id", "is_fraud", "known_at"), *, saved=1):
+    path = folder / "truth.csv"
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows([header, *rows])
+    os.utime(path, ns=(saved, saved))
+
+
+def labeler_of(folder, *, now=MONDAY, **changes):
+    settings = ColumnSettings.model_validate({**SETTINGS, **changes})
+    return ColumnLabeler(settings, folder, clock=lambda: now)
+
+
+def given(collected):
+    return {e.task_key: e.answer for e in collected.events if e.kind is LabelKind.GIVEN}
+
+
+class TestColumn(LabelerContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+        self.saved = 0
+        write(tmp_path, [])
+
+    def labeler(self):
+        return labeler_of(self.folder)
+
+    def give(self, labeler, answers):
+        self.saved += 1
+        rows = [(item, answer, "") for item, answer in answers.items()]
+        write(self.folder, rows, saved=self.saved)
+
+    def seen_by_people(self, labeler, round_name):
+        return ""
+
+
+def test_a_row_answers_as_soon_as_it_is_there_and_other_items_wait(tmp_path):
+    write(tmp_path, [("001", "1", ""), ("002", "false", ""), ("999", "1", "")])
+
+    found = labeler_of(tmp_path).collect(TASKS, None)
+
+    assert given(found) == {"k1": Answer.POSITIVE, "k2": Answer.NEGATIVE}
+    assert [(e.task_key, e.kind) for e in found.events if e.answer is None] == [
+        ("k3", LabelKind.WITHDRAWN)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("missing_means", "days", "answer"),
+    [
+        ("negative", 59, None),
+        ("negative", 60, Answer.NEGATIVE),
+        ("unanswered", 600, None),
+    ],
+)
+def test_a_missing_row_means_negative_only_if_asked_and_only_once_mature(
+    tmp_path, missing_means, days, answer
+):
+    write(tmp_path, [("001", "1", ""), ("002", "", "")])
+    now = MONDAY + timedelta(days=days)
+
+    found = labeler_of(tmp_path, now=now, missing_means=missing_means).collect(TASKS, None)
+
+    assert given(found).get("k2") == answer
+    assert given(found).get("k3") == answer
+
+
+def test_an_item_without_a_prediction_time_never_matures(tmp_path):
+    write(tmp_path, [])
+    task = Task("k1", "001")
+
+    late = labeler_of(tmp_path, now=MONDAY + timedelta(days=900), missing_means="negative")
+
+    assert given(late.collect({"k1": task}, None)) == {}
+
+
+def test_a_label_that_vanishes_is_withdrawn(tmp_path):
+    write(tmp_path, [("001", "1", "")], saved=1)
+    labeler = labeler_of(tmp_path)
+    before = labeler.collect(TASKS, None)
+
+    write(tmp_path, [], saved=2)
+    after = labeler.collect(TASKS, before.cursor)
+
+    assert given(before) == {"k1": Answer.POSITIVE}
+    assert next(e.kind for e in after.events if e.task_key == "k1") is LabelKind.WITHDRAWN
+
+
+def test_nothing_is_read_again_until_the_file_changes_or_an_item_matures(tmp_path):
+    write(tmp_path, [("001", "1", "")])
+    first = labeler_of(tmp_path, missing_means="negative").collect(TASKS, None)
+
+    same = labeler_of(tmp_path, missing_means="negative").collect(TASKS, first.cursor)
+    later = labeler_of(tmp_path, missing_means="negative", now=MONDAY + timedelta(days=61))
+
+    assert (same.events, same.cursor) == ((), first.cursor)
+    assert given(later.collect(TASKS, first.cursor))["k3"] is Answer.NEGATIVE
+
+
+def test_contradicting_rows_are_refused_with_the_values_and_the_way_out(tmp_path):
+    write(tmp_path, [("001", "1", ""), ("001", "0", ""), ("002", "1", ""), ("002", "true", "")])
+
+    found = labeler_of(tmp_path).collect(TASKS, None)
+
+    assert given(found) == {"k2": Answer.POSITIVE}
+    assert [str(refusal) for refusal in found.refused] == [
+        "truth.csv, id 001: several rows contradict one another ('0', '1'); name labeling.time so "
+        "that the newest counts"
+    ]
+
+
+def test_of_contradicting_rows_the_newest_counts_where_times_are_named(tmp_path):
+    rows = [
+        ("001", "1", "2026-03-02T05:00:00+02:00"),
+        ("001", "0", "2026-03-02T04:00:00Z"),
+        ("002", "1", "2026-03-02T04:00:00Z"),
+        ("002", "0", "2026-03-02T05:00:00+01:00"),
+    ]
+    write(tmp_path, rows)
+
+    found = labeler_of(tmp_path, time="known_at").collect(TASKS, None)
+
+    assert given(found) == {"k1": Answer.NEGATIVE}
+    assert [refusal.where for refusal in found.refused] == ["truth.csv, id 002"]
+
+
+def test_a_value_that_is_neither_is_refused_with_the_setting_that_helps(tmp_path):
+    write(tmp_path, [("001", "maybe", ""), ("002", "cannot tell", "")])
+
+    found = labeler_of(tmp_path).collect(TASKS, None)
+
+    assert given(found) == {"k2": Answer.CANNOT_TELL}
+    assert [refusal.reason for refusal in found.refused] == [
+        "value 'maybe' of column 'is_fraud' is neither positive nor negative; list it under "
+        "labeling.positive or labeling.negative"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "answers"),
+    [
+        ({"positive": "fraud"}, {"k1": "1", "k2": "0", "k3": "0"}),
+        ({"positive": ["fraud", "theft"]}, {"k1": "1", "k2": "1", "k3": "0"}),
+        ({"positive": "fraud", "negative": "clean"}, {"k1": "1", "k3": "0"}),
+    ],
+)
+def test_own_words_for_positive_and_negative_are_heard(tmp_path, changes, answers):
+    write(tmp_path, [("001", "fraud", ""), ("002", "theft", ""), ("003", "clean", "")])
+
+    assert given(labeler_of(tmp_path, **changes).collect(TASKS, None)) == answers
+
+
+def test_the_truth_may_stand_in_the_predictions_in_parquet_with_whole_number_ids(tmp_path):
+    with duckdb.connect() as connection:
+        connection.execute(
+            "copy (select i as mail_id, i % 2 = 1 as is_fraud from range(9) t(i)) to $1",
+            [str(tmp_path / "p.parquet")],
+        )
+    tasks = {f"k{i}": Task(f"k{i}", str(i)) for i in (1, 2)}
+
+    found = labeler_of(tmp_path, path="p.parquet").collect(tasks, None)
+
+    assert given(found) == {"k1": Answer.POSITIVE, "k2": Answer.NEGATIVE}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"value": "fraud"}, r"no column 'fraud' \(labeling.value\); .* did you mean 'is_fraud'"),
+        ({"id": "id"}, r"no column 'id' \(labeling.id\)"),
+        ({"time": "at"}, r"no column 'at' \(labeling.time\)"),
+        ({"path": "gone.parquet"}, r"no file matches gone.parquet"),
+    ],
+)
+def test_what_the_config_names_and_the_file_has_not_is_said(tmp_path, changes, sentence):
+    write(tmp_path, [])
+
+    with pytest.raises(LabelsRefused, match=sentence):
+        labeler_of(tmp_path, **changes).collect(TASKS, None)
+
+
+def test_a_time_column_that_holds_no_times_is_refused(tmp_path):
+    with duckdb.connect() as connection:
+        select = "select '001' as mail_id, 1 as is_fraud, 7 as known_at"
+        connection.execute(f"copy ({select}) to $1", [str(tmp_path / "p.parquet")])
+
+    labeler = labeler_of(tmp_path, path="p.parquet", time="known_at")
+
+    with pytest.raises(LabelsRefused, match=r"'known_at' \(labeling.time\) is INTEGER .* times"):
+        labeler.collect(TASKS, None)
+
+
+def test_the_deadline_is_maturity_unless_given():
+    assert ColumnSettings.model_validate(SETTINGS).deadline == timedelta(days=60)
+    later = ColumnSettings.model_validate({**SETTINGS, "deadline": "70d"})
+    assert later.deadline == timedelta(days=70)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"deadline": "5d"}, "is before labels mature"),
+        ({"positive": "x", "negative": ["y", "x"]}, "negative: 'x' is also in positive"),
+        ({"path": "truth"}, "has no suffix that tells its kind"),
+        ({"matures": 60}, "60 has no unit"),
+    ],
+)
+def test_impossible_settings_are_refused_with_a_sentence(changes, sentence):
+    with pytest.raises(ValidationError, match=sentence):
+        ColumnSettings.model_validate({**SETTINGS, **changes})
+
+
+def test_columns_are_told_for_the_check(tmp_path):
+    write(tmp_path, [])
+
+    assert set(labeler_of(tmp_path).columns()) == {"mail_id", "is_fraud", "known_at"}

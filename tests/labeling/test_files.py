@@ -1,0 +1,355 @@
+"""Labels through files: what is written, what is taken back, and each refusal."""
+
+# ruff: noqa: ARG002  the contract passes more than each way needs
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from datetime import UTC, datetime
+
+import pytest
+
+from monitor.domain.model import Answer, Task
+from monitor.labeling import label_files
+from monitor.labeling.files import FilesLabeler, FilesSettings
+from monitor.testing import LabelerContract, MemoryLabeler
+
+TASKS = {key: Task(key, f"item-{key}", {"text": f"text of {key}"}) for key in ("aa", "bb", "cc")}
+
+
+class FilledByPeople(LabelerContract):
+    """People open the task file, fill it and save it into the folder of filled ones."""
+
+    format = "csv"
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path / "labels"
+        self.saved = 0
+
+    def labeler(self):
+        return FilesLabeler(
+            FilesSettings.model_validate({"format": self.format}), self.folder.parent
+        )
+
+    def seen_by_people(self, labeler, round_name):
+        return "".join(path.read_text() for path in self.folder.glob(f"{round_name}.*"))
+
+    def give(self, labeler, answers):
+        said = {task.key: answers[task.item_id] for task in self.tasks if task.item_id in answers}
+        filled = self.folder / "filled" / f"ada.{self.format}"
+        filled.write_text(self.fill(self.folder / f"round-1.{self.format}", said))
+        self.saved += 1
+        os.utime(filled, ns=(self.saved, self.saved))
+
+    def fill(self, path, said):
+        raise NotImplementedError
+
+
+class TestCsv(FilledByPeople):
+    def fill(self, path, said):
+        rows = list(csv.DictReader(io.StringIO(path.read_text(), newline="")))
+        out = io.StringIO(newline="")
+        writer = csv.DictWriter(out, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "label": said.get(row["task"], "")} for row in rows)
+        return out.getvalue()
+
+
+class TestJsonl(FilledByPeople):
+    format = "jsonl"
+
+    def fill(self, path, said):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        return "\n".join(json.dumps({**row, "label": said.get(row["task"])}) for row in rows)
+
+
+del FilledByPeople
+
+
+class TestMemory(LabelerContract):
+    def labeler(self):
+        return MemoryLabeler()
+
+    def give(self, labeler, answers):
+        labeler.answers = dict(answers)
+
+    def seen_by_people(self, labeler, round_name):
+        return "".join(str(task.shown) for task in labeler.sent.get(round_name, {}).values())
+
+
+@pytest.fixture
+def labeler(tmp_path):
+    return FilesLabeler(FilesSettings(), tmp_path)
+
+
+def drop(labeler, name, text, *, saved=1):
+    labeler.filled.mkdir(parents=True, exist_ok=True)
+    path = labeler.filled / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    os.utime(path, ns=(saved, saved))
+
+
+def rows_of(path):
+    return list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
+
+
+def reasons(collected):
+    return [str(refusal) for refusal in collected.refused]
+
+
+def answers(collected):
+    return {(event.task_key, event.annotator): event.answer for event in collected.events}
+
+
+# Out
+
+
+def test_the_task_file_has_empty_cells_to_fill_and_nothing_of_the_model(labeler):
+    labeler.send("mail 1", list(TASKS.values()))
+
+    rows = rows_of(labeler.folder / "mail-1.csv")
+    assert rows[0] == ["task", "text", "label", "annotator", "note"]
+    assert sorted(rows[1:]) == [[key, f"text of {key}", "", "", ""] for key in TASKS]
+
+
+def test_a_file_that_people_have_filled_in_place_is_not_written_over(labeler):
+    labeler.send("r", list(TASKS.values()))
+    path = labeler.folder / "r.csv"
+    path.write_text(path.read_text().replace("text of aa,", "text of aa,1"))
+    filled = path.read_bytes()
+
+    labeler.send("r", list(TASKS.values()))
+
+    assert path.read_bytes() == filled
+
+
+def test_tasks_added_later_go_to_a_file_of_their_own(labeler):
+    first, second, third = TASKS.values()
+    labeler.send("r", [first])
+    labeler.send("r", [first, second])
+    labeler.send("r", [first, second, third])
+    labeler.send("r", [first, second, third])
+
+    sent = {path.name: path.read_text().count("text of") for path in labeler.folder.glob("r*")}
+    assert sent == {"r.csv": 1, "r.part2.csv": 1, "r.part3.csv": 1}
+
+
+def test_a_lost_first_file_never_makes_a_later_one_be_written_over(labeler):
+    first, second, third = TASKS.values()
+    labeler.send("r", [first])
+    labeler.send("r", [first, second])
+    (labeler.folder / "r.csv").unlink()
+
+    labeler.send("r", [first, second, third])
+
+    assert label_files.read_keys(labeler.folder / "r.part2.csv") == {second.key}
+    assert label_files.read_keys(labeler.folder / "r.csv") == {first.key, third.key}
+
+
+# Back
+
+
+def test_answers_in_every_spelling_of_the_three_values_are_taken(labeler):
+    drop(labeler, "eve.csv", "task,label\naa, 1 \nbb,0\ncc,Cannot  Tell\n")
+
+    found = labeler.collect(TASKS, None)
+
+    assert answers(found) == {
+        ("aa", "unnamed"): Answer.POSITIVE,
+        ("bb", "unnamed"): Answer.NEGATIVE,
+        ("cc", "unnamed"): Answer.CANNOT_TELL,
+    }
+    assert found.refused == ()
+
+
+def test_an_empty_label_is_not_answered_yet_and_no_fault(labeler):
+    drop(labeler, "eve.csv", "task,label\naa,\n\nunknown,\nbb,1\n")
+
+    found = labeler.collect(TASKS, None)
+
+    assert answers(found) == {("bb", "unnamed"): Answer.POSITIVE}
+    assert found.refused == ()
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_what_a_spreadsheet_saves_is_read(labeler, start, separator):
+    lines = ["task", "text", "label", "annotator"], ["aa", "hé, hé", "1", "Zoë"]
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=separator).writerows(lines)
+    drop(labeler, "r.csv", start + out.getvalue().encode())
+
+    assert answers(labeler.collect(TASKS, None)) == {("aa", "Zoë"): Answer.POSITIVE}
+
+
+@pytest.mark.parametrize("label", ["yes", "2", "1.0", "true", "positive", "?"])
+def test_another_value_is_refused_with_file_row_and_the_three_values(labeler, label):
+    drop(labeler, "eve.csv", f"task,label\nbb,1\naa,{label}\n")
+
+    found = labeler.collect(TASKS, None)
+
+    assert reasons(found) == [
+        f"eve.csv row 3: label {label!r} is not known; a label is 1 (positive), 0 (negative) or "
+        "'cannot tell', and empty until answered"
+    ]
+    assert answers(found) == {("bb", "unnamed"): Answer.POSITIVE}
+
+
+def test_true_in_jsonl_is_refused_and_numbers_are_taken(labeler):
+    rows = [{"task": "aa", "label": True}, {"task": "bb", "label": 0}, {"task": "cc"}]
+    drop(labeler, "eve.jsonl", "\n".join(json.dumps(row) for row in rows) + '\n{"task\n[]\n')
+
+    found = labeler.collect(TASKS, None)
+
+    assert answers(found) == {("bb", "unnamed"): Answer.NEGATIVE}
+    assert [text.split(":")[0] for text in reasons(found)] == [
+        f"eve.jsonl row {number}" for number in (1, 3, 4, 5)
+    ]
+    assert "is not an object with the keys task and label" in reasons(found)[1]
+    assert "is not JSON" in reasons(found)[2]
+
+
+def test_an_unknown_task_is_refused_with_where_it_was_looked_for(labeler):
+    labeler.send("r", list(TASKS.values()))
+    drop(labeler, "eve.csv", "task,label\nzz,1\n")
+
+    assert reasons(labeler.collect(TASKS, None)) == [
+        "eve.csv row 2: there is no task 'zz'; it stands in no task file of labels/ either; copy "
+        "the column task as it was exported"
+    ]
+
+
+def test_a_task_of_another_round_is_left_to_that_round_also_after_it_closed(labeler):
+    one, other = {"aa": TASKS["aa"]}, {"bb": TASKS["bb"]}
+    labeler.send("r1", list(one.values()))
+    labeler.send("r2", list(other.values()))
+    labeler.close("r2")
+    drop(labeler, "eve.csv", "task,label\naa,1\nbb,0\n")
+
+    found = labeler.collect(one, None)
+
+    assert (answers(found), found.refused) == ({("aa", "unnamed"): Answer.POSITIVE}, ())
+    assert answers(labeler.collect(other, None)) == {("bb", "unnamed"): Answer.NEGATIVE}
+
+
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        ("1", "repeats row 2: the same task, annotator and label"),
+        ("0", "contradicts row 2, which says '1' for the same task and annotator and counts"),
+    ],
+)
+def test_of_two_rows_for_a_task_the_first_counts_and_the_second_is_refused(labeler, second, reason):
+    drop(labeler, "eve.csv", f"task,label\naa,1\naa,{second}\n")
+
+    found = labeler.collect(TASKS, None)
+
+    assert answers(found) == {("aa", "unnamed"): Answer.POSITIVE}
+    assert reasons(found)[0].startswith(f"eve.csv row 3: {reason}")
+
+
+def test_two_annotators_may_disagree(labeler):
+    drop(labeler, "all.csv", "task,label,annotator\naa,1,eve\naa,0,ida\n")
+
+    assert answers(labeler.collect(TASKS, None)) == {
+        ("aa", "eve"): Answer.POSITIVE,
+        ("aa", "ida"): Answer.NEGATIVE,
+    }
+
+
+def test_times_of_labels_are_kept_and_naive_ones_refused(labeler):
+    rows = "aa,1,2026-03-02T06:00:00+01:00\naa,0,2026-03-03T06:00:00Z\nbb,1,2026-03-02 06:00\n"
+    rows += "cc,1,soon\n"
+    drop(labeler, "eve.csv", f"task,label,labeled_at\n{rows}")
+
+    found = labeler.collect(TASKS, None)
+
+    assert [event.at for event in found.events] == [
+        datetime(2026, 3, 2, 5, tzinfo=UTC),
+        datetime(2026, 3, 3, 6, tzinfo=UTC),
+    ]
+    assert [text.split(": wanted ISO 8601 with an offset")[0] for text in reasons(found)] == [
+        "eve.csv row 4: labeled_at '2026-03-02 06:00'",
+        "eve.csv row 5: labeled_at 'soon'",
+    ]
+
+
+def test_of_two_files_of_one_annotator_the_one_saved_last_counts(labeler):
+    drop(labeler, "b.csv", "task,label,annotator\naa,1,eve\n", saved=1)
+    drop(labeler, "a.csv", "task,label,annotator\naa,0,eve\n", saved=2)
+
+    assert answers(labeler.collect(TASKS, None)) == {("aa", "eve"): Answer.NEGATIVE}
+
+
+def test_nothing_is_read_again_until_a_file_or_the_tasks_change(labeler, monkeypatch):
+    drop(labeler, "eve.csv", "task,label\naa,1\nbb,0\n")
+    first = labeler.collect({"aa": TASKS["aa"], "bb": TASKS["bb"]}, None)
+
+    same = labeler.collect({"aa": TASKS["aa"], "bb": TASKS["bb"]}, first.cursor)
+    more = labeler.collect(TASKS, first.cursor)
+
+    assert (same.events, same.cursor) == ((), first.cursor)
+    assert len(more.events) == 2
+
+
+BIG = label_files.MOST_BYTES + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        (
+            "e.csv",
+            b"task,score\naa,1\n",
+            "e.csv has no column label; its first row is: task, score",
+        ),
+        ("e.csv", b"", "e.csv has no column task and label; its first row is: (empty)"),
+        ("e.csv", b"task,label,label\n", "e.csv has the column label 2 times; keep one"),
+        ("e.csv", b"task,label\nh\xe9,1\n", "e.csv is not UTF-8 (byte 0xe9 at 12); in the"),
+        ("e.csv", b"\xff\xfet\x00", "e.csv is not UTF-8 (byte 0xff at 0); in the spreadsheet"),
+        ("e.csv", b" " * BIG, "e.csv has 64 MB, more than the 64 MB that a label file may have"),
+    ],
+)
+def test_a_file_unreadable_as_a_whole_is_one_refusal_and_stops_no_other(
+    labeler, name, content, sentence
+):
+    drop(labeler, name, content)
+    drop(labeler, "good.csv", "task,label\naa,1\n")
+
+    found = labeler.collect(TASKS, None)
+
+    assert [refusal.reason[: len(sentence)] for refusal in found.refused] == [sentence]
+    assert answers(found) == {("aa", "unnamed"): Answer.POSITIVE}
+
+
+def test_a_row_with_too_many_cells_is_refused(labeler):
+    drop(labeler, "e.csv", "task,text,label\naa,hello, world,1\n")
+
+    assert reasons(labeler.collect(TASKS, None)) == [
+        "e.csv row 2: has 4 cells under 3 columns; quote cells with commas"
+    ]
+
+
+def test_closing_keeps_labels_and_notes_written_in_place_and_drops_the_texts(labeler):
+    labeler.send("r", list(TASKS.values()))
+    path = labeler.folder / "r.csv"
+    path.write_text(path.read_text().replace("text of aa,,,", "text of aa,1,eve,sure"))
+
+    labeler.close("r")
+
+    assert "text of" not in path.read_text()
+    assert "aa,1,eve,sure" in path.read_text()
+    assert label_files.read_keys(path) == set(TASKS)
+
+
+def test_a_file_still_being_written_is_read_again_when_it_is_whole(labeler):
+    drop(labeler, "eve.csv", "task,label\naa,1\nb", saved=1)
+    first = labeler.collect(TASKS, None)
+
+    drop(labeler, "eve.csv", "task,label\naa,1\nbb,0\n", saved=1)
+
+    assert len(labeler.collect(TASKS, first.cursor).events) == 2

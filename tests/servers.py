@@ -1,0 +1,68 @@
+"""Real servers on loopback for tests, each on a temporary folder and a free port."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def cannot_start(reason):
+    """Skip on a user's machine; in CI a server that is missing is a failure."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def postgres_program(name):
+    found = shutil.which(name)
+    if found:
+        return found
+    installed = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    if not installed:
+        cannot_start(f"PostgreSQL's {name} is not installed (Debian: apt install postgresql)")
+    return str(installed[-1])
+
+
+@contextmanager
+def postgres(folder):
+    """Run a PostgreSQL server; yields the address of its maintenance database.
+
+    initdb refuses root, so then it runs as the user `postgres` that Debian's package makes.
+    """
+    as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if as_user:
+        shutil.chown(folder, "postgres")
+        for parent in [folder, *folder.parents]:
+            if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
+                parent.chmod(parent.stat().st_mode | 0o011)
+    data, port = folder / "data", free_port()
+    control = [*as_user, postgres_program("pg_ctl"), "-D", str(data), "-w"]
+    subprocess.run(
+        [*as_user, postgres_program("initdb"), "-D", str(data), "-U", "monitor", "-A", "trust"],
+        check=True,
+        capture_output=True,
+    )
+    options = f"-c port={port} -c listen_addresses=127.0.0.1 -c fsync=off"
+    options += f" -c unix_socket_directories={folder} -c max_connections=200"
+    subprocess.run(
+        [*control, "-o", options, "-l", str(folder / "log"), "start"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield f"postgresql+psycopg://monitor@127.0.0.1:{port}/postgres"
+    finally:
+        subprocess.run([*control, "-m", "immediate", "stop"], check=False, capture_output=True)

@@ -1,0 +1,65 @@
+"""Files of predictions for tests, and sources over them."""
+
+from __future__ import annotations
+
+import csv
+from datetime import UTC, datetime
+
+import duckdb
+import pytest
+
+from monitor.domain.errors import SourceRefused
+from monitor.domain.model import BandEdges, Window
+from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+
+COLUMNS = {"id": "mail_id", "time": "scored_at", "score": "score", "show": ["text"]}
+BY_SCORE = {"path": "p.parquet", "columns": COLUMNS, "threshold": 0.5}
+WEEK = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC))
+TWO = BandEdges().strata()
+
+
+def settings_with(**changes):
+    return DuckdbSettings.model_validate({**BY_SCORE, **changes})
+
+
+def write_csv(path, rows, header=("mail_id", "scored_at", "score", "text")):
+    with path.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def as_texts(rows):
+    return [
+        (
+            row["id"] or "",
+            "" if row["time"] is None else row["time"].isoformat(),
+            "" if row["score"] is None else repr(row["score"]),
+            row["text"],
+        )
+        for row in rows
+    ]
+
+
+def copy_to(path, select, *values):
+    with duckdb.connect() as connection:
+        connection.execute(f"copy ({select}) to '{path}' (format parquet)", values)
+
+
+def csv_source(folder, rows, *, header=("mail_id", "scored_at", "score", "text"), **changes):
+    write_csv(folder / "p.csv", rows, header)
+    return DuckdbSource(DuckdbSettings(**{**BY_SCORE, "path": "p.csv", **changes}), folder)
+
+
+def parquet_source(folder, select, **changes):
+    copy_to(folder / "p.parquet", select)
+    return DuckdbSource(settings_with(**changes), folder)
+
+
+def refused(source):
+    with pytest.raises(SourceRefused) as caught:
+        source.scan(WEEK, TWO, 5, "s")
+    return str(caught.value)
+
+
+GOOD = ("a", "2026-03-03T00:00:00Z", "0.9", "hello")

@@ -1,0 +1,374 @@
+"""The DuckDB source and the source in memory keep one contract; what is read, and how."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from monitor.datafiles import describe, opened
+from monitor.domain.errors import SourceRefused
+from monitor.domain.model import BandEdges
+from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.testing import MemorySource, SourceContract, draw_order
+from tests.sources.prediction_files import (
+    COLUMNS,
+    GOOD,
+    TWO,
+    WEEK,
+    as_texts,
+    copy_to,
+    csv_source,
+    parquet_source,
+    settings_with,
+    write_csv,
+)
+
+COLUMNS_OF_CSV = ("mail_id", "scored_at", "score", "text")
+
+
+class TestMemorySource(SourceContract):
+    def source(self, rows):
+        return MemorySource(rows, threshold=0.5, show=("text",))
+
+
+class TestCsv(SourceContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+
+    def source(self, rows):
+        write_csv(self.folder / "p.csv", as_texts(rows))
+        return DuckdbSource(settings_with(path="p.csv"), self.folder)
+
+
+class TestParquet(SourceContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+
+    def source(self, rows):
+        write_csv(self.folder / "p.csv", as_texts(rows))
+        copy_to(
+            self.folder / "p.parquet",
+            "select mail_id, cast(scored_at as timestamptz) scored_at, "
+            "cast(score as double) score, text "
+            "from read_csv(?, header = true, all_varchar = true)",
+            str(self.folder / "p.csv"),
+        )
+        return DuckdbSource(settings_with(), self.folder)
+
+
+class TestDuckdbTable(SourceContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+
+    def source(self, rows):
+        write_csv(self.folder / "p.csv", as_texts(rows))
+        path = self.folder / "p.duckdb"
+        path.unlink(missing_ok=True)
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(
+                "create table scored (mail_id varchar, scored_at timestamp, score double, "
+                "text varchar)"
+            )
+            connection.execute("insert into scored from read_csv($1)", [f"{self.folder}/p.csv"])
+        changes = {"path": "p.duckdb", "table": "scored", "time_zone": "UTC"}
+        return DuckdbSource(settings_with(**changes), self.folder)
+
+
+class TestMemorySourceWithPredictedClass(SourceContract):
+    def source(self, rows):
+        return MemorySource(rows, show=("text",))
+
+
+class TestCsvWithPredictedClass(SourceContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+
+    def source(self, rows):
+        classes = [str(row["predicted"]) for row in rows]
+        texts = [(*row, flag) for row, flag in zip(as_texts(rows), classes, strict=True)]
+        write_csv(self.folder / "p.csv", texts, ("mail_id", "scored_at", "score", "text", "class"))
+        columns = {**COLUMNS, "predicted": "class"}
+        settings = {"path": "p.csv", "columns": columns, "positive": True}
+        return DuckdbSource(DuckdbSettings.model_validate(settings), self.folder)
+
+
+def test_an_id_with_leading_zeros_and_an_id_named_na_stay_as_they_are(tmp_path):
+    rows = [("00123", *GOOD[1:]), ("NA", *GOOD[1:]), ("1e5", *GOOD[1:])]
+
+    frame = csv_source(tmp_path, rows).scan(WEEK, TWO, 5, "s")
+
+    assert {candidate.id for candidate in frame.strata[0].candidates} == {"00123", "NA", "1e5"}
+
+
+def test_whole_number_ids_are_drawn_as_their_digits(tmp_path):
+    select = (
+        "select i as mail_id, timestamptz '2026-03-03 00:00:00Z' as scored_at, 0.9 as score, "
+        "'t' as text from range(50) t(i)"
+    )
+
+    frame = parquet_source(tmp_path, select).scan(WEEK, TWO, 5, "s")
+
+    first = sorted((str(i) for i in range(50)), key=lambda i: draw_order("s", i))[:5]
+    assert [candidate.id for candidate in frame.strata[0].candidates] == first
+
+
+def test_several_files_with_columns_in_another_order_are_one_source(tmp_path):
+    csv_source(tmp_path, [GOOD])
+    path = tmp_path / "more" / "q.csv"
+    path.parent.mkdir()
+    write_csv(
+        path, [("0.1", "b", "2026-03-04 00:00:00Z", "x")], ("score", "mail_id", "scored_at", "text")
+    )
+
+    settings = settings_with(path=["p.csv", "more/*.csv"])
+    frame = DuckdbSource(settings, tmp_path).scan(WEEK, TWO, 5, "s")
+
+    assert [part.size for part in frame.strata] == [1, 1]
+
+
+def test_a_gzipped_csv_is_read(tmp_path):
+    with gzip.open(tmp_path / "p.csv.gz", "wt") as stream:
+        stream.write("mail_id,scored_at,score,text\na,2026-03-03T00:00:00Z,0.9,x\n")
+
+    settings = settings_with(path="p.csv.gz")
+
+    assert DuckdbSource(settings, tmp_path).scan(WEEK, TWO, 5, "s").flagged_size == 1
+
+
+def test_a_file_name_with_brackets_and_a_quote_is_read_as_it_is(tmp_path):
+    write_csv(tmp_path / "it's [1].csv", [GOOD])
+
+    settings = settings_with(path="it's [1].csv")
+
+    assert DuckdbSource(settings, tmp_path).scan(WEEK, TWO, 5, "s").size == 1
+
+
+def test_a_column_name_with_a_quote_is_only_a_name(tmp_path):
+    columns = {**COLUMNS, "id": 'mail"id; drop'}
+
+    source = csv_source(
+        tmp_path, [GOOD], header=('mail"id; drop', "scored_at", "score", "text"), columns=columns
+    )
+
+    assert source.scan(WEEK, TWO, 5, "s").size == 1
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_separator_is_seen_in_the_header(tmp_path, separator, start, end):
+    lines = [COLUMNS_OF_CSV, ("#1", GOOD[1], "0.9", '"a\nb"')]
+    text = start + "".join(separator.join(line) + end for line in lines)
+    (tmp_path / "p.csv").write_bytes(text.encode())
+
+    source = DuckdbSource(settings_with(path="p.csv"), tmp_path)
+
+    assert source.show(["#1"], WEEK) == {"#1": {"text": "a\nb"}}
+
+
+def test_the_unnamed_first_column_that_pandas_writes_does_no_harm(tmp_path):
+    frame = csv_source(tmp_path, [("0", *GOOD)], header=("", *COLUMNS_OF_CSV)).scan(
+        WEEK, TWO, 5, "s"
+    )
+
+    assert [candidate.id for candidate in frame.strata[0].candidates] == ["a"]
+
+
+def test_columns_named_like_words_of_the_query_are_not_mixed_up(tmp_path):
+    header = ("version", "id", "t", "score", "flagged", "bucket")
+    rows = [("a", "7", GOOD[1], "0.9", "x", "eu"), ("b", "7", GOOD[1], "0.9", "x", "us")]
+    columns = {"id": "version", "time": "t", "score": "score", "model_version": "id"}
+
+    source = csv_source(
+        tmp_path, rows, header=header, columns=columns, where={"bucket": "eu", "flagged": "x"}
+    )
+
+    frame = source.scan(WEEK, TWO, 5, "s")
+    assert (frame.model_version, [c.id for c in frame.strata[0].candidates]) == ("7", ["a"])
+
+
+def test_a_long_scan_writes_nothing_to_standard_output(tmp_path, capfd):
+    source = csv_source(tmp_path, [GOOD])
+
+    with opened(source.files) as table:
+        found = table.rows("select current_setting('enable_progress_bar')")
+
+    assert found == [(False,)]
+    assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("where", "ids"),
+    [
+        ({"text": "eu"}, {"a"}),
+        ({"text": ["eu", "us"]}, {"a", "b"}),
+        ({"text": "' or true --"}, set()),
+        ({"score": 0.75}, {"c"}),
+    ],
+)
+def test_where_keeps_rows_with_one_of_the_values_and_runs_nothing(tmp_path, where, ids):
+    rows = [("a", GOOD[1], "0.9", "eu"), ("b", GOOD[1], "0.9", "us"), ("c", GOOD[1], "0.75", "x")]
+
+    frame = csv_source(tmp_path, rows, where=where).scan(WEEK, TWO, 5, "s")
+
+    assert {candidate.id for candidate in frame.strata[0].candidates} == ids
+
+
+@pytest.mark.parametrize(
+    ("kind", "positive"),
+    [("boolean", None), ("integer", None), ("double", None), ("varchar", None), ("varchar", "1")],
+)
+def test_the_predicted_class_is_known_in_every_type(tmp_path, kind, positive):
+    values = ["true", "false"] if kind == "boolean" else ["1", "0"]
+    select = " union all ".join(
+        f"select '{i}' as mail_id, timestamptz '2026-03-03 00:00:00Z' as scored_at, "
+        f"cast('{values[i % 2]}' as {kind}) as class"
+        for i in range(5)
+    )
+    columns = {"id": "mail_id", "time": "scored_at", "predicted": "class"}
+    chosen = {} if positive is None else {"positive": positive}
+
+    source = parquet_source(tmp_path, select, threshold=None, columns=columns, **chosen)
+
+    assert [part.size for part in source.scan(WEEK, TWO, 5, "s").strata] == [3, 2]
+
+
+def test_words_for_the_flagged_class_are_taken_exactly(tmp_path):
+    rows = [(name, GOOD[1], name, "") for name in ("fraud", "Fraud", "theft", "none")]
+    columns = {"id": "mail_id", "time": "scored_at", "predicted": "score"}
+
+    source = csv_source(
+        tmp_path, rows, threshold=None, columns=columns, positive=["fraud", "theft"]
+    )
+
+    assert [part.size for part in source.scan(WEEK, TWO, 5, "s").strata] == [2, 2]
+
+
+def unscored_source(folder):
+    rows = [("a", GOOD[1], "0.9", "1"), ("b", GOOD[1], "", "1"), ("c", GOOD[1], "0.3", "0")]
+    columns = {"id": "mail_id", "time": "scored_at", "predicted": "text", "score": "score"}
+    return csv_source(folder, rows, threshold=None, columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("edges", "sizes", "bad"),
+    [
+        (BandEdges(), [2, 1], {}),
+        (BandEdges(unscored=True), [1, 1, 1, 0], {}),
+        (BandEdges(flagged=(0.7,)), [0, 1, 1], {"score missing": 1}),
+    ],
+)
+def test_an_item_without_score_goes_where_the_bands_allow_it(tmp_path, edges, sizes, bad):
+    frame = unscored_source(tmp_path).scan(WEEK, edges.strata(), 5, "s")
+
+    assert [part.size for part in frame.strata] == sizes
+    assert dict(frame.bad_rows) == bad
+
+
+def test_only_the_version_of_the_newest_prediction_is_in_the_strata(tmp_path):
+    rows = [
+        ("a", "2026-03-03T00:00:00Z", "0.9", "6"),
+        ("b", "2026-03-03T01:00:00Z", "NaN", "6"),
+        ("c", "2026-03-04T00:00:00Z", "0.9", "7"),
+        ("d", "2026-03-04T00:00:00Z", "0.9", ""),
+        ("e", "2026-03-14T00:00:00Z", "0.9", "8"),
+    ]
+    columns = {"id": "mail_id", "time": "scored_at", "score": "score", "model_version": "text"}
+
+    frame = csv_source(tmp_path, rows, columns=columns).scan(WEEK, TWO, 5, "s")
+
+    assert (frame.model_version, frame.size, frame.rows) == ("7", 1, 4)
+    assert dict(frame.notes) == {"model version 6 instead of 7": 2}
+    assert dict(frame.bad_rows) == {"model version missing": 1}
+
+
+def test_a_large_stratum_loses_the_share_of_repeated_ids_among_its_candidates(tmp_path):
+    select = (
+        "select (i % 8000)::varchar as mail_id, timestamptz '2026-03-03 00:00:00Z' as scored_at, "
+        "0.9 as score, 't' as text from range(10000) t(i)"
+    )
+
+    frame = parquet_source(tmp_path, select).scan(WEEK, TWO, 2000, "s")
+
+    assert frame.size + frame.bad_rows["duplicate id"] == frame.rows == 10_000
+    assert frame.bad_rows["duplicate id"] == pytest.approx(2000, rel=0.1)
+
+
+def test_rows_without_a_time_fall_to_windows_by_their_share_of_all_rows(tmp_path):
+    times = [f"2026-03-{day:02d}T00:00:00Z" for day in range(1, 29)]
+    rows = [(str(n), time, "0.9", "") for n, time in enumerate([*times, "", "", "", "soon"])]
+
+    frame = csv_source(tmp_path, rows).scan(WEEK, TWO, 5, "s")
+
+    assert dict(frame.bad_rows) == {"time missing": 1, "time unparsable": 1}
+    assert frame.rows == 7 + 2
+
+
+def test_shown_texts_are_texts_whatever_their_type(tmp_path):
+    select = (
+        "select 'a' as mail_id, timestamptz '2026-03-03 00:00:00Z' as scored_at, 0.9 as score, "
+        "null as empty, 12.50::decimal(6, 2) as amount"
+    )
+    columns = {**COLUMNS, "show": ["amount", "empty"]}
+
+    shown = parquet_source(tmp_path, select, columns=columns).show(["a"], WEEK)
+
+    assert shown == {"a": {"amount": "12.50", "empty": ""}}
+
+
+def test_reading_a_week_of_a_year_leaves_most_of_the_file_unread(tmp_path):
+    select = (
+        "select i::varchar as mail_id, timestamp '2026-01-01' + interval (i * 60) second as "
+        "scored_at, (i % 100) / 100 as score, '' as text from range(525600) t(i)"
+    )
+    source = parquet_source(tmp_path, select, time_zone="America/New_York")
+
+    with opened(source.files) as table:
+        sql, values = source._query(table).scan(WEEK, TWO, 5, "s")
+        plan = table.connection.execute(f"explain analyze {sql}", values).fetchall()[0][1]
+
+    [(read, total)] = re.findall(r"Row Groups Scanned: (\d+) / (\d+)", plan)
+    assert int(total) >= 4
+    assert int(read) <= 2
+
+
+def test_columns_tells_types_and_refuses_a_missing_one(tmp_path):
+    source = csv_source(tmp_path, [GOOD])
+
+    assert source.columns() == dict.fromkeys(["mail_id", "scored_at", "score", "text"], "VARCHAR")
+    with pytest.raises(SourceRefused, match=r"no column 'body' \(columns.show\)"):
+        csv_source(tmp_path, [GOOD], columns={**COLUMNS, "show": ["body"]}).columns()
+
+
+def test_describe_guesses_types_and_gives_examples(tmp_path):
+    write_csv(tmp_path / "p.csv", [GOOD])
+
+    found = describe("p.csv", tmp_path)
+
+    assert [(c.name, c.type) for c in found] == [
+        ("mail_id", "VARCHAR"),
+        ("scored_at", "TIMESTAMP WITH TIME ZONE"),
+        ("score", "DOUBLE"),
+        ("text", "VARCHAR"),
+    ]
+    assert found[0].example == "a"
+    with pytest.raises(SourceRefused, match="no suffix that tells its kind"):
+        describe("p.xls", tmp_path)
+
+
+def test_importing_the_settings_does_not_import_duckdb():
+    code = "import monitor.sources.duckdb, monitor.labeling.column, sys; "
+    code += "print('duckdb' in sys.modules)"
+
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+
+    assert found.stdout.strip() == "False"

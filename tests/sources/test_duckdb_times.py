@@ -1,0 +1,116 @@
+"""Times in files: offsets, zones, changes of clocks."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from monitor.domain.model import Window
+from tests.sources.prediction_files import (
+    GOOD,
+    TWO,
+    WEEK,
+    csv_source,
+    parquet_source,
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-03-02T23:59:59.999999Z",
+        "2026-03-03 01:59:59+02:00",
+        "2026-03-03T01:59:59+0200",
+        "2026-03-03 01:59:59+02",
+        "2026-03-03 01:59:59 +02:00",
+        "2026-03-02 18:29:59-05:30",
+        "2026-03-02 23:59:59 UTC",
+        "2026-03-02t23:59:59z",
+        " 2026-03-02T23:59Z ",
+    ],
+)
+def test_an_offset_in_a_text_is_heard(tmp_path, text):
+    day = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC))
+
+    frame = csv_source(tmp_path, [("a", text, "0.9", "")]).scan(day, TWO, 5, "s")
+
+    assert (frame.rows, dict(frame.bad_rows)) == (1, {})
+
+
+@pytest.mark.parametrize("text", ["2026-02-30T00:00:00Z", "1772496000", "infinity", "03/02/2026"])
+def test_what_is_no_time_is_counted_as_unparsable(tmp_path, text):
+    frame = csv_source(tmp_path, [GOOD, ("b", text, "0.9", "")]).scan(WEEK, TWO, 5, "s")
+
+    assert dict(frame.bad_rows) == {"time unparsable": 1}
+
+
+PRAGUE = ZoneInfo("Europe/Prague")
+
+
+@given(
+    minutes=st.lists(
+        st.integers(min_value=0, max_value=60 * 72), min_size=1, max_size=30, unique=True
+    ),
+    cut=st.integers(min_value=0, max_value=60 * 72),
+    autumn=st.booleans(),
+)
+@settings(
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    derandomize=True,
+)
+def test_over_a_change_of_clocks_windows_share_no_row_and_lose_none(tmp_path, minutes, cut, autumn):
+    start = datetime(2026, 10, 24, tzinfo=UTC) if autumn else datetime(2026, 3, 28, tzinfo=UTC)
+    times = [start + timedelta(minutes=m) for m in minutes]
+    rows = [
+        (str(n), t.astimezone(PRAGUE).replace(tzinfo=None).isoformat(), "0.9", "")
+        for n, t in enumerate(times)
+    ]
+    source = csv_source(tmp_path, rows, time_zone="Europe/Prague")
+    middle = start + timedelta(minutes=cut)
+    edges = [start - timedelta(days=1), middle, start + timedelta(days=5)]
+
+    sizes = [source.scan(Window(a, b), TWO, 99, "s").size for a, b in pairwise(edges)]
+
+    assert sum(sizes) == len(rows)
+    unclear = sum(abs(t - middle) <= timedelta(hours=1) for t in times)
+    assert abs(sizes[0] - sum(t < middle for t in times)) <= (unclear if autumn else 0)
+
+
+@pytest.mark.parametrize(
+    ("local", "utc"),
+    [
+        ("2026-03-29T01:59:59", "2026-03-29T00:59:59"),
+        ("2026-03-29T03:00:00", "2026-03-29T01:00:00"),
+        ("2026-10-25T01:59:59", "2026-10-24T23:59:59"),
+        ("2026-10-25T02:30:00", "2026-10-25T01:30:00"),  # twice on the clock: the second is taken
+        ("2026-10-25T03:00:00", "2026-10-25T02:00:00"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["text", "timestamp"])
+def test_local_times_around_a_change_of_clocks_become_utc(tmp_path, local, utc, kind):
+    wanted = datetime.fromisoformat(utc).replace(tzinfo=UTC)
+    if kind == "text":
+        source = csv_source(tmp_path, [("a", local, "0.9", "")], time_zone="Europe/Prague")
+    else:
+        select = (
+            f"select 'a' as mail_id, timestamp '{local}' as scored_at, 0.9 as score, '' as text"
+        )
+        source = parquet_source(tmp_path, select, time_zone="Europe/Prague")
+
+    assert source.span() == (wanted, wanted)
+    assert source.scan(Window(wanted, wanted + timedelta(seconds=1)), TWO, 5, "s").size == 1
+
+
+def test_a_date_is_midnight_of_the_configured_zone(tmp_path):
+    select = "select 'a' as mail_id, date '2026-03-03' as scored_at, 0.9 as score, '' as text"
+
+    source = parquet_source(tmp_path, select, time_zone="Europe/Prague")
+
+    assert source.span() == (datetime(2026, 3, 2, 23, tzinfo=UTC),) * 2

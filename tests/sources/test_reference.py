@@ -1,0 +1,80 @@
+"""A labeled reference file becomes arrays, or is refused for its first bad row."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from monitor.domain.errors import SourceRefused
+from monitor.sources.reference import read_reference
+from tests.sources.prediction_files import write_csv
+
+HEADER = ("score", "class", "label")
+ROWS = [
+    ("0.9", "1", "1"),
+    ("0.5", "1", "0"),
+    ("0.1", "0", "false"),
+    ("", "0", "true"),
+    ("", "", ""),
+]
+
+
+@pytest.fixture
+def reference(tmp_path):
+    write_csv(tmp_path / "r.csv", ROWS, HEADER)
+    return tmp_path
+
+
+def test_scores_classes_and_labels_come_in_the_order_of_the_file(reference):
+    found = read_reference("r.csv", reference, score="score", predicted="class")
+
+    assert np.array_equal(found.scores, [0.9, 0.5, 0.1, math.nan], equal_nan=True)
+    assert found.flagged.tolist() == [True, True, False, False]
+    assert found.labels.tolist() == [True, False, False, True]
+    assert found.unlabeled == 1
+
+
+def test_a_threshold_decides_the_class_as_in_a_scan(tmp_path):
+    write_csv(tmp_path / "r.csv", ROWS[:3], HEADER)
+
+    found = read_reference("r.csv", tmp_path, score="score", threshold=0.5)
+
+    assert found.flagged.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (("0.9", "1", "maybe"), "r.csv: column 'label' holds 'maybe'; a label is 1 or 0"),
+        (("high", "1", "1"), "r.csv: column 'score' holds 'high' on a labeled row"),
+        (("nan", "1", "1"), "r.csv: column 'score' holds 'nan' on a labeled row"),
+        (("0.9", "", "1"), "r.csv: a labeled row has no predicted class"),
+    ],
+)
+def test_a_bad_row_refuses_the_file(tmp_path, row, sentence):
+    write_csv(tmp_path / "r.csv", [*ROWS, row], HEADER)
+
+    with pytest.raises(SourceRefused, match=sentence):
+        read_reference("r.csv", tmp_path, score="score", predicted="class")
+
+
+def test_a_missing_score_is_refused_where_it_decides_the_class(reference):
+    with pytest.raises(SourceRefused, match="column 'score' holds None on a labeled row"):
+        read_reference("r.csv", reference, score="score", threshold=0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({}, "needs either a predicted column or a score with a threshold"),
+        ({"predicted": "klass"}, r"no column 'klass' \(reference.predicted\).* mean 'class'"),
+        ({"predicted": "class", "value": "truth"}, r"no column 'truth' \(reference.value\)"),
+        ({"predicted": "class", "score": "p"}, r"no column 'p' \(reference.score\)"),
+        ({"predicted": "class", "table": "t"}, "table: 't' is for DuckDB files only"),
+    ],
+)
+def test_what_cannot_be_read_is_said(reference, changes, sentence):
+    with pytest.raises(SourceRefused, match=sentence):
+        read_reference("r.csv", reference, **changes)

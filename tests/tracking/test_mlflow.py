@@ -1,0 +1,498 @@
+"""What stands in a real MLflow after deliveries that were repeated, raced, lost and refused."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.model import EffectKind
+from monitor.tracking.connection import absolute_uri, load_mlflow, shown
+from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+from monitor.tracking.runs import DUPLICATE_OF, NewRun, RunKey, find_or_create, settle
+from tests.tracking.conftest import Stub, free_port
+from tests.tracking.reports import center, make_effect, make_report, slot_of
+
+load_mlflow()  # without its telemetry, before anything else imports it
+
+from mlflow import MlflowClient  # noqa: E402
+from mlflow.entities import ViewType  # noqa: E402
+from mlflow.exceptions import MlflowException  # noqa: E402
+
+pytestmark = pytest.mark.server
+
+ROUND, FLEET, TAGS = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT, EffectKind.MODEL_TAGS
+
+
+@pytest.fixture
+def prefix(request):
+    """An experiment prefix of the test's own."""
+    return f"t{abs(hash(request.node.nodeid)) % 10**9}"
+
+
+@pytest.fixture
+def handler(mlflow_url, prefix):
+    return handler_for(mlflow_url, prefix)
+
+
+@pytest.fixture
+def client(mlflow_url):
+    return MlflowClient(mlflow_url)
+
+
+def handler_for(url, prefix, *, timeout="60s"):
+    """Be patient by default: the tests may share their machine."""
+    return MlflowHandler(
+        MlflowSettings(tracking_uri=url, experiment_prefix=prefix, timeout=timeout)
+    )
+
+
+def runs_in(client, name, *, deleted=False):
+    experiment = client.get_experiment_by_name(name)
+    view = ViewType.DELETED_ONLY if deleted else ViewType.ACTIVE_ONLY
+    return client.search_runs([experiment.experiment_id], run_view_type=view)
+
+
+def the_run(client, name):
+    (run,) = runs_in(client, name)
+    return client.get_run(run.info.run_id)
+
+
+def test_a_round_becomes_one_run_with_figures_description_and_files(handler, client, prefix):
+    receipt = handler.deliver(make_effect(ROUND, make_report(3)))
+
+    run = the_run(client, f"{prefix}/mail-travel")
+    assert receipt == f"runs:/{run.info.run_id}"
+    assert (run.info.run_name, run.info.status) == ("2025-01-20 round 3", "FINISHED")
+    assert run.info.start_time == slot_of(3).timestamp() * 1000
+    assert run.data.metrics["precision/round_point"] == center("precision", 3)
+    assert run.data.metrics["labels/unanswered"] == 18
+    assert run.data.metrics["population/prevalence_carried_high"] == 0.057
+    assert "accuracy/carried_point" not in run.data.metrics
+    assert run.data.tags["monitor.alert"] == "none"
+    assert run.data.tags["mlflow.user"] == "pr-monitor"
+    assert run.data.tags["mlflow.note.content"].startswith("Of the mail flagged")
+    assert run.data.params["threshold"] == "0.5"
+    files = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert files == {"timeline.png", "counts.json", "report.json"}
+
+
+def test_the_predictions_of_the_window_are_the_dataset_of_the_run(handler, client, prefix):
+    handler.deliver(make_effect(ROUND, make_report(1)))
+    handler.deliver(make_effect(ROUND, make_report(1, version=2)))
+
+    (data,) = the_run(client, f"{prefix}/mail-travel").inputs.dataset_inputs
+    assert data.dataset.name == "mail-travel predictions"
+    assert len(data.dataset.digest) == 8
+    assert json.loads(data.dataset.profile)["num_rows"] == make_report(1).size
+    assert [(tag.key, tag.value) for tag in data.tags] == [("mlflow.data.context", "monitoring")]
+
+
+def test_the_stored_counts_read_back_as_a_table(handler, client, prefix, tmp_path):
+    handler.deliver(make_effect(ROUND, make_report(1)))
+    handler.deliver(make_effect(ROUND, make_report(1, version=2)))
+
+    run = the_run(client, f"{prefix}/mail-travel")
+    path = client.download_artifacts(run.info.run_id, "counts.json", str(tmp_path))
+    table = pd.read_json(path, orient="split")
+
+    assert json.loads(run.data.tags["mlflow.loggedArtifacts"]) == [
+        {"path": "counts.json", "type": "table"}
+    ]
+    assert list(table["stratum"])[:2] == ["flagged-1", "flagged-2"]
+    assert len(table) == 6  # replaced by the second version, not added to
+    assert list(table["labeled"] + table["declined"] + table["unanswered"]) == [80] * 6
+
+
+def test_delivering_again_changes_nothing(handler, client, prefix):
+    effect = make_effect(ROUND, make_report(2))
+
+    receipts = {handler.deliver(effect) for _ in range(3)}
+
+    run = the_run(client, f"{prefix}/mail-travel")
+    assert receipts == {f"runs:/{run.info.run_id}"}
+    history = client.get_metric_history(run.info.run_id, "precision/round_point")
+    assert [(point.step, point.value) for point in history] == [(2, center("precision", 2))]
+
+
+def test_a_correction_downwards_shows_as_the_latest_value(handler, client, prefix):
+    handler.deliver(make_effect(ROUND, make_report(4)))
+    handler.deliver(make_effect(FLEET, make_report(4)))
+    corrected = make_report(4, version=2, shift=-0.1, sentence="Late labels say it was worse.")
+
+    handler.deliver(make_effect(ROUND, corrected))
+    handler.deliver(make_effect(FLEET, corrected))
+
+    for name in (f"{prefix}/mail-travel", prefix):
+        run = the_run(client, name)
+        assert run.data.metrics["precision/carried_point"] == center("precision", 4) - 0.1
+        assert run.data.tags["mlflow.note.content"].startswith("Late labels say it was worse.")
+        assert run.data.tags["monitor.version"] == "2"
+
+
+def test_an_older_version_that_comes_late_does_not_replace_a_newer_one(handler, client, prefix):
+    handler.deliver(make_effect(ROUND, make_report(1, version=2, shift=-0.1)))
+
+    handler.deliver(make_effect(ROUND, make_report(1, version=1)))
+
+    run = the_run(client, f"{prefix}/mail-travel")
+    assert run.data.tags["monitor.version"] == "2"
+    assert run.data.metrics["recall/round_point"] == center("recall", 1) - 0.1
+
+
+def test_an_abandoned_round_is_a_failed_run_that_says_why(handler, client, prefix):
+    handler.deliver(make_effect(ROUND, make_report(1, state="abandoned", sentence="Abandoned.")))
+
+    run = the_run(client, f"{prefix}/mail-travel")
+    assert run.info.status == "FAILED"
+    assert run.data.tags["monitor.reason"] == "no label came for the flagged class"
+    assert "precision/round_point" not in run.data.metrics
+
+
+@pytest.mark.parametrize(
+    "call", ["runs/create", "log-batch", "log-inputs", "artifacts", "runs/update"]
+)
+@pytest.mark.parametrize("kind", ["lose", "refuse"])
+def test_one_run_comes_of_it_whichever_answer_is_lost(proxy, client, prefix, call, kind):
+    handler = handler_for(proxy.url, prefix)
+    proxy.fault(kind, call, times=2)
+    effect = make_effect(ROUND, make_report(1))
+
+    for _ in range(5):
+        try:
+            receipt = handler.deliver(effect)
+            break
+        except DeliveryFailed:
+            continue
+
+    assert len(proxy.faults) < 2  # a lost answer may need no second call
+    run = the_run(client, f"{prefix}/mail-travel")
+    assert receipt == f"runs:/{run.info.run_id}"
+    assert run.data.tags["monitor.digest"]
+    assert runs_in(client, f"{prefix}/mail-travel", deleted=True) == []
+
+
+def test_a_lost_answer_to_create_is_found_by_the_search_after_it(proxy, client, prefix):
+    handler = handler_for(proxy.url, prefix)
+    proxy.fault("lose", "runs/create")
+
+    handler.deliver(make_effect(ROUND, make_report(1)))
+
+    assert sum("runs/create" in path for path in proxy.seen) == 1
+    assert len(runs_in(client, f"{prefix}/mail-travel")) == 1
+
+
+def test_three_workers_that_make_the_run_at_once_end_with_one(mlflow_url, client, prefix):
+    experiment = client.create_experiment(prefix)
+    key = RunKey("monitor.round_key", 'store/it\'s "quoted"/1')
+    all_searched = threading.Barrier(3)
+    kept = []
+
+    class Racing:
+        """A client that creates only once all three have searched in vain."""
+
+        def __init__(self):
+            self._client = MlflowClient(mlflow_url)
+
+        def create_run(self, *args):
+            all_searched.wait(10)
+            return self._client.create_run(*args)
+
+        def __getattr__(self, name):
+            return getattr(self._client, name)
+
+    def work():
+        mine: Any = Racing()
+        try:
+            find_or_create(mine, experiment, key, NewRun("a", 0))
+            all_searched.wait(10)
+            kept.append(settle(mine, experiment, key).info.run_id)
+        except (DeliveryFailed, MlflowException):
+            pass  # its run was removed under its hands: it would be tried again
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    last = settle(client, experiment, key)
+    assert [run.info.run_id for run in runs_in(client, prefix)] == [last.info.run_id]
+    assert set(kept) <= {last.info.run_id}
+    doubles = runs_in(client, prefix, deleted=True)
+    assert {run.data.tags[DUPLICATE_OF] for run in doubles} == {last.info.run_id}
+    assert len(doubles) == 2
+
+
+def test_a_double_from_a_worker_long_gone_is_removed_and_the_kept_run_is_whole(
+    handler, client, prefix
+):
+    report = make_report(1)
+    handler.deliver(make_effect(ROUND, report))
+    first = the_run(client, f"{prefix}/mail-travel")
+    tags = {"monitor.round_key": report.round_key}
+    client.create_run(first.info.experiment_id, start_time=0, tags=tags)
+
+    handler.deliver(make_effect(ROUND, report))
+
+    run = the_run(client, f"{prefix}/mail-travel")
+    assert run.data.metrics == first.data.metrics
+    assert run.data.tags["monitor.digest"] == first.data.tags["monitor.digest"]
+
+
+def test_a_run_that_somebody_deleted_comes_back_with_the_next_version(handler, client, prefix):
+    handler.deliver(make_effect(ROUND, make_report(1)))
+    run_id = the_run(client, f"{prefix}/mail-travel").info.run_id
+    client.delete_run(run_id)
+
+    handler.deliver(make_effect(ROUND, make_report(1, version=2)))
+
+    run = the_run(client, f"{prefix}/mail-travel")
+    assert (run.info.run_id, run.data.tags["monitor.version"]) == (run_id, "2")
+
+
+def test_a_deleted_experiment_is_named_with_the_way_out(handler, client, prefix):
+    handler.deliver(make_effect(FLEET, make_report(1)))
+    client.delete_experiment(client.get_experiment_by_name(prefix).experiment_id)
+
+    fresh = handler_for(client.tracking_uri, prefix)
+    with pytest.raises(DeliveryFailed, match="experiments restore --experiment-id") as failure:
+        fresh.deliver(make_effect(FLEET, make_report(2)))
+
+    assert not failure.value.sink_down
+
+
+@pytest.mark.parametrize("monitor", ["it's", 'say "hi"', "a`b", "50% & more", "naïve"])
+def test_keys_with_characters_that_end_a_quote_still_find_their_run(
+    handler, client, prefix, monitor
+):
+    report = make_report(1, monitor=monitor)
+
+    receipts = {handler.deliver(make_effect(ROUND, report)) for _ in range(2)}
+
+    assert receipts == {f"runs:/{the_run(client, f'{prefix}/{monitor}').info.run_id}"}
+
+
+def test_the_fleet_has_one_run_per_monitor_with_a_step_per_round(handler, client, prefix):
+    for number in (1, 2, 3):
+        handler.deliver(make_effect(FLEET, make_report(number)))
+        handler.deliver(make_effect(FLEET, make_report(number, monitor="other")))
+
+    runs = {run.info.run_name: run for run in runs_in(client, prefix)}
+    assert set(runs) == {"mail-travel", "other"}
+    history = client.get_metric_history(runs["other"].info.run_id, "recall/carried_point")
+    assert [point.step for point in history] == [1, 2, 3]
+    assert runs["other"].info.status == "RUNNING"
+
+
+def test_a_correction_of_an_older_round_leaves_the_fleets_description_with_the_newest(
+    handler, client, prefix
+):
+    for number in (1, 2):
+        handler.deliver(make_effect(FLEET, make_report(number)))
+
+    handler.deliver(make_effect(FLEET, make_report(1, version=2, shift=-0.1, sentence="Old.")))
+
+    run = the_run(client, prefix)
+    assert not run.data.tags["mlflow.note.content"].startswith("Old.")
+    assert run.data.metrics["precision/round_point"] == center("precision", 2)
+    history = client.get_metric_history(run.info.run_id, "precision/round_point")
+    assert len([point for point in history if point.step == 1]) == 2
+
+
+@pytest.mark.parametrize("by", ["/1", "@champion"])
+def test_the_model_version_carries_how_it_stands(handler, client, prefix, by):
+    client.create_registered_model(prefix)
+    client.create_model_version(prefix, source="s3://models/somewhere")
+    client.set_registered_model_alias(prefix, "champion", "1")
+
+    receipt = handler.deliver(make_effect(TAGS, make_report(11, model=f"models:/{prefix}{by}")))
+
+    tags = client.get_model_version(prefix, "1").tags
+    assert receipt == f"models:/{prefix}/1"
+    assert tags["monitor.status"] == "alert"
+    assert tags["monitor.precision"].startswith(f"{center('precision', 11):.3f} [")
+
+
+def test_a_round_run_links_to_the_logged_model_of_its_version(handler, client, prefix):
+    experiment = client.create_experiment(f"{prefix}-training")
+    model = client.create_logged_model(experiment, name="classifier")
+    client.create_registered_model(prefix)
+    client.create_model_version(prefix, source=f"models:/{model.model_id}", model_id=model.model_id)
+
+    handler.deliver(make_effect(ROUND, make_report(1, model=f"models:/{prefix}/1")))
+
+    (link,) = the_run(client, f"{prefix}/mail-travel").inputs.model_inputs
+    assert link.model_id == model.model_id
+
+
+def test_a_model_that_is_not_there_is_named_but_does_not_keep_the_round_from_showing(
+    handler, client, prefix
+):
+    report = make_report(1, model="models:/nowhere/7")
+
+    handler.deliver(make_effect(ROUND, report))
+    with pytest.raises(DeliveryFailed, match="no model version models:/nowhere/7") as failure:
+        handler.deliver(make_effect(TAGS, report))
+
+    assert not failure.value.sink_down
+    assert the_run(client, f"{prefix}/mail-travel").data.tags["monitor.model"] == report.model
+
+
+def test_nothing_there_is_said_at_once_with_what_waits(prefix):
+    handler = handler_for(f"http://user:hunter2@127.0.0.1:{free_port()}", prefix)
+
+    started = time.monotonic()
+    with pytest.raises(DeliveryFailed, match=r"does not answer .*waits and is tried") as failure:
+        handler.deliver(make_effect(ROUND, make_report(1)))
+
+    assert time.monotonic() - started < 5
+    assert failure.value.sink_down
+    assert "hunter2" not in str(failure.value)
+
+
+def test_an_mlflow_that_takes_connections_and_never_answers_costs_less_than_15_seconds(prefix):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        handler = handler_for(f"http://127.0.0.1:{silent.getsockname()[1]}", prefix)
+
+        started = time.monotonic()
+        with pytest.raises(DeliveryFailed) as failure:
+            handler.deliver(make_effect(ROUND, make_report(1)))
+
+    assert time.monotonic() - started < 15
+    assert failure.value.sink_down
+
+
+def test_an_mlflow_that_is_slow_all_the_way_is_given_up_in_time(proxy, prefix, monkeypatch):
+    handler = handler_for(proxy.url, prefix, timeout="1s")
+    take = proxy._take
+
+    def slowly(path):
+        time.sleep(0.4)
+        return take(path)
+
+    monkeypatch.setattr(proxy, "_take", slowly)
+
+    with pytest.raises(DeliveryFailed, match=r"too slowly: .* after 1 s"):
+        handler.deliver(make_effect(ROUND, make_report(1)))
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_permission_names_the_experiment_and_what_to_do(prefix, status):
+    with Stub(status, b"Permission denied") as stub:
+        handler = handler_for(stub.url, prefix)
+
+        with pytest.raises(DeliveryFailed) as failure:
+            handler.deliver(make_effect(ROUND, make_report(1)))
+
+        assert f"refuses experiment '{prefix}/mail-travel'" in str(failure.value)
+        assert "MLFLOW_TRACKING_USERNAME" in str(failure.value)
+        assert not failure.value.sink_down
+        assert handler.check() == [str(failure.value).replace("/mail-travel'", "'")]
+
+
+def test_a_server_error_counts_as_down(prefix):
+    with Stub(500) as stub, pytest.raises(DeliveryFailed) as failure:
+        handler_for(stub.url, prefix).deliver(make_effect(ROUND, make_report(1)))
+
+    assert failure.value.sink_down
+
+
+def test_check_finds_nothing_wrong_with_a_server_that_works(handler, client, prefix):
+    assert handler.check(["mail-travel"]) == []
+    assert client.get_experiment_by_name(f"{prefix}/mail-travel") is not None
+
+
+def test_environment_and_loggers_are_as_before_after_a_delivery(handler, capfd):
+    mlflow_level = logging.getLogger("mlflow").level
+    before = dict(os.environ)
+
+    handler.deliver(make_effect(ROUND, make_report(1)))
+
+    assert dict(os.environ) == before
+    assert logging.getLogger("mlflow").level == mlflow_level
+    assert capfd.readouterr() == ("", "")
+
+
+IN_A_FOLDER = """
+import logging, sys
+from pathlib import Path
+logging.basicConfig(level=logging.INFO)
+alembic = logging.getLogger("alembic")
+from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+assert "mlflow" not in sys.modules, "the settings must load without mlflow"
+from tests.tracking.reports import make_effect, make_report
+handler = MlflowHandler(MlflowSettings(), Path(sys.argv[1]))
+for kind in ("round_run", "fleet_point"):
+    handler.deliver(make_effect(kind, make_report(1)))
+assert handler.check() == []
+assert (alembic.propagate, alembic.level) == (True, 0), "the host's own logging was changed"
+
+import mlflow
+client = mlflow.MlflowClient("sqlite:///" + sys.argv[1] + "/mlflow.db")
+experiment = client.get_experiment_by_name("monitor/mail-travel")
+(run,) = client.search_runs([experiment.experiment_id])
+assert Path(client.download_artifacts(run.info.run_id, "timeline.png")).stat().st_size > 1000
+"""
+
+
+def test_a_sqlite_file_beside_the_config_works_quietly_and_its_files_are_found_from_elsewhere(
+    tmp_path,
+):
+    base, elsewhere = tmp_path / "with blank & ümlaut", tmp_path / "elsewhere"
+    base.mkdir()
+    elsewhere.mkdir()
+    root = str(pytest.importorskip("tests").__path__[0]).removesuffix("/tests")
+    environment = {**os.environ, "PYTHONPATH": root}
+
+    written = subprocess.run(
+        [sys.executable, "-c", IN_A_FOLDER, str(base)],
+        cwd=elsewhere,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert (written.returncode, written.stdout, written.stderr) == (0, "", "")
+    assert (base / "mlflow.db").is_file()
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    handler = MlflowHandler(MlflowSettings(tracking_uri="sqlite:///sub/mlflow.db"), tmp_path)
+
+    assert handler.check() == [
+        f"mlflow.tracking_uri: there is no folder {tmp_path}/sub for the database; make it or "
+        "correct the URI"
+    ]
+
+
+def test_only_relative_sqlite_paths_are_made_absolute(tmp_path):
+    assert absolute_uri("sqlite:///a.db", tmp_path) == f"sqlite:///{tmp_path}/a.db"
+    assert absolute_uri("sqlite:////a.db", tmp_path) == "sqlite:////a.db"
+    assert absolute_uri("http://host:5000", tmp_path) == "http://host:5000"
+
+
+def test_a_shown_uri_holds_no_password():
+    assert (
+        shown("postgresql://user:secret@db:5432/mlflow?x=secret") == "postgresql://db:5432/mlflow"
+    )
+
+
+@pytest.mark.parametrize("prefix", ["", "/a", "a//b", "it's", "a b"])
+def test_a_prefix_that_would_make_odd_names_is_refused(prefix):
+    with pytest.raises(ValidationError, match="cannot begin the name of an experiment"):
+        MlflowSettings(experiment_prefix=prefix)
