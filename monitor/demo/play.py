@@ -1,7 +1,7 @@
 """Play the demo: data, half a year of rounds, MLflow, and what it came to.
 
-``play(folder)`` prints to the given console and returns a `DemoResult`; nothing else in here is
-for other modules.
+``play(folder, quiet=False)`` shows it on standard output and returns a `DemoResult`; nothing else
+in here is for other modules.
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ class Sent(NamedTuple):
 
 
 def play(
-    folder: Path = FOLDER, console: Console | None = None, *, scenario: Scenario | None = None
+    folder: Path = FOLDER,
+    *,
+    quiet: bool = False,
+    console: Console | None = None,
+    scenario: Scenario | None = None,
 ) -> DemoResult:
     """Play the demo in a folder of its own.
 
@@ -49,8 +53,10 @@ def play(
     ----------
     folder
         Not there yet, empty, or with an earlier demo, which is started over.
+    quiet
+        Show nothing.
     console
-        Where it shows; standard output if not given. ``Console(quiet=True)`` shows nothing.
+        Where it shows, if not on standard output.
     scenario
         Another half year than the usual one.
 
@@ -59,7 +65,7 @@ def play(
     InputRefused
         If the folder holds anything that no demo made.
     """
-    console = console or Console(highlight=False)
+    console = console or Console(highlight=False, quiet=quiet)
     scenario = scenario or Scenario()
     if prepare(folder):
         console.print(f"Starting over the demo in {folder}.", soft_wrap=True)

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 _WIDTHS = (5, 10, 6, 6, 4, 16, 4, 16, 6, 8)
 _HEADS = (
-    ("", "", "", "", "true", "precision", "true", "recall", "naive", ""),
-    ("round", "week from", "images", "labels", "prec", "estimated", "rec", "estimated")
-    + ("recall", "evidence"),
+    *("round", "week from", "images", "labels", "true", "precision", "true", "recall"),
+    *("naive", "evidence"),
 )
 _TEXTS = frozenset({1, 5, 7})  # columns of text; the others are numbers
 _MOST = 9999  # evidence beyond this is only said to be more
@@ -45,8 +44,7 @@ def show_start(console: Console, scenario: Scenario, written: Written) -> None:
     )
     _say(console, f"Limits, {100 * scenario.room:.0f} points under that: {limits}.")
     _say(console)
-    for heads in _HEADS:
-        _say(console, _line(heads), style="bold")
+    _say(console, _line(_HEADS), style="bold")
 
 
 def show_round(console: Console, found: DemoRound) -> None:
@@ -69,12 +67,12 @@ def show_round(console: Console, found: DemoRound) -> None:
 def show_end(console: Console, result: DemoResult) -> None:
     """Sum the half year up."""
     _say(console)
-    _say(console, "estimated: from the labels of that round alone, with the 95 % interval.")
-    _say(console, "naive: tp / (tp + fn) of the same labels, as if they were a plain sample.")
+    _say(console, "precision, recall: estimated from that round's labels alone, 95 % interval.")
+    _say(console, "naive: recall as tp / (tp + fn) of the same labels.")
     _say(
         console,
-        f"evidence: against a limit; at {result.rounds[0].fires_at:.0f} an alert fires, by chance "
-        "at most once in 52 rounds.",
+        f"evidence: against a limit; at {result.rounds[0].fires_at:.0f} an alert fires, falsely at "
+        "most once in 52 rounds.",
     )
     _say(console)
     _show_drop(console, result)

@@ -12,7 +12,7 @@ from monitor.domain.report import EstimateRow
 from monitor.stats.carryover import carry
 from monitor.stats.counts import Counts, StratumCounts
 from monitor.stats.detector import guess, log_e_factor
-from monitor.stats.draws import JointPosterior, round_posterior
+from monitor.stats.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.missing import missing_bounds
 from monitor.stats.posterior import estimates
 from monitor.stats.probability import metric_quantile, probability_at_least, probability_at_most
@@ -119,10 +119,11 @@ def estimate_round(
     counts = now.counts
     before = _reference_counts(now.frame, reference)
     carried = _carried([*(tally.counts for tally in earlier), counts], before, settings)
+    draws = draw(carried, seed=seed, size=counts.size)
     return RoundEstimate(
-        rows=_rows(now, carried, settings, seed),
+        rows=_rows(now, carried, draws, settings, seed),
         carried=carried,
-        readings=_readings(counts, earlier, before, carried, settings, seed),
+        readings=_readings(counts, earlier, before, draws, settings),
         proposed_limits={}
         if settings.limits.bounds
         else propose_limits([*earlier, now], reference, seed=seed),
@@ -130,7 +131,7 @@ def estimate_round(
 
 
 def _rows(
-    now: Tally, carried: JointPosterior, settings: RoundSettings, seed: int
+    now: Tally, carried: JointPosterior, draws: Draws, settings: RoundSettings, seed: int
 ) -> list[EstimateRow]:
     counts = now.counts
     level = settings.level
@@ -140,9 +141,9 @@ def _rows(
         metrics=METRICS,
         estimands=("rate",),
         level=level,
-        seed=seed,
         posterior=carried,
         basis="carried",
+        draws=draws,
     )
     return [_row(each, now, seed) for each in (*own, *with_history)]
 
@@ -210,9 +211,8 @@ def _readings(
     counts: Counts,
     earlier: Sequence[Tally],
     reference: Counts | None,
-    carried: JointPosterior,
+    draws: Draws,
     settings: RoundSettings,
-    seed: int,
 ) -> list[LimitReading]:
     rates = guess([tally.counts for tally in earlier], reference)
     if rates is None and settings.reference is not None:
@@ -224,7 +224,7 @@ def _readings(
             LimitReading(
                 limit=limit,
                 log_e=tuple(float(v) for v in log_e_factor(limit, counts, rates)),
-                recovered=keeps(carried, counts.size, limit.metric, limit.value, seed=seed),
+                recovered=keeps(draws, counts.size, limit.metric, limit.value),
             )
         )
     return found
@@ -278,10 +278,9 @@ def propose_limits(
         flagged=_pooled(sizes.is_flagged, labeled, positive),
         passed=_pooled(~sizes.is_flagged, labeled, positive),
     )
-    posterior = round_posterior(pooled)
+    draws = draw(round_posterior(pooled), seed=seed)
     found = {
-        metric: metric_quantile(posterior, sizes.size, metric, PROPOSED_QUANTILE, seed=seed)
-        for metric in BOUNDED
+        metric: metric_quantile(draws, sizes.size, metric, PROPOSED_QUANTILE) for metric in BOUNDED
     }
     return {metric: round(value, 3) for metric, value in found.items() if value is not None}
 

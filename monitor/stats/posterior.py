@@ -145,6 +145,7 @@ def estimates(
     posterior: JointPosterior | None = None,
     basis: Basis = "round",
     points: int = POINTS,
+    draws: Draws | None = None,
 ) -> list[MetricEstimate]:
     """Estimate several metrics of several estimands from one set of draws.
 
@@ -167,6 +168,8 @@ def estimates(
         Where ``posterior`` comes from.
     points
         Sobol points, a power of 2.
+    draws
+        Draws of the posterior, where they are made already; seed and points then do nothing.
 
     Returns
     -------
@@ -198,9 +201,10 @@ def estimates(
     wanted = [metric(name) for name in metrics]
     posterior = round_posterior(counts) if posterior is None else posterior
     _check_strata(counts, posterior)
-    draws = draw(posterior, seed=seed, points=points, size=counts.size)
+    if draws is None:
+        draws = draw(posterior, seed=seed, points=points, size=counts.size)
     kind = "Beta mixture" if posterior.components > 1 else "Beta"
-    method = f"joint {kind} posterior, {points} Sobol points"
+    method = f"joint {kind} posterior, {len(draws.rates)} Sobol points"
     found: list[MetricEstimate] = []
     for estimand in estimands:
         matrix = draws.matrix(counts, estimand)

@@ -1,4 +1,7 @@
-"""How probable it is that a metric keeps a limit, and which limit it would keep."""
+"""How probable it is that a metric keeps a limit, and which limit it would keep.
+
+These read draws that are made once (``draws.draw``) and shared with ``posterior.estimates``.
+"""
 
 from __future__ import annotations
 
@@ -6,46 +9,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.draws import POINTS, JointPosterior, draw
 from monitor.stats.metrics import metric
 from monitor.stats.posterior import UNDEFINED_LIMIT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from monitor.stats.draws import Draws
+
     Values = NDArray[np.float64]
 
 
-def _metric_draws(
-    posterior: JointPosterior, size: NDArray[np.int64], name: str, seed: int, points: int
-) -> Values:
-    """Draws of a metric's rate estimand, NaN where it is undefined."""
-    wanted = metric(name)
-    draws = draw(posterior, seed=seed, points=points, size=size)
-    return wanted(draws.rate_matrix(size))
-
-
-def probability_at_least(
-    posterior: JointPosterior,
-    size: NDArray[np.int64],
-    name: str,
-    value: float,
-    *,
-    seed: int = 0,
-    points: int = POINTS,
-) -> float:
+def probability_at_least(draws: Draws, size: NDArray[np.int64], name: str, value: float) -> float:
     """Posterior probability that a metric (``rate`` estimand) is at least ``value``.
 
     Parameters
     ----------
-    posterior
-        What is known of the rates, flagged strata first.
+    draws
+        Draws of the rates from ``draws.draw``, flagged strata first.
     size
         Items in each stratum of the window, shape ``(H,)``.
     name, value
         The metric and the limit to compare it with.
-    seed, points
-        As in ``estimates``.
 
     Notes
     -----
@@ -55,44 +40,28 @@ def probability_at_least(
     Examples
     --------
     >>> from monitor.stats.counts import Counts
-    >>> from monitor.stats.draws import round_posterior
+    >>> from monitor.stats.draws import draw, round_posterior
     >>> counts = Counts.of_matrix(
     ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
     ... )
-    >>> chance = probability_at_least(round_posterior(counts), counts.size, "recall", 0.52)
-    >>> round(chance, 3)
+    >>> draws = draw(round_posterior(counts), seed=0)
+    >>> round(probability_at_least(draws, counts.size, "recall", 0.52), 3)
     0.949
     """
-    return float(np.mean(_metric_draws(posterior, size, name, seed, points) >= value))
+    return float(np.mean(_values(draws, size, name) >= value))
 
 
-def probability_at_most(
-    posterior: JointPosterior,
-    size: NDArray[np.int64],
-    name: str,
-    value: float,
-    *,
-    seed: int = 0,
-    points: int = POINTS,
-) -> float:
+def probability_at_most(draws: Draws, size: NDArray[np.int64], name: str, value: float) -> float:
     """Posterior probability that a metric is at most ``value``; see ``probability_at_least``."""
-    return float(np.mean(_metric_draws(posterior, size, name, seed, points) <= value))
+    return float(np.mean(_values(draws, size, name) <= value))
 
 
-def metric_quantile(
-    posterior: JointPosterior,
-    size: NDArray[np.int64],
-    name: str,
-    share: float,
-    *,
-    seed: int = 0,
-    points: int = POINTS,
-) -> float | None:
+def metric_quantile(draws: Draws, size: NDArray[np.int64], name: str, share: float) -> float | None:
     """Posterior quantile of a metric (``rate`` estimand), for proposing a limit.
 
     Parameters
     ----------
-    posterior, size, name, seed, points
+    draws, size, name
         As in ``probability_at_least``.
     share
         Probability below the quantile, in (0, 1): 0.05 for a limit that the classifier, as it
@@ -111,7 +80,12 @@ def metric_quantile(
     if not 0 < share < 1:
         message = f"share must lie strictly between 0 and 1, got {share!r}"
         raise ValueError(message)
-    values = _metric_draws(posterior, size, name, seed, points)
+    values = _values(draws, size, name)
     if np.isnan(values).mean() > UNDEFINED_LIMIT:
         return None
     return float(np.quantile(values[~np.isnan(values)], share, method="inverted_cdf"))
+
+
+def _values(draws: Draws, size: NDArray[np.int64], name: str) -> Values:
+    """Draws of a metric's rate estimand, NaN where it is undefined."""
+    return metric(name)(draws.rate_matrix(size))

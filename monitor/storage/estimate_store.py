@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -201,7 +202,7 @@ def write_reading(
             chain=reading.chain,
             order=reading.order,
             log_e=list(reading.log_e),
-            log_m=None if reading.log_m is None else list(reading.log_m),
+            log_m=None if reading.log_m is None else [_finite(m) for m in reading.log_m],
             log_evidence=reading.log_evidence,
             log_threshold=reading.log_threshold,
             fires=reading.fires,
@@ -285,6 +286,15 @@ def set_version(
     )
 
 
+def _finite(value: float) -> float | None:
+    """JSON has no infinity; log 0 is kept as null."""
+    return value if math.isfinite(value) else None
+
+
+def _from_finite(value: float | None) -> float:
+    return -math.inf if value is None else value
+
+
 def _estimate(row: Row[Any]) -> EstimateRow:
     return EstimateRow.model_validate({n: row._mapping[n] for n in EstimateRow.model_fields})
 
@@ -296,7 +306,7 @@ def _reading(row: Row[Any]) -> Reading:
         chain=row.chain,
         order=row.order,
         log_e=tuple(row.log_e),
-        log_m=None if row.log_m is None else tuple(row.log_m),
+        log_m=None if row.log_m is None else tuple(_from_finite(m) for m in row.log_m),
         fires=row.fires,
         recovered=row.recovered,
     )

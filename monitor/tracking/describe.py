@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import AlertRow, EstimateRow, RoundReport, StratumRow
 
 _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
+_GAP = "&emsp;"
 _SIDE = {"at_least": "≥", "at_most": "≤"}
 
 
@@ -35,10 +36,12 @@ def _cell(text: str) -> str:
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
+    """Write a table; MLflow's page sets cells edge to edge and knows no alignment, hence _GAP."""
     if not rows:
         return ""
-    align = ["---", *["---:"] * (len(head) - 1)]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, align, *rows])
+    lines = [f"{_GAP} | ".join(cells) for cells in [head, *rows]]
+    lines.insert(1, " | ".join(["---"] * len(head)))
+    return "\n".join(f"| {line} |" for line in lines)
 
 
 def _alerts(report: RoundReport) -> list[str]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Triple = tuple[float, float, float]
 
 _MOST_ROUNDS = 60  # more would not be told apart at this width
+_CROWDED = 25
 _SIZE = (9.0, 5.4)  # inches
 _DOTS = 110  # per inch
 # Okabe and Ito's colours, told apart by the colour-blind; shape and line differ as well
@@ -69,8 +70,7 @@ def _draw_panel(
     _draw_rounds(axes, _series(points, metric, "round"))
     if limit is not None:
         axes.axhline(limit, color=_LIMIT, linestyle=(0, (5, 3)), linewidth=1.3, label="limit")
-    for day in _days([point.slot for point in points if point.alert]):
-        axes.axvline(day, color=_FIRING, alpha=0.18, linewidth=5, zorder=0.5)
+    _shade_alerts(axes, points)
     axes.set_ylim(_floor(points, metric, limit), 1.0)
     axes.set_ylabel(metric.capitalize(), fontsize=11)
     axes.grid(axis="y", color="#DDDDDD", linewidth=0.6)
@@ -95,6 +95,8 @@ def _draw_carried(axes: Axes, series: Sequence[tuple[datetime, Triple]]) -> None
     axes.fill_between(
         slots, low, high, color=_CARRIED, alpha=0.22, linewidth=0, label="with earlier rounds"
     )
+    if len(series) == 1:  # a band needs two ends
+        axes.vlines(slots, low, high, color=_CARRIED, alpha=0.22, linewidth=14)
     axes.plot(slots, middle, color=_CARRIED, linewidth=1.8, marker=".", markersize=4)
 
 
@@ -119,6 +121,13 @@ def _draw_rounds(axes: Axes, series: Sequence[tuple[datetime, Triple]]) -> None:
     )
 
 
+def _shade_alerts(axes: Axes, points: Sequence[TimelinePoint]) -> None:
+    """Tint the rounds in which an alert fires, halfway to their neighbours."""
+    half = _spacing(points) / 2
+    for day in _days([point.slot for point in points if point.alert]):
+        axes.axvspan(day - half, day + half, color=_FIRING, alpha=0.13, linewidth=0, zorder=0.5)
+
+
 def _mark_alerts(axes: Axes, slots: Sequence[datetime]) -> None:
     """Put a triangle above every round in which an alert fires, whichever metric it is for."""
     if slots:
@@ -128,7 +137,7 @@ def _mark_alerts(axes: Axes, slots: Sequence[datetime]) -> None:
             transform=axes.get_xaxis_transform(),
             linestyle="none",
             marker="v",
-            markersize=7,
+            markersize=7 if len(slots) <= _CROWDED else 4,
             color=_FIRING,
             markeredgecolor="black",
             markeredgewidth=0.5,
@@ -155,8 +164,16 @@ def _date_axis(axes: Axes, points: Sequence[TimelinePoint]) -> None:
     axes.xaxis.get_offset_text().set_fontsize(9)
     if points:
         first, last = _days([points[0].slot, points[-1].slot])
-        room = max((last - first) / 40, 0.5)
+        room = _spacing(points) * 0.6
         axes.set_xlim(first - room, last + room)
+
+
+def _spacing(points: Sequence[TimelinePoint]) -> float:
+    """Return the mean time between rounds in days; a week where one round tells nothing."""
+    if len(points) <= 1:
+        return 7.0
+    first, last = _days([points[0].slot, points[-1].slot])
+    return (last - first) / (len(points) - 1)
 
 
 def _days(slots: Sequence[datetime]) -> list[float]:

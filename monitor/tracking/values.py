@@ -19,6 +19,7 @@ BASES = (("round", "window"), ("carried", "rate"))
 SOURCE = "pr-monitor"
 _FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in its lists
 _PAYLOAD_DIGEST = 32
+_DECIMALS = 6
 
 
 def digest(payload: Mapping[str, Any]) -> str:
@@ -49,7 +50,7 @@ def shown_metrics(report: RoundReport) -> list[str]:
 
 
 def metrics(report: RoundReport) -> dict[str, float]:
-    """Name every figure that exists and is finite."""
+    """Name every figure that exists and is finite, rounded for the eye; report.json has all."""
     values: dict[str, float | None] = {}
     for metric in shown_metrics(report):
         values |= _estimate_values(report, metric)
@@ -65,7 +66,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
         values[f"alert/{name}_evidence"] = row.log_evidence
         values[f"alert/{name}_threshold"] = row.log_threshold
     return {
-        name: float(value)
+        name: round(float(value), _DECIMALS)
         for name, value in values.items()
         if value is not None and math.isfinite(value)
     }

@@ -14,6 +14,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from monitor.tracking.connection import load_mlflow
+from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+
 STARTS_WITHIN = 120  # seconds; making the tables takes most of it
 
 
@@ -193,3 +196,29 @@ class Stub(ThreadingHTTPServer):
     def __exit__(self, *_):
         self.shutdown()
         self.server_close()
+
+
+def handler_for(url, prefix, *, timeout="60s"):
+    """Be patient by default: the tests may share their machine."""
+    return MlflowHandler(
+        MlflowSettings(tracking_uri=url, experiment_prefix=prefix, timeout=timeout)
+    )
+
+
+@pytest.fixture
+def prefix(request):
+    """An experiment prefix of the test's own."""
+    return f"t{abs(hash(request.node.nodeid)) % 10**9}"
+
+
+@pytest.fixture
+def handler(mlflow_url, prefix):
+    return handler_for(mlflow_url, prefix)
+
+
+@pytest.fixture
+def client(mlflow_url):
+    load_mlflow()  # without its telemetry, before anything else imports it
+    from mlflow import MlflowClient  # noqa: PLC0415
+
+    return MlflowClient(mlflow_url)

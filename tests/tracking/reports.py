@@ -27,9 +27,8 @@ def center(metric, round_number):
     """A classifier whose precision is fine for eight rounds and then falls."""
     wobble = ((round_number * 37) % 11 - 5) / 250
     fall = max(0, round_number - 8) * 0.035
-    return {"precision": 0.87 - fall, "recall": 0.60 - fall / 3, "f1": 0.71 - fall / 2}[
-        metric
-    ] + wobble
+    value = {"precision": 0.87 - fall, "recall": 0.60 - fall / 3, "f1": 0.71 - fall / 2}[metric]
+    return round(value + wobble, 6)
 
 
 def triple(point, half):

@@ -1,0 +1,107 @@
+# make demo    watch a real classifier for half a year; the result stays in ./demo
+# make test    run the tests
+# make check   run all other checks: format, lint, types, layers, locks, wheel, ...
+# make lock    write the locks anew (needs uv); make lock LOCK_FLAGS=--upgrade takes newer versions
+# make clean   remove what these made
+#
+# Each sets up ./.venv by itself: once, and again when a lock or pyproject.toml has changed.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STATS_VENV := .venv-stats
+PIP := python -m pip --disable-pip-version-check install --quiet
+PYTHONS := python3.13 python3.12 python3.11 python3 python
+OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lint types layers stats-alone migrations-check docs-check \
+	lock-check wheel-check lock clean
+
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
+
+demo: $(VENV)/.ready
+	$(BIN)/pr-monitor demo
+
+test: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+check: format lint types layers stats-alone migrations-check docs-check lock-check wheel-check
+	@echo "all checks passed"
+
+format: $(VENV)/.ready-dev
+	$(BIN)/ruff format --check .
+
+lint: $(VENV)/.ready-dev
+	$(BIN)/ruff check .
+
+types: $(VENV)/.ready-dev
+	$(BIN)/mypy
+
+layers: $(VENV)/.ready-dev
+	$(BIN)/lint-imports --no-logo
+
+# monitor.stats has to work, and its tests to pass, where neither pandas nor MLflow is installed.
+stats-alone: $(STATS_VENV)/.ready
+	@for name in pandas mlflow sqlalchemy; do \
+		! $(STATS_VENV)/bin/python -c "import $$name" 2>/dev/null || exit 1; done
+	$(STATS_VENV)/bin/python -m pytest -q -m "not simulation" --confcutdir=tests/stats \
+		tests/stats monitor/stats
+
+migrations-check: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest -q tests/test_migrations.py
+
+# What is written from the code must be as the code writes it.
+docs-check: $(VENV)/.ready-dev
+	$(BIN)/python docs/generate.py
+	git diff --exit-code -- docs
+
+lock-check: $(VENV)/.ready-dev
+	@! grep -nE '://|--(extra-)?index|--find-links|--trusted-host' requirements*.lock
+	$(BIN)/python -m pip --disable-pip-version-check check
+
+wheel-check: $(VENV)/.ready-dev
+	.ci/check-wheel $(BIN)/python
+
+$(BIN)/python:
+	@for python in $(PYTHONS); do \
+		if $$python -c '$(OLD_ENOUGH)' 2>/dev/null; then \
+			echo "making $(VENV) with $$($$python --version)"; \
+			$$python -m venv $(VENV) && exit 0; \
+			rm -rf $(VENV); exit 1; \
+		fi; \
+	done; \
+	echo "Python 3.11 or newer with its venv module is needed, and none of these is: $(PYTHONS)." >&2; \
+	echo "Install it (Debian: apt install python3 python3-venv) and run make again." >&2; \
+	exit 1
+
+$(VENV)/.ready: requirements.lock pyproject.toml | $(BIN)/python
+	@echo "installing into $(VENV); this takes a few minutes the first time"
+	@$(BIN)/$(PIP) --require-hashes -r requirements.lock
+	@$(BIN)/$(PIP) --no-deps --editable .
+	@touch $@
+
+$(VENV)/.ready-dev: requirements-dev.lock $(VENV)/.ready
+	@echo "installing what tests and checks need into $(VENV)"
+	@$(BIN)/$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(STATS_VENV)/.ready: requirements-stats.lock | $(BIN)/python
+	@$(BIN)/python -m venv $(STATS_VENV)
+	@$(STATS_VENV)/bin/$(PIP) --require-hashes -r requirements-stats.lock
+	@touch $@
+
+# uv's own defaults, whatever index this machine is set up to use, and no index in the output.
+LOCK := env -u UV_INDEX -u UV_DEFAULT_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS \
+	uv pip compile --no-config --universal --python-version 3.11 --fork-strategy fewest \
+	--generate-hashes --no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
+
+lock:
+	$(LOCK) pyproject.toml --output-file requirements.lock
+	$(LOCK) pyproject.toml --group dev --constraint requirements.lock \
+		--output-file requirements-dev.lock
+	$(LOCK) --group stats --constraint requirements-dev.lock --output-file requirements-stats.lock
+
+clean:
+	rm -rf $(VENV) $(STATS_VENV) build dist .mypy_cache .pytest_cache .ruff_cache \
+		.import_linter_cache .hypothesis

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from monitor.demo import play as playing
+from monitor.demo.digits import Camera, Confusion, Scenario
+from monitor.demo.folder import MARKER, limits_of, prepare
+from monitor.demo.play import play, ui_command
+from monitor.domain.errors import InputRefused
+
+SHORT = Scenario(rounds=6, drop_round=4, images=2000, reference=3000, labels=300, lost_pixels=0.3)
+
+
+@pytest.fixture(scope="module")
+def camera():
+    return Camera(Scenario())
+
+
+def pooled_recall(camera, weeks):
+    found = [camera.week(number).confusion for number in weeks]
+    return sum(each.tp for each in found) / sum(each.tp + each.fn for each in found)
+
+
+def count(database, query):
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute(query).fetchall()
+
+
+# --- the traffic ---
+
+
+def test_the_same_seed_gives_the_same_week_however_many_weeks_there_are(camera):
+    again = Camera(Scenario(rounds=6)).week(2)
+    week = camera.week(2)
+
+    np.testing.assert_array_equal(week.score, again.score)
+    np.testing.assert_array_equal(week.is_eight, again.is_eight)
+    assert (week.ids, week.scored_at) == (again.ids, again.scored_at)
+
+
+def test_a_few_percent_of_several_thousand_images_are_eights_and_are_flagged(camera):
+    week = camera.week(1)
+    seen = week.confusion
+
+    assert 5000 < seen.size < 7000
+    assert 0.03 < week.is_eight.mean() < 0.05
+    assert 0.02 < (seen.tp + seen.fp) / seen.size < 0.05
+
+
+def test_the_noisy_camera_costs_ten_to_twenty_points_of_recall(camera):
+    drop = camera.scenario.drop_round
+
+    before = pooled_recall(camera, range(drop - 8, drop))
+    after = pooled_recall(camera, range(drop, drop + 8))
+
+    assert 0.10 < before - after < 0.20
+
+
+def test_before_the_drop_both_metrics_keep_the_limits_that_the_reference_gives(camera):
+    limits = limits_of(camera.reference().confusion, camera.scenario.room)
+    weeks = [camera.week(number).confusion for number in range(1, camera.scenario.drop_round)]
+
+    assert np.mean([week.precision for week in weeks]) > limits["precision"]
+    assert np.mean([week.recall for week in weeks]) > limits["recall"]
+
+
+def test_scores_are_probabilities_that_are_about_right(camera):
+    week = camera.week(1)
+
+    assert week.score.min() >= 0
+    assert week.score.max() <= 1
+    assert week.score.mean() == pytest.approx(week.is_eight.mean(), abs=0.015)
+
+
+def test_no_image_is_in_two_places(camera):
+    weeks = [camera.week(1), camera.week(2), camera.reference()]
+    ids = [each for week in weeks for each in week.ids]
+
+    assert len(set(ids)) == len(ids)
+
+
+def test_limits_are_rounded_down_to_full_points():
+    limits = limits_of(Confusion(tp=70, fp=10, fn=29, tn=891), room=0.05)
+
+    assert limits == {"precision": 0.82, "recall": 0.65}
+
+
+# --- the folder ---
+
+
+def test_a_folder_that_holds_something_else_is_refused_and_left_as_it_is(tmp_path):
+    (tmp_path / "config.yaml").write_text("mine")
+
+    with pytest.raises(InputRefused, match="not empty and holds no demo"):
+        prepare(tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "demo").write_text("mine")
+
+    with pytest.raises(InputRefused, match="is a file"):
+        prepare(tmp_path / "demo")
+
+
+def test_starting_over_removes_what_a_demo_made_and_nothing_else(tmp_path):
+    assert not prepare(tmp_path / "demo")
+    for name in ("monitor.db", "monitor.db-wal", "notes.txt"):
+        (tmp_path / "demo" / name).write_text("x")
+    (tmp_path / "demo" / "mlartifacts" / "1").mkdir(parents=True)
+
+    assert prepare(tmp_path / "demo")
+
+    left = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert left == {MARKER, "notes.txt"}
+
+
+def test_a_link_in_the_place_of_our_own_folder_is_not_followed(tmp_path):
+    prepare(tmp_path / "demo")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").write_text("mine")
+    (tmp_path / "demo" / "mlartifacts").symlink_to(tmp_path / "kept")
+
+    prepare(tmp_path / "demo")
+
+    assert (tmp_path / "kept" / "file").read_text() == "mine"
+
+
+# --- the command that opens MLflow ---
+
+
+def test_the_command_quotes_a_folder_with_a_space(tmp_path):
+    command = ui_command(tmp_path / "my demo")
+
+    assert f"'sqlite:///{tmp_path}/my demo/mlflow.db'" in command
+    assert command.endswith("--port 5000")
+
+
+def test_the_command_names_the_mlflow_that_is_not_on_the_path_by_its_place(tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    for name in ("python", "mlflow"):
+        (tmp_path / "bin" / name).touch()
+    monkeypatch.setattr(playing.sys, "executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setattr(playing.shutil, "which", lambda _: None)
+    monkeypatch.chdir(tmp_path)
+
+    assert ui_command(tmp_path).startswith("bin/mlflow ui ")
+
+
+# --- all of it ---
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("played") / "demo"
+    shown = StringIO()
+    result = play(folder, console=Console(file=shown, width=100), scenario=SHORT)
+    return result, shown.getvalue()
+
+
+def test_a_demo_leaves_its_rounds_in_sql_and_as_many_runs_in_mlflow(played):
+    result, _ = played
+
+    rounds = count(result.folder / "monitor.db", "select number, state from rounds order by slot")
+    runs = count(
+        result.folder / "mlflow.db",
+        "select e.name, count(*) from runs join experiments e using (experiment_id) group by 1",
+    )
+    waiting = count(result.folder / "monitor.db", "select * from waiting_effects")
+
+    assert rounds == [(number, "closed") for number in range(1, 7)]
+    assert dict(runs) == {"monitor": 1, "monitor/digits-eight": 6}
+    assert waiting == []
+    assert result.failed == {}
+    assert result.figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_large_drop_is_found_at_once_and_nothing_before_it(played):
+    result, _ = played
+
+    assert result.found
+    assert result.fired_round in {4, 5}
+
+
+def test_what_is_printed_fits_a_terminal_and_holds_no_control_codes(played):
+    result, shown = played
+    lines = shown.splitlines()
+
+    assert "\x1b" not in shown
+    assert [line for line in lines if len(line) > 100 and result.command not in line] == [
+        line for line in lines if str(result.folder) in line and result.command not in line
+    ]
+    assert lines[-1].strip() == result.command
+    assert sum(line.startswith(tuple(f"{n:>5}  2025-" for n in range(1, 7))) for line in lines) == 6
+
+
+def test_the_same_result_comes_as_json(played):
+    result, _ = played
+
+    told = json.loads(json.dumps(result.as_json()))
+
+    assert told["fired_round"] == result.fired_round
+    assert [each["labels"] for each in told["rounds"]] == [300] * 6
+    assert {"round", "true", "round_alone", "carried", "naive_recall"} <= set(told["rounds"][0])

@@ -1,0 +1,136 @@
+"""A classifier in memory, weeks of its predictions, and the people who label them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlalchemy import text
+
+from monitor.domain.model import Answer
+from monitor.domain.settings import (
+    Bands,
+    Limits,
+    Matrix,
+    MonitorSettings,
+    RoundSettings,
+    Sample,
+    Schedule,
+)
+from monitor.rounds import steps
+from monitor.rounds.parts import Parts
+from monitor.storage import round_store
+from monitor.testing import MemoryLabeler, MemorySource
+
+if TYPE_CHECKING:
+    from monitor.storage.database import Database
+
+MONDAY = datetime(2025, 3, 3, 6, tzinfo=UTC)
+WEEK = timedelta(days=7)
+THRESHOLD = 0.5
+
+
+def week_of_rows(start, *, count=2000, precision=0.8, recall=0.6, seed=1, version=None):
+    """A week of predictions with these rates, and the truth of each id."""
+    rng = np.random.default_rng(seed)
+    flagged = rng.random(count) < 0.06
+    missed = precision * 0.06 * (1 / recall - 1) / 0.94  # false omission rate that gives recall
+    positive = np.where(flagged, rng.random(count) < precision, rng.random(count) < missed)
+    noise = rng.random(count)
+    score = np.where(flagged, THRESHOLD + noise / 2 * 0.99, noise / 2 * 0.99)
+    rows = [
+        {
+            "id": f"{start:%m%d}-{i:05}",
+            "time": start + i * WEEK / count,
+            "score": float(score[i]),
+            "text": f"item {i}",
+            "model_version": version,
+        }
+        for i in range(count)
+    ]
+    truth = {
+        row["id"]: Answer.POSITIVE if up else Answer.NEGATIVE
+        for row, up in zip(rows, positive, strict=True)
+    }
+    return rows, truth
+
+
+@dataclass
+class Scene:
+    """A monitor with stand-ins, and a clock that a test sets."""
+
+    database: Database
+    settings: RoundSettings
+    source: MemorySource = field(
+        default_factory=lambda: MemorySource([], threshold=THRESHOLD, show=["text"])
+    )
+    truth: dict[str, Answer] = field(default_factory=dict)
+    now: datetime = MONDAY
+    name: str = "mail"
+
+    def __post_init__(self):
+        self.labeler = MemoryLabeler()
+
+    @property
+    def parts(self) -> Parts:
+        return Parts(
+            settings=MonitorSettings(name=self.name, round=self.settings),
+            database=self.database,
+            source=self.source,
+            labeler=self.labeler,
+            clock=lambda: self.now,
+        )
+
+    def week(self, number, **changes):
+        """Add the predictions of the week before the slot of round `number`."""
+        start = MONDAY + (number - 2) * WEEK
+        rows, truth = week_of_rows(start, seed=number, **changes)
+        self.source.rows += rows
+        self.truth |= truth
+
+    def run(self, number=None):
+        """Let the clock show the slot of a round and run what is due."""
+        if number is not None:
+            self.now = MONDAY + (number - 1) * WEEK
+        steps.run(self.parts)
+
+    def answer(self, share=1.0):
+        """Let people answer what is out, all or the first share of it by key."""
+        for tasks in self.labeler.sent.values():
+            chosen = sorted(tasks.values(), key=lambda task: task.key)
+            for task in chosen[: round(share * len(chosen))]:
+                self.labeler.answers[task.item_id] = self.truth[task.item_id]
+
+    def play(self, number, **changes):
+        """Run a whole round: predictions, draw, labels, close."""
+        self.week(number, **changes)
+        self.run(number)
+        self.answer()
+        self.run()
+        return self.round(number)
+
+    def round(self, number):
+        with self.database.read() as connection:
+            rounds = round_store.find_rounds(connection, self.name)
+        return next(each for each in rounds if each.number == number)
+
+    def rows(self, query, **values):
+        with self.database.read() as connection:
+            return [dict(row) for row in connection.execute(text(query), values).mappings()]
+
+
+def settings(**changes) -> RoundSettings:
+    asked = {
+        "threshold": THRESHOLD,
+        "schedule": Schedule(cron="0 6 * * MON"),
+        "sample": Sample(max_labels=200, bands=Bands(flagged=1, passed=1)),
+        "deadline": timedelta(days=5),
+        "late_labels": timedelta(days=90),
+    }
+    return RoundSettings(**(asked | changes))
+
+
+LIMITS = Limits.model_validate({"precision": 0.7, "recall": 0.4})
+REFERENCE = Matrix(tp=48, fp=12, fn=32, tn=908)

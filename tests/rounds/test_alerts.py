@@ -1,0 +1,197 @@
+"""Alerts over rounds: fired by frozen evidence, resolved by the carried posterior, revised."""
+
+import json
+
+import pytest
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.model import Answer
+from monitor.domain.settings import Bands, Limits, Sample
+from monitor.rounds import steps
+from monitor.rounds.overview import overview
+from monitor.storage import alert_store
+from tests.rounds.scene import LIMITS, Scene, settings
+
+
+def alerts(scene):
+    with scene.database.read() as connection:
+        return alert_store.find_alerts(connection)
+
+
+def notices(scene):
+    rows = scene.rows("select payload from effects where kind = 'notice' order by id")
+    payloads = [row["payload"] for row in rows]
+    return [json.loads(p) if isinstance(p, str) else p for p in payloads]
+
+
+@pytest.fixture
+def scene(database):
+    sample = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
+    return Scene(database, settings(limits=LIMITS, sample=sample))
+
+
+def play_good(scene, *numbers):
+    for number in numbers:
+        scene.play(number, precision=0.85, recall=0.6)
+
+
+def test_no_alert_while_the_metrics_keep_their_limits(scene):
+    play_good(scene, 1, 2, 3, 4)
+
+    assert alerts(scene) == []
+    evidence = scene.rows("select log_evidence, log_threshold from evidence")
+    assert len(evidence) == 8
+    assert all(
+        row["log_evidence"] < row["log_threshold"] for row in evidence if row["log_evidence"]
+    )
+
+
+def test_a_drop_fires_once_and_tells_people_once(scene):
+    play_good(scene, 1, 2)
+    scene.play(3, precision=0.3, recall=0.6)
+    scene.play(4, precision=0.3, recall=0.6)
+
+    [alert] = [each for each in alerts(scene) if each.metric == "precision"]
+    assert (alert.state, alert.fired_in_round) == (AlertState.FIRING, 3)
+    told = [n for n in notices(scene) if n["metric"] == "precision"]
+    assert [n["event"] for n in told] == ["alert.firing"]
+    assert "precision is under its limit 0.7" in told[0]["sentence"]
+
+
+def test_without_history_and_reference_the_first_round_says_nothing(scene):
+    scene.play(1, precision=0.4, recall=0.6)
+
+    rows = scene.rows("select log_e, log_evidence from evidence")
+    assert all(row["log_evidence"] is None for row in rows)
+    assert alerts(scene) == []
+
+
+def test_hooks_of_the_monitor_get_the_notice_too(scene):
+    scene.settings = scene.settings.model_copy(update={"hooks": ("ops",)})
+    play_good(scene, 1)
+    scene.play(2, precision=0.3, recall=0.6)
+
+    sinks = scene.rows("select sink from effects where kind = 'notice' order by id")
+    assert {row["sink"] for row in sinks} == {"log", "ops"}
+
+
+def test_an_alert_resolves_after_two_sure_rounds_and_evidence_starts_anew(scene):
+    play_good(scene, 1)
+    scene.play(2, precision=0.3, recall=0.6)
+    assert [a.state for a in alerts(scene)] == [AlertState.FIRING]
+
+    numbers = iter(range(3, 12))
+    while alerts(scene)[0].state is AlertState.FIRING:
+        scene.play(next(numbers), precision=0.9, recall=0.6)
+    ended = next(numbers) - 1
+    scene.play(ended + 1, precision=0.9, recall=0.6)
+
+    rows = scene.rows(
+        "select r.number, e.chain, e.log_m, e.recovered from evidence e"
+        " join rounds r on r.id = e.round_id where e.metric = 'precision' order by r.number"
+    )
+    by_number = {row["number"]: row for row in rows}
+    assert by_number[ended]["recovered"] > 0.9
+    assert by_number[ended - 1]["recovered"] > 0.9
+    assert by_number[ended + 1]["chain"] == by_number[ended]["chain"] + 1
+    events = [n["event"] for n in notices(scene) if n["metric"] == "precision"]
+    assert events == ["alert.firing", "alert.resolved"]
+
+
+def test_late_labels_revise_an_alert_that_would_not_have_fired(scene):
+    play_good(scene, 1)
+    scene.week(2, precision=0.4, recall=0.6)
+    scene.run(2)
+    scene.answer()
+    scene.run()
+    assert [a.state for a in alerts(scene) if a.metric == "precision"] == [AlertState.FIRING]
+
+    flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
+    for item in scene.labeler.answers:
+        if item in flagged:
+            scene.labeler.answers[item] = Answer.POSITIVE
+    scene.run()
+
+    [alert] = [a for a in alerts(scene) if a.metric == "precision"]
+    assert alert.state is AlertState.REVISED
+    assert [n["event"] for n in notices(scene) if n["metric"] == "precision"] == [
+        "alert.firing",
+        "alert.revised",
+    ]
+
+
+def test_late_labels_never_open_an_alert(scene):
+    play_good(scene, 1, 2)
+    flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
+    for item in list(scene.labeler.answers):
+        if item in flagged:
+            scene.labeler.answers[item] = Answer.NEGATIVE
+    scene.run()
+
+    assert scene.round(2).version == 2
+    rows = scene.rows(
+        "select version, log_evidence, log_threshold, fires from evidence e"
+        " where metric = 'precision' and round_id = :id order by version",
+        id=scene.round(2).id,
+    )
+    assert rows[1]["log_evidence"] > rows[1]["log_threshold"]
+    assert not any(row["fires"] for row in rows)
+    assert alerts(scene) == []
+
+
+def test_a_changed_limit_ends_its_alert_and_restarts_the_evidence(scene):
+    play_good(scene, 1)
+    scene.play(2, precision=0.3, recall=0.6)
+    scene.settings = scene.settings.model_copy(
+        update={"limits": Limits.model_validate({"precision": 0.2, "recall": 0.4})}
+    )
+    scene.play(3, precision=0.3, recall=0.6)
+
+    [alert] = [a for a in alerts(scene) if a.metric == "precision"]
+    assert alert.state is AlertState.RESOLVED
+    assert alert.ended_why == "its limit was changed or removed in the config"
+
+
+def test_other_metrics_and_the_upper_side_can_have_limits(database):
+    limits = Limits.model_validate(
+        {"f1": 0.5, "fpr": 0.2, "prevalence": {"at_most": 0.2}, "accuracy": 0.5}
+    )
+    scene = Scene(database, settings(limits=limits))
+    scene.play(1)
+    scene.play(2)
+
+    rows = scene.rows("select distinct metric, side from evidence order by metric")
+    assert [(row["metric"], row["side"]) for row in rows] == [
+        ("accuracy", "at_least"),
+        ("f1", "at_least"),
+        ("fpr", "at_most"),
+        ("prevalence", "at_most"),
+    ]
+
+
+def test_without_limits_a_monitor_learns_and_proposes_after_six_rounds(database):
+    scene = Scene(database, settings())
+    for number in range(1, 6):
+        scene.play(number)
+    early = overview(database, scene.parts.settings, scene.now)
+    scene.play(6)
+    now = overview(database, scene.parts.settings, scene.now)
+
+    assert (early.status, early.learning_rounds_left, early.proposed_limits) == ("learning", 1, {})
+    assert set(now.proposed_limits) == {"precision", "recall"}
+    assert 0.7 < now.proposed_limits["precision"] < 0.8
+    assert 0.4 < now.proposed_limits["recall"] < 0.6
+
+
+def test_a_backfill_wakes_nobody(scene):
+    scene.settings = scene.settings.model_copy(update={"hooks": ("ops",)})
+    scene.labeler.asks_people = False
+    scene.week(1, precision=0.85)
+    scene.week(2, precision=0.3)
+    scene.labeler.answers |= scene.truth
+    scene.now += 7 * (scene.source.rows[-1]["time"] - scene.source.rows[-2000]["time"])
+    list(steps.backfill(scene.parts, scene.source.rows[0]["time"].replace(minute=0)))
+
+    assert [a.metric for a in alerts(scene)] == ["precision"]
+    sinks = scene.rows("select distinct sink from effects where kind = 'notice'")
+    assert [row["sink"] for row in sinks] == ["log"]
