@@ -75,7 +75,7 @@ def carried(rounds: list[Counts], reference: Counts) -> JointPosterior:
             carry(
                 [(each.positive[mine], each.labeled[mine]) for each in rounds],
                 reference=(reference.positive[mine], reference.labeled[mine]),
-                hazard=0.35,
+                hazard=0.5,
                 restart=3.0,
             )
         )

@@ -31,7 +31,7 @@ def write(path: Path, rows: int) -> None:
             timestamptz '2026-01-01' + interval (i * 1) second as time,
             case when hash(i) % 20 = 0 then 0.5 else 0 end + (hash(i + 1) % 1000000) / 2e6 as score
         from range({rows}) t(i)
-    """  # noqa: S608  a number
+    """
     with duckdb.connect() as connection:
         connection.execute("set enable_progress_bar = false")
         connection.execute(f"copy ({select}) to $1 (format parquet)", [str(path)])

@@ -1,7 +1,8 @@
-"""Writes docs/config.md from the settings classes: `python docs/generate.py`.
+"""Writes docs/config.md and docs/commands.md: `python docs/generate.py`.
 
-A class gives its docstring and a table of its settings. `NOTES` says what a docstring leaves
-out; a test fails for a setting that neither of them explains, and when the file is not current.
+A class of settings gives its docstring and a table of its settings. `NOTES` says what a docstring
+leaves out; a test fails for a setting that neither of them explains. A command gives its help and
+a table of its arguments and options. Other tests fail when a file is not current.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
+import typer
 from pydantic import BaseModel, SecretStr
 from pydantic_core import PydanticUndefined
+from typer.main import get_command
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from monitor.cli.app import SECTIONS as GROUPS  # noqa: E402
+from monitor.cli.app import app  # noqa: E402
 from monitor.config import Config, MonitorConfig, ReferenceFile  # noqa: E402
 from monitor.domain.settings import (  # noqa: E402
     LIMITED_METRICS,
@@ -40,6 +45,7 @@ from monitor.tracking.mlflow import MlflowSettings  # noqa: E402
 
 UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
 OUT = Path(__file__).parent / "config.md"
+COMMANDS_OUT = OUT.with_name("commands.md")
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "The file": Config,
@@ -250,5 +256,92 @@ def plain(given: Any) -> str:
     return f"{given:g}" if isinstance(given, float) else str(given)
 
 
+COMMANDS_HEAD = """\
+# The commands
+
+Written by `docs/generate.py` from the commands; a test keeps it so.
+
+- **Output** goes to standard output: text for people, or JSON with `--json`, and nothing else. Log
+  lines, progress and errors go to standard error. Where standard output is no terminal there are
+  no colours, and a row of a table is one line however long.
+- **Exit codes** are 0 for all well (a firing alert too), 2 for wrong usage, 65 for input that is
+  refused, 75 when something outside is down and running again is safe, and 78 for a config,
+  schema or permission to mend. Of several problems the gravest counts: 78, then 65, then 75.
+- **Times** are UTC unless they carry an offset: `2025-03-31`, `2025-03-31T06:00+02:00`.
+- **The config** is `config.yaml`, or what `--config` or the variable `PR_MONITOR_CONFIG` names.
+"""
+
+
+def commands_page() -> str:
+    """Return the text of docs/commands.md."""
+    commands = dict(all_commands())
+    ordered = [
+        name
+        for title in GROUPS.values()
+        for first in title
+        for name in commands
+        if name.split()[1] == first and not is_only_a_group(commands[name])
+    ]
+    listed = [f"- [`{name}`](#{name.replace(' ', '-')}): {said(commands[name])[0]}" for name in ordered]
+    sections = [command_section(name, commands[name]) for name in ordered]
+    return "\n".join([COMMANDS_HEAD, *listed, "", *sections])
+
+
+def all_commands(group: Any = None, path: str = "pr-monitor") -> list[tuple[str, Any]]:
+    """Return every command with its whole name, in the order of the help."""
+    group = get_command(app) if group is None else group
+    found = []
+    for name in group.list_commands(typer.Context(group)):
+        command = group.commands[name]
+        found.append((f"{path} {name}", command))
+        if hasattr(command, "commands"):
+            found += all_commands(command, f"{path} {name}")
+    return found
+
+
+def is_only_a_group(command: Any) -> bool:
+    """Whether a name does nothing but hold commands."""
+    return hasattr(command, "commands") and not command.invoke_without_command
+
+
+def said(command: Any) -> list[str]:
+    """Return the paragraphs of a command's help, each on one line."""
+    return [" ".join(part.split()) for part in inspect.cleandoc(command.help).split("\n\n")]
+
+
+def command_section(name: str, command: Any) -> str:
+    """Return the part about one command."""
+    rows = [command_row(one) for one in shown_parameters(command)]
+    table = ["| argument or option | default | meaning |", "|---|---|---|", *rows]
+    return "\n".join([f"## {name}", "", "\n\n".join(said(command)), "", *table, ""])
+
+
+def shown_parameters(command: Any) -> list[Any]:
+    """Return arguments and options but for `--help`, arguments first."""
+    return sorted(command.params, key=lambda one: not is_argument(one))
+
+
+def is_argument(parameter: Any) -> bool:
+    """Whether it stands without a name."""
+    return parameter.param_type_name == "argument"
+
+
+def command_row(parameter: Any) -> str:
+    """Return a line of the table."""
+    name = ", ".join(sorted(parameter.opts, reverse=True))
+    if is_argument(parameter):
+        name = parameter.metavar
+    elif parameter.metavar:
+        name = f"{name} {parameter.metavar}"
+    if parameter.required:
+        fallback = "*must be given*"
+    elif parameter.default in (None, False):
+        fallback = "none" if parameter.metavar else "off"
+    else:
+        fallback = f"`{parameter.default}`"
+    return f"| `{name}` | {fallback} | {parameter.help} |"
+
+
 if __name__ == "__main__":
     OUT.write_text(page(), encoding="utf-8")
+    COMMANDS_OUT.write_text(commands_page(), encoding="utf-8")

@@ -1,8 +1,8 @@
 """Alembic environment: works on the connection it is given, or on ``-x url=...``."""
 
 from alembic import context
-from sqlalchemy import create_engine
 
+from monitor.storage.database import Database
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import metadata
 
@@ -30,8 +30,10 @@ def _connect_and_run():
     if given is not None:
         _run(given)
         return
-    with create_engine(context.get_x_argument(as_dictionary=True)["url"]).begin() as connection:
+    database = Database(context.get_x_argument(as_dictionary=True)["url"])
+    with database.write() as connection:
         _run(connection)
+    database.close()
 
 
 _connect_and_run()

@@ -94,7 +94,10 @@ def history(monitor: str, config: Path | str = "config.yaml") -> pd.DataFrame:
     loaded = load_config(config)
     name = loaded.monitor(monitor).name
     database = Database(loaded.store_url)
-    schema.check(database)
-    with database.read() as connection:
-        rows = estimate_store.latest_estimates(connection, name)
+    try:
+        schema.check(database)
+        with database.read() as connection:
+            rows = estimate_store.latest_estimates(connection, name)
+    finally:
+        database.close()
     return pd.DataFrame(rows)

@@ -6,11 +6,12 @@ import signal
 import threading
 from dataclasses import dataclass, field
 from datetime import timedelta
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.errors import MonitorError
+from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, gravest
 from monitor.rounds import steps
 from monitor.rounds.effects import Delivered, deliver
 from monitor.rounds.tell import MLFLOW
@@ -40,8 +41,8 @@ class Pass:
     def exit_code(self) -> int:
         """The gravest error's exit code; 75 where only deliveries wait; 0 for all well."""
         if self.errors:
-            return max(error.exit_code for error in self.errors.values())
-        return 75 if self.delivered.failed else 0
+            return gravest(error.exit_code for error in self.errors.values())
+        return EXIT_TRY_LATER if self.delivered.failed else 0
 
 
 def advance_all(
@@ -57,7 +58,14 @@ def advance_all(
         except MonitorError as error:
             errors[parts.settings.name] = error
             log.error("monitor stopped", monitor=parts.settings.name, reason=str(error))  # noqa: TRY400
+        except Exception as error:
+            errors[parts.settings.name] = _bug(error)
+            log.exception("monitor stopped by a bug", monitor=parts.settings.name)
     return errors
+
+
+def _bug(error: Exception) -> MonitorError:
+    return MonitorError(f"stopped by a bug, {type(error).__name__}: {error}; the log says where")
 
 
 def one_pass(plant: Plant, monitors: Sequence[Parts]) -> Pass:
@@ -74,8 +82,8 @@ def serve(plant: Plant, *, tick: timedelta = TICK) -> None:
     """
     from apscheduler.schedulers.background import BackgroundScheduler  # noqa: PLC0415
 
+    asked = _signals()
     stop = threading.Event()
-    _stop_on_signals(stop)
     scheduler = BackgroundScheduler(timezone="UTC")
     jobs = {"rounds": lambda: _rounds(plant, stop), "mlflow": lambda: _mlflow(plant, stop)}
     for name, job in jobs.items():
@@ -91,8 +99,9 @@ def serve(plant: Plant, *, tick: timedelta = TICK) -> None:
         )
     scheduler.start()
     log.info("serving", monitors=[parts.settings.name for parts in plant.monitors])
-    stop.wait()
-    log.info("stopping: finishing the step in flight")
+    number = asked.get()
+    stop.set()
+    log.info("stopping: finishing the step in flight", signal=signal.Signals(number).name)
     scheduler.shutdown(wait=True)
     plant.database.close()
     log.info("stopped")
@@ -125,10 +134,18 @@ def _guarded(name: str, job: Callable[[], None]) -> Callable[[], None]:
     return run
 
 
-def _stop_on_signals(stop: threading.Event) -> None:
+def _signals() -> SimpleQueue[int]:
+    """Give the signals that ask to stop; a second one ends the process at once.
+
+    A handler runs between any two steps of the main thread, so it must take no lock that the
+    thread may hold, be it the log's or an Event's; ``put`` of this queue is made for that.
+    """
+    asked: SimpleQueue[int] = SimpleQueue()
+
     def handle(number: int, _frame: FrameType | None) -> None:
-        log.info("signal received", signal=signal.Signals(number).name)
-        stop.set()
+        signal.signal(number, signal.SIG_DFL)
+        asked.put(number)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, handle)
+    return asked

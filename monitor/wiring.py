@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from monitor.config import ReferenceFile
+from monitor.domain.model import BandEdges
+from monitor.domain.slots import newest_slot, window_of
 from monitor.hooks.log import LogHandler, LogSettings
 from monitor.hooks.webhook import WebhookHandler
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
@@ -116,24 +118,40 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
     return read
 
 
-def check_source(parts: Parts) -> None:
-    """Read the span and the columns of a monitor's predictions; raise what is wrong with them.
+def check_source(parts: Parts) -> str:
+    """Scan the newest window as a round would, and say what is there.
 
     Raises
     ------
     SourceRefused
         If a column is missing or of a wrong type, or no file is there.
     """
-    parts.source.span()
+    schedule = parts.settings.round.schedule
+    window = window_of(schedule, newest_slot(schedule, parts.clock()))
+    frame = parts.source.scan(window, BandEdges().strata(), 1, "check")
+    newest = f"the newest window, {window}"
+    if not frame.rows:
+        span = parts.source.span()
+        seen = "none at all yet" if span is None else f"the newest is of {span[1]:%Y-%m-%d %H:%M}"
+        return f"no predictions in {newest}; {seen}"
+    found = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
+    bad = [f"{count} {reason}" for reason, count in frame.bad_rows.items()]
+    return f"{found}; left out: {', '.join(bad)}" if bad else found
 
 
-def check_labels(parts: Parts) -> None:
-    """Look where a monitor's labels come from; raise what is wrong there.
+def check_labels(parts: Parts) -> str:
+    """Look where a monitor's labels come from, and say where that is.
 
     Raises
     ------
     LabelsRefused
-        If the file or a column of it is missing.
+        If the file or a column of it is missing, or the folder cannot be written.
     """
-    if isinstance(parts.labeler, ColumnLabeler):
-        parts.labeler.columns()
+    labeler = parts.labeler
+    if isinstance(labeler, ColumnLabeler):
+        labeler.columns()
+        return f"column {labeler.settings.value} of {labeler.files}"
+    if isinstance(labeler, FilesLabeler):
+        labeler.make_folder()
+        return f"files in {labeler.folder}"
+    return labeler.name

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, text, update
 from sqlalchemy.engine import make_url
 
 from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.tables import store
+from monitor.tracking.connection import Connection
 from tests.servers import postgres
+from tests.small_config import write_predictions
 
 
 @pytest.fixture(scope="session")
@@ -40,8 +44,27 @@ def store_url(request, tmp_path):
 
 @pytest.fixture
 def database(store_url):
-    """A store with this version's tables."""
+    """A store with this version's tables; its id, and so every draw, is the same each time."""
     database = Database(store_url)
     schema.ready(database)
+    with database.write() as connection:
+        connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))
     yield database
     database.close()
+
+
+@pytest.fixture(scope="session")
+def mlflow_tables(tmp_path_factory):
+    """A SQLite file with MLflow's tables, which take seconds to make."""
+    path = tmp_path_factory.mktemp("mlflow-tables") / "mlflow.db"
+    with Connection(f"sqlite:///{path}", None, 60).open("the experiments") as client:
+        client.search_experiments()
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path, mlflow_tables):
+    """A folder with predictions of the last three weeks, and an MLflow without runs."""
+    shutil.copy(mlflow_tables, tmp_path / "mlflow.db")
+    write_predictions(tmp_path)
+    return tmp_path

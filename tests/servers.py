@@ -47,22 +47,28 @@ def postgres(folder):
         for parent in [folder, *folder.parents]:
             if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
                 parent.chmod(parent.stat().st_mode | 0o011)
-    data, port = folder / "data", free_port()
+    data = folder / "data"
     control = [*as_user, postgres_program("pg_ctl"), "-D", str(data), "-w"]
     subprocess.run(
         [*as_user, postgres_program("initdb"), "-D", str(data), "-U", "monitor", "-A", "trust"],
         check=True,
         capture_output=True,
     )
-    options = f"-c port={port} -c listen_addresses=127.0.0.1 -c fsync=off"
-    options += f" -c unix_socket_directories={folder} -c max_connections=200"
-    subprocess.run(
-        [*control, "-o", options, "-l", str(folder / "log"), "start"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    port = start(folder, control) or start(folder, control)
+    if port is None:
+        cannot_start(f"PostgreSQL did not start: {(folder / 'log').read_text()[-500:]}")
     try:
         yield f"postgresql+psycopg://monitor@127.0.0.1:{port}/postgres"
     finally:
         subprocess.run([*control, "-m", "immediate", "stop"], check=False, capture_output=True)
+
+
+def start(folder, control):
+    """Start PostgreSQL and return its port; None where another program was given that one too."""
+    port = free_port()
+    options = f"-c port={port} -c listen_addresses=127.0.0.1 -c fsync=off"
+    options += f" -c unix_socket_directories={folder} -c max_connections=200"
+    command = [*control, "-o", options, "-l", str(folder / "log"), "start"]
+    quiet = subprocess.DEVNULL  # a pipe would stay open as long as the server
+    done = subprocess.run(command, check=False, stdout=quiet, stderr=quiet)
+    return port if done.returncode == 0 else None

@@ -1,5 +1,8 @@
 """first tables and views."""
 
+import uuid
+from datetime import UTC, datetime
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -14,8 +17,8 @@ VIEWS = {
 with cells as (
     select
         c.round_id, c.version, s.flagged, s.size, s.planned, c.labeled, c.positive, c.declined,
-        case when c.labeled > 0 then 1.0 * s.size * c.positive / c.labeled
-             when s.size = 0 then 0.0 end as scaled_positive,
+        case when c.labeled > 0 then cast(s.size as double precision) * c.positive / c.labeled
+             when s.size = 0 then 0 end as scaled_positive,
         case when c.labeled = 0 and s.size > 0 then 1 else 0 end as blank
     from counts c
     join strata s on s.round_id = c.round_id and s.stratum = c.stratum
@@ -27,8 +30,8 @@ sums as (
         sum(case when flagged then labeled - positive else 0 end) as fp,
         sum(case when flagged then 0 else positive end) as fn,
         sum(case when flagged then 0 else labeled - positive end) as tn,
-        sum(case when flagged then size else 0 end) as flagged_size,
-        sum(case when flagged then 0 else size end) as passed_size,
+        cast(sum(case when flagged then size else 0 end) as bigint) as flagged_size,
+        cast(sum(case when flagged then 0 else size end) as bigint) as passed_size,
         sum(case when flagged then scaled_positive else 0 end) as scaled_tp,
         sum(case when flagged then 0 else scaled_positive end) as scaled_fn,
         sum(case when flagged then blank else 0 end) as flagged_blank,
@@ -68,14 +71,19 @@ join rounds r on r.id = a.fired_round_id
 where a.state = 'firing'
 """,
     "waiting_effects": """
+with queues as (
+    select
+        min(id) as head, count(*) as waiting, count(distinct round_id) as rounds,
+        min(created_at) as since
+    from effects
+    where status = 'waiting'
+    group by monitor_id, sink
+)
 select
-    m.name as monitor, e.sink, count(*) as waiting, count(distinct e.round_id) as rounds,
-    min(e.created_at) as since, min(e.next_try) as next_try, max(e.tries) as tries,
-    max(e.last_error) as last_error
-from effects e
+    m.name as monitor, e.sink, q.waiting, q.rounds, q.since, e.next_try, e.tries, e.last_error
+from queues q
+join effects e on e.id = q.head
 join monitors m on m.id = e.monitor_id
-where e.status = 'waiting'
-group by m.name, e.sink
 """,
 }
 
@@ -89,7 +97,7 @@ def upgrade():
         sa.PrimaryKeyConstraint("id", name=op.f("pk_monitors")),
         sa.UniqueConstraint("name", name=op.f("uq_monitors_name")),
     )
-    op.create_table(
+    store = op.create_table(
         "store",
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
@@ -146,7 +154,7 @@ def upgrade():
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("label_revision", sa.Integer(), nullable=False),
         sa.Column("estimated_revision", sa.Integer(), nullable=True),
-        sa.Column("claimed_by", sa.String(length=100), nullable=True),
+        sa.Column("claimed_by", sa.String(length=200), nullable=True),
         sa.Column("claimed_until", sa.BigInteger(), nullable=True),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(
@@ -200,7 +208,7 @@ def upgrade():
             autoincrement=True,
             nullable=False,
         ),
-        sa.Column("key", sa.String(length=200), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
         sa.Column("monitor_id", sa.Integer(), nullable=False),
         sa.Column("round_id", sa.Integer(), nullable=False),
         sa.Column("kind", sa.String(length=20), nullable=False),
@@ -213,7 +221,7 @@ def upgrade():
         sa.Column("last_error", sa.Text(), nullable=True),
         sa.Column("receipt", sa.Text(), nullable=True),
         sa.Column("done_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("claimed_by", sa.String(length=100), nullable=True),
+        sa.Column("claimed_by", sa.String(length=200), nullable=True),
         sa.Column("claimed_until", sa.BigInteger(), nullable=True),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(
@@ -311,7 +319,7 @@ def upgrade():
     op.create_table(
         "round_issues",
         sa.Column("round_id", sa.Integer(), nullable=False),
-        sa.Column("reason", sa.String(length=200), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("count", sa.BigInteger(), nullable=False),
         sa.Column("bad", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(
@@ -444,6 +452,8 @@ def upgrade():
 
     for name, query in VIEWS.items():
         op.execute(f"create view {name} as {query}")
+
+    op.bulk_insert(store, [{"id": str(uuid.uuid4()), "created_at": datetime.now(UTC)}])
 
 
 def downgrade():

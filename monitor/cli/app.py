@@ -2,35 +2,110 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from monitor.cli import labels, results, runs, setup
-from monitor.domain.errors import MonitorError
+from monitor.cli import estimates, labels, results, runs, setup
+from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
+
+SECTIONS = {
+    "Begin": ("demo", "init", "check"),
+    "Do what is due": ("run-once", "backfill", "serve"),
+    "Look and answer": ("status", "rounds", "show", "labels", "alerts"),
+    "Apart from that": ("estimate", "db"),
+}
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+class Commands(TyperGroup):
+    """The commands in the order in which people meet them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Name the commands as `SECTIONS` has them, then any that it does not know."""
+        ordered = [name for names in SECTIONS.values() for name in names]
+        return [*ordered, *(name for name in super().list_commands(ctx) if name not in ordered)]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of each section."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        longest = max(map(len, commands))
+        limit = formatter.width - 6 - longest
+        for title, names in SECTIONS.items():
+            found = [(name, commands[name]) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (name.ljust(longest), one.get_short_help_str(limit))
+                        for name, one in found
+                        if one
+                    ]
+                )
+
 
 app = typer.Typer(
     name="pr-monitor",
-    help="Precision and recall of a classifier in production, from few human labels.",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"pr-monitor {version('mlflow-pr-monitor')}")  # noqa: T201
+        raise typer.Exit
+
+
+@app.callback()
+def pr_monitor(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_say_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Precision and recall of a classifier in production, from few human labels.
+
+    Exit codes: 0 all well (a firing alert too), 2 wrong usage, 65 input refused, 75 something
+    outside is down and running again is safe, 78 fix the config.
+    """
+
+
 setup.add_to(app)
 runs.add_to(app)
 results.add_to(app)
 labels.add_to(app)
+estimates.add_to(app)
 
 
 def main() -> None:
     """Run the command line; an error a user can cause is one sentence and an exit code."""
     try:
-        app()
+        try:
+            app(prog_name="pr-monitor")
+        finally:
+            sys.stdout.flush()
     except MonitorError as error:
-        print(f"pr-monitor: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone
+        _end(str(error), error.exit_code)
+    except BrokenPipeError:  # the reader of our output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        code = EXIT_TRY_LATER if error.errno in _FULL else EXIT_CONFIG
+        _end(f"{error.filename}: {(error.strerror or str(error)).lower()}", code)
+
+
+def _end(sentence: str, code: int) -> None:
+    print(f"pr-monitor: {sentence}", file=sys.stderr)  # noqa: T201
+    sys.exit(code)

@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.common import (
-    CONFIG,
-    ConfigOption,
-    JsonOption,
-    MonitorOption,
-    open_plant,
-    say,
-    say_json,
-)
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened, plural
+from monitor.cli.printing import say, say_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from monitor.domain.model import Collected, Task
     from monitor.rounds.parts import Parts
     from monitor.wiring import Plant
@@ -26,7 +21,9 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    labels = typer.Typer(help="Hand out items to label as a file, and take answers in.")
+    labels = typer.Typer(
+        help="Hand out items to label as a file, and take answers in.", no_args_is_help=True
+    )
     labels.command("export")(export)
     labels.command("import")(import_)
     app.add_typer(labels, name="labels")
@@ -36,58 +33,92 @@ def export(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write (.csv or .jsonl).")
+        Path | None,
+        typer.Option("--out", "-o", help="File to write, .csv or .jsonl.", metavar="FILE"),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Write the items of open rounds that wait for an answer, blind and shuffled."""
+    """Write the items that wait for an answer, blind and shuffled.
+
+    They go to standard output as CSV unless --out names a file. Fill the column label with 1, 0
+    or cannot tell, and give the file to pr-monitor labels import.
+    """
     from monitor.labeling.label_files import write_tasks
     from monitor.rounds.collect import unanswered
 
-    plant = open_plant(config)
-    tasks = [task for parts in _asking_people(plant, monitor) for task in unanswered(parts)]
+    if out is not None:
+        _refuse_name(out)
+    with opened(config) as plant:
+        tasks = [task for parts in _asking_people(plant, monitor) for task in unanswered(parts)]
+    if out is not None:
+        _write(out, tasks)
     if json:
         say_json({"tasks": [{"task": task.key, **task.shown} for task in tasks]})
     elif out is None:
         write_tasks(sys.stdout, tasks, "csv")
+    elif tasks:
+        wait = f"{plural(len(tasks), 'item')} written to {out}; fill the column label with "
+        say(f"{wait}1, 0 or cannot tell", indent="  ")
     else:
-        write_tasks(out, tasks, "jsonl" if out.suffix == ".jsonl" else "csv")
-        say(f"{len(tasks)} items written to {out}; fill the column label with 1, 0 or cannot tell")
+        say(f"no item waits for an answer; {out} is not written")
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="The filled file (.csv or .jsonl).")],
+    file: Annotated[Path, typer.Argument(help="The filled file, .csv or .jsonl.", metavar="FILE")],
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Take in a filled file; every row is taken or refused with its number and the reason.
+    """Take in a filled file, row by row.
 
-    Importing the same file again changes nothing. Exit code 65 if a row was refused; the
-    others are taken all the same.
+    Every row is taken, or refused with its number and the reason. Importing the same file again
+    changes nothing. Exit code 65 if a row was refused; the others are taken all the same.
     """
     from monitor.labeling.label_files import read_labels
     from monitor.rounds.collect import accepting
 
-    plant = open_plant(config)
-    parts_of: dict[str, Parts] = {}
-    tasks: dict[str, Task] = {}
-    for parts in _asking_people(plant, monitor):
-        mine = accepting(parts)
-        tasks |= mine
-        parts_of |= dict.fromkeys(mine, parts)
-    collected = read_labels(file, tasks, known="it is of no round that takes labels now")
-    new = _store(collected, parts_of)
+    with opened(config) as plant:
+        parts_of: dict[str, Parts] = {}
+        tasks: dict[str, Task] = {}
+        for parts in _asking_people(plant, monitor):
+            mine = accepting(parts)
+            tasks |= mine
+            parts_of |= dict.fromkeys(mine, parts)
+        collected = read_labels(file, tasks, known="it is of no round that takes labels now")
+        new = _store(collected, parts_of)
     if json:
         say_json(_result(collected, new))
     else:
-        for refusal in collected.refused:
-            say(f"refused: {refusal}")
-        same = len(collected.events) - new
-        say(f"{new} new answers, {same} known already, {len(collected.refused)} rows refused")
-        if new:
-            say("run-once takes them into the estimates")
+        _say_result(collected, new)
     raise typer.Exit(65 if collected.refused else 0)
+
+
+def _refuse_name(out: Path) -> None:
+    """Refuse files of another kind, and files that people may have filled."""
+    from monitor.domain.errors import InputRefused
+
+    if out.suffix not in {".csv", ".jsonl"}:
+        message = f"{str(out)!r} does not end in .csv or .jsonl"
+        raise typer.BadParameter(message, param_hint="--out")
+    if out.exists():
+        message = (
+            f"{out} is there already and may hold answers; take it in with pr-monitor labels "
+            "import, or name another file"
+        )
+        raise InputRefused(message)
+
+
+def _write(out: Path, tasks: Sequence[Task]) -> None:
+    from monitor.domain.errors import InputRefused
+    from monitor.labeling.label_files import write_tasks
+
+    if not tasks:
+        return
+    try:
+        write_tasks(out, tasks, "jsonl" if out.suffix == ".jsonl" else "csv")
+    except OSError as error:
+        message = f"{out} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise InputRefused(message) from error
 
 
 def _store(collected: Collected, parts_of: dict[str, Parts]) -> int:
@@ -107,7 +138,8 @@ def _asking_people(plant: Plant, monitor: str | None) -> list[Parts]:
     chosen = plant.monitors if monitor is None else (plant.parts(monitor),)
     asking = [parts for parts in chosen if parts.labeler.asks_people]
     if not asking:
-        message = "no monitor here is labeled by people; its labels come from a column"
+        names = ", ".join(parts.settings.name for parts in chosen)
+        message = f"no person labels {names}: its labels come from a column (labeling.kind: column)"
         raise InputRefused(message)
     return asking
 
@@ -118,3 +150,13 @@ def _result(collected: Collected, new: int) -> dict[str, Any]:
         "known": len(collected.events) - new,
         "refused": [{"where": r.where, "reason": r.reason} for r in collected.refused],
     }
+
+
+def _say_result(collected: Collected, new: int) -> None:
+    for refusal in collected.refused:
+        say(f"refused: {refusal}", indent="  ")
+    known = len(collected.events) - new
+    refused = plural(len(collected.refused), "row")
+    say(f"{plural(new, 'new answer')}, {known} known already, {refused} refused")
+    if new:
+        say("pr-monitor run-once takes them into the estimates")

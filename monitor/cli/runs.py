@@ -13,19 +13,16 @@ from monitor.cli.common import (
     JsonOption,
     MonitorOption,
     minute,
-    open_plant,
+    opened,
     parse_time,
-    say,
-    say_json,
 )
+from monitor.cli.printing import say, say_error, say_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
-    from typing import Any
 
     from monitor.rounds.parts import Parts
-    from monitor.service import Pass
     from monitor.storage.round_store import Round
     from monitor.wiring import Plant
 
@@ -46,172 +43,161 @@ def run_once(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Do all that is due: draw, take in labels, estimate, alert, tell MLflow. For cron.
+    """Do all that is due now and end: what cron calls.
 
-    Running it again, or at the same time elsewhere, is safe. Exit code 0 all well (a firing
-    alert too), 65 input refused, 75 something waits for a later run, 78 fix the config.
+    Draws, takes in labels, estimates, alerts and tells MLflow. Running it again, or at the same
+    time elsewhere, is safe. Exit code 0 all well (a firing alert too), 65 input refused, 75
+    something waits for a later run, 78 fix the config.
     """
+    from monitor.cli.passes import moves, pass_json, say_pass, states
     from monitor.service import one_pass
 
-    plant = open_plant(config)
-    monitors = _chosen(plant, monitor)
-    if slot is not None:
-        _open_asked(monitors, slot)
-    before = {parts.settings.name: _states(plant, parts) for parts in monitors}
-    result = one_pass(plant, monitors)
-    moved = {name: _moves(plant, name, states) for name, states in before.items()}
-    if json:
-        say_json(_pass_json(result, moved))
-    else:
-        _say_pass(result, moved)
-    plant.database.close()
+    with opened(config) as plant:
+        monitors = _chosen(plant, monitor)
+        before = {parts.settings.name: states(plant, parts) for parts in monitors}
+        if slot is not None:
+            _open_asked(monitors, slot)
+        result = one_pass(plant, monitors)
+        moved = {name: moves(plant, name, known) for name, known in before.items()}
+        if json:
+            say_json(pass_json(result, moved))
+        else:
+            say_pass(plant, monitors, result, moved)
     raise typer.Exit(result.exit_code)
 
 
 def backfill(
-    start: Annotated[str, typer.Option("--from", help="First window to look at.", metavar="DATE")],
+    start: Annotated[
+        str, typer.Option("--from", help="Where the first window may begin.", metavar="DATE")
+    ],
     end: Annotated[
-        str | None, typer.Option("--to", help="Last slot, else the present.", metavar="DATE")
+        str | None, typer.Option("--to", help="The last slot, else the present.", metavar="DATE")
     ] = None,
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Run past windows, oldest first, with labels that are there: a timeline on day one.
+    """Run past windows, oldest first: a timeline on day one.
 
-    Slots that have a round already are left as they are. Alerts go to the log and to MLflow,
-    not to hooks: nobody is woken for the past.
+    For labels that are there already. Slots that have a round are left as they are. Alerts go to
+    the log and to MLflow, not to hooks: nobody is woken for the past.
     """
+    from monitor.cli.passes import pass_json, say_failures
     from monitor.rounds.effects import deliver
     from monitor.rounds.steps import backfill_slots
+    from monitor.service import Pass
 
-    plant = open_plant(config)
-    first, last = parse_time(start), None if end is None else parse_time(end)
+    first, last = _span(start, end)
     found: dict[str, list[Round]] = {}
-    for parts in _chosen(plant, monitor):
-        slots = backfill_slots(parts, first, last)
-        ended = _backfilled(parts, first, last, len(slots), quiet=json)
-        found[parts.settings.name] = list(ended)
-    delivered = deliver(plant.database, plant.handlers, plant.clock)
-    if json:
-        say_json({name: [_round_json(r) for r in rounds] for name, rounds in found.items()})
-    else:
-        for name, rounds in found.items():
-            say(_backfill_sentence(name, rounds))
-        for sink, error in delivered.failed.items():
-            say(f"{sink}: {error}")
-    plant.database.close()
-    raise typer.Exit(75 if delivered.failed else 0)
+    with opened(config) as plant:
+        for parts in _chosen(plant, monitor):
+            slots = backfill_slots(parts, first, last)
+            found[parts.settings.name] = list(_backfilled(parts, first, last, len(slots)))
+            if not json:
+                say(_backfill_sentence(parts.settings.name, slots, found[parts.settings.name]))
+        result = Pass(delivered=deliver(plant.database, plant.handlers, plant.clock))
+        if json:
+            say_json(pass_json(result, found))
+        else:
+            say_failures(result)
+    raise typer.Exit(result.exit_code)
 
 
-def serve(config: ConfigOption = CONFIG) -> None:
-    """Run as a service until SIGTERM: what run-once does, every minute, for every monitor."""
+def serve(
+    config: ConfigOption = CONFIG,
+    json: Annotated[bool, typer.Option("--json", help="Write log lines as JSON.")] = False,
+) -> None:
+    """Do all that is due every minute, until SIGTERM.
+
+    What run-once does, for every monitor, as one long-running process; its log goes to standard
+    error.
+    """
+    from monitor.cli.logs import set_up_logs
     from monitor.service import serve as run
 
-    run(open_plant(config))
+    with opened(config) as plant:
+        set_up_logs(service=True, json=json)
+        run(plant)
 
 
 def _chosen(plant: Plant, monitor: str | None) -> Sequence[Parts]:
     return plant.monitors if monitor is None else (plant.parts(monitor),)
 
 
+def _span(start: str, end: str | None) -> tuple[datetime, datetime | None]:
+    first = parse_time(start, "--from")
+    last = None if end is None else parse_time(end, "--to")
+    if last is not None and last < first:
+        message = f"{end} is before --from {start}"
+        raise typer.BadParameter(message, param_hint="--to")
+    return first, last
+
+
 def _open_asked(monitors: Sequence[Parts], slot: str) -> None:
-    from monitor.domain.errors import InputRefused
-    from monitor.domain.slots import newest_slot
+    """Open the slot of every monitor, once it is known to be one and due for all of them."""
     from monitor.rounds.steps import open_slot
 
-    asked = parse_time(slot)
+    asked = parse_time(slot, "--slot")
     for parts in monitors:
-        schedule = parts.settings.round.schedule
-        if asked > parts.clock():
-            message = f"--slot {slot} is not due yet; its window has not ended"
-            raise InputRefused(message)
-        nearest = newest_slot(schedule, asked)
-        if nearest != asked:
-            message = (
-                f"--slot {slot} is no slot of {parts.settings.name} ({schedule.cron!r} in "
-                f"{schedule.time_zone}); the one before it is {nearest.isoformat()}"
-            )
-            raise InputRefused(message)
-        open_slot(parts, asked, backfill=False)
+        _refuse_no_slot(parts, slot, asked)
+    for parts in monitors:
+        if open_slot(parts, asked, backfill=False) is None:
+            name = parts.settings.name
+            say_error(f"{name}: the round due {minute(asked)} UTC has ended; it stays as it is")
 
 
-def _states(plant: Plant, parts: Parts) -> dict[datetime, tuple[str, int]]:
-    from monitor.storage import round_store
+def _refuse_no_slot(parts: Parts, slot: str, asked: datetime) -> None:
+    from monitor.domain.errors import InputRefused
+    from monitor.domain.slots import newest_slot, slots_after
 
-    with plant.database.read() as connection:
-        rounds = round_store.find_rounds(connection, parts.settings.name)
-    return {each.slot: (each.state, each.version) for each in rounds}
-
-
-def _moves(plant: Plant, name: str, before: dict[datetime, tuple[str, int]]) -> list[Round]:
-    from monitor.storage import round_store
-
-    with plant.database.read() as connection:
-        rounds = round_store.find_rounds(connection, name)
-    return [each for each in rounds if before.get(each.slot) != (each.state, each.version)]
-
-
-def _pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
-    return {
-        "monitors": {name: [_round_json(r) for r in rounds] for name, rounds in moved.items()},
-        "errors": {name: str(error) for name, error in result.errors.items()},
-        "delivered": result.delivered.done,
-        "waiting": result.delivered.failed,
-    }
-
-
-def _round_json(found: Round) -> dict[str, Any]:
-    return {
-        "round": found.number,
-        "slot": found.slot,
-        "state": found.state,
-        "version": found.version,
-        "partial": found.partial,
-        "reason": found.reason,
-    }
-
-
-def _say_pass(result: Pass, moved: dict[str, list[Round]]) -> None:
-    for name, rounds in moved.items():
-        if not rounds and name not in result.errors:
-            say(f"{name}: nothing due")
-        for each in rounds:
-            say(f"{name}: {_round_sentence(each)}")
-    for name, error in result.errors.items():
-        print(f"{name}: {error}", file=sys.stderr)  # noqa: T201
-    for sink, why in result.delivered.failed.items():
-        print(f"{sink}: {why}; it is tried again later", file=sys.stderr)  # noqa: T201
-
-
-def _round_sentence(found: Round) -> str:
-    due = f"round {found.number} (due {minute(found.slot)})"
-    version = f", version {found.version}" if found.version > 1 else ""
-    reason = f": {found.reason}" if found.reason else ""
-    waits = f", labels wanted by {minute(found.deadline)}" if found.state == "labeling" else ""
-    return f"{due} is {found.state}{version}{waits}{reason}"
+    name, schedule, now = parts.settings.name, parts.settings.round.schedule, parts.clock()
+    if asked > now:
+        newest = minute(newest_slot(schedule, now))
+        message = f"--slot {slot} is not due yet; the newest slot of {name} that is due: {newest}"
+        raise InputRefused(message)
+    before = newest_slot(schedule, asked)
+    if before != asked:
+        after = next(slots_after(schedule, asked))
+        message = (
+            f"--slot {slot} is no slot of {name} ({schedule.cron!r} in {schedule.time_zone}); the "
+            f"nearest are {minute(before)} and {minute(after)} UTC"
+        )
+        raise InputRefused(message)
 
 
 def _backfilled(
-    parts: Parts, first: datetime, last: datetime | None, total: int, *, quiet: bool
+    parts: Parts, first: datetime, last: datetime | None, total: int
 ) -> Iterator[Round]:
-    from rich.console import Console
-    from rich.progress import Progress
-
     from monitor.rounds.steps import backfill as rounds_of
 
-    console = Console(stderr=True, quiet=quiet)
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task(parts.settings.name, total=total)
-        for _slot, found in rounds_of(parts, first, last):
-            progress.advance(task)
-            if found is not None:
-                yield found
+    for _, found in _with_progress(rounds_of(parts, first, last), parts.settings.name, total):
+        if found is not None:
+            yield found
 
 
-def _backfill_sentence(name: str, rounds: Sequence[Round]) -> str:
+def _with_progress(
+    steps: Iterable[tuple[datetime, Round | None]], what: str, total: int
+) -> Iterator[tuple[datetime, Round | None]]:
+    """Show how far long work is, on terminals."""
+    if not sys.stderr.isatty() or not total:
+        yield from steps
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(
+        steps, description=what, total=total, console=Console(stderr=True), transient=True
+    )
+
+
+def _backfill_sentence(name: str, slots: Sequence[datetime], rounds: Sequence[Round]) -> str:
+    if not slots:
+        return f"{name}: no window to fill; none that has ended holds predictions and begins then"
     if not rounds:
         return f"{name}: no window to fill; rounds that ended before stay as they are"
     states = [str(each.state) for each in rounds]
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-    return f"{name}: {len(rounds)} rounds from {minute(rounds[0].slot)}: {counted}"
+    return (
+        f"{name}: {len(rounds)} of {len(slots)} windows filled, due {minute(rounds[0].slot)} to "
+        f"{minute(rounds[-1].slot)} UTC: {counted}"
+    )

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import (
-    CONFIG,
-    ConfigOption,
-    JsonOption,
-    open_plant,
-    say,
-    say_json,
-    set_up_logs,
-)
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, opened
+from monitor.cli.printing import say, say_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from monitor.config import Config
-    from monitor.wiring import Plant
+    from monitor.cli.checks import Check
+    from monitor.storage.database import Database
 
 
 def add_to(app: typer.Typer) -> None:
@@ -30,17 +21,23 @@ def add_to(app: typer.Typer) -> None:
     app.command("demo")(demo)
     app.command("init")(init)
     app.command("check")(check)
-    db = typer.Typer(help="Create, upgrade or check the tables of the store.")
+    db = typer.Typer(help="Make, upgrade or check the tables of the store.", no_args_is_help=True)
     db.command("upgrade")(upgrade)
     db.command("check")(check_schema)
     app.add_typer(db, name="db")
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Where the demo may write.")] = Path("demo"),
+    folder: Annotated[
+        Path, typer.Argument(help="Where the demo may write.", metavar="FOLDER")
+    ] = Path("demo"),
     json: JsonOption = False,
 ) -> None:
-    """Watch a real classifier for half a year of made-up traffic; its camera gets noisy."""
+    """Watch a real classifier for half a made-up year.
+
+    Its camera gets noisy: see in which round the alert fires, and open the rounds in MLflow.
+    """
+    from monitor.cli.logs import set_up_logs
     from monitor.demo.play import play
 
     set_up_logs()
@@ -51,111 +48,159 @@ def demo(
 
 def init(
     predictions: Annotated[
-        str, typer.Argument(help="Parquet or CSV file of predictions, or a glob.")
+        str,
+        typer.Argument(
+            help="Parquet, CSV or DuckDB file of predictions, or a pattern such as 'p/*.csv'.",
+            metavar="PREDICTIONS",
+        ),
     ],
     config: ConfigOption = CONFIG,
-    id_: Annotated[str | None, typer.Option("--id", help="Column of the item id.")] = None,
-    time: Annotated[str | None, typer.Option("--time", help="Column of the time.")] = None,
-    score: Annotated[str | None, typer.Option("--score", help="Column of the score.")] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", help="Column of the item id.", metavar="COLUMN")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", help="Column of the time.", metavar="COLUMN")
+    ] = None,
+    score: Annotated[
+        str | None, typer.Option("--score", help="Column of the score.", metavar="COLUMN")
+    ] = None,
     predicted: Annotated[
-        str | None, typer.Option("--predicted", help="Column of the predicted class.")
+        str | None,
+        typer.Option("--predicted", help="Column of the predicted class.", metavar="COLUMN"),
     ] = None,
     positive: Annotated[
-        str | None, typer.Option("--positive", help="Predicted value that means flagged.")
+        str | None,
+        typer.Option("--positive", help="Predicted value that means flagged.", metavar="VALUE"),
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option("--threshold", help="Score from which on items are flagged.")
+        float | None,
+        typer.Option("--threshold", help="Score from which on items are flagged.", metavar="SCORE"),
     ] = None,
     label: Annotated[
-        str | None, typer.Option("--label", help="Column of the true class, if it is there.")
+        str | None,
+        typer.Option("--label", help="Column of the true class, if it is there.", metavar="COLUMN"),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Write a commented config for a file of predictions, from its columns."""
+    """Write a commented config for a file of predictions.
+
+    Which column holds what is told by names and types; what these do not tell is refused with the
+    option to give.
+    """
     from monitor.datafiles import describe
-    from monitor.domain.errors import InputRefused
     from monitor.template import Chosen, write_config
 
-    if config.exists():
-        message = f"{config} is there already; move it away or name another with --config"
-        raise InputRefused(message)
-    columns = [(each.name, each.type) for each in describe(predictions, config.parent)]
+    _refuse_place(config)
+    path = _beside(predictions, config)
+    columns = [(each.name, each.type) for each in describe(path, config.parent)]
     chosen = Chosen(id_, time, score, predicted, positive, threshold, label)
-    config.write_text(write_config(predictions, columns, chosen), encoding="utf-8")
+    _write(config, write_config(path, columns, chosen))
     if json:
         say_json({"config": str(config)})
     else:
-        say(f"wrote {config}; read it, then run: pr-monitor check")
+        flag = "" if config == CONFIG else f" --config {config}"
+        say(f"wrote {config}; read it, then run: pr-monitor check{flag}")
 
 
 def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Try everything the config names: source, labels, store, MLflow and its permissions.
+    """Try all that the config names, and say what is wrong.
 
-    Each is reachable, or a sentence says why not and what to do.
+    Source, labels, store, MLflow and its permissions: each is reachable, or a sentence says why
+    not and what to do. Makes the store's tables and the MLflow experiments where there are none.
     """
+    from monitor.cli.checks import checks, exit_code
+    from monitor.cli.logs import set_up_logs
     from monitor.config import load_config
     from monitor.wiring import build
 
     set_up_logs()
     loaded = load_config(config)
-    found = list(_checked(build(loaded), loaded))
-    worst = max((code for _, _, code in found), default=0)
+    plant = build(loaded)
+    found = []
+    for each in checks(plant, config):
+        found.append(each)
+        if not json:
+            _say_check(each)
+    plant.database.close()
+    code = exit_code(found)
     if json:
-        say_json({"checks": [{"what": w, "problem": p} for w, p, _ in found], "ok": worst == 0})
-    else:
-        say(f"ok       config {config}")
-        for what, problem, _ in found:
-            say(f"ok       {what}" if problem is None else f"PROBLEM  {what}: {problem}")
-    raise typer.Exit(worst)
+        say_json({"checks": [each.as_json() for each in found], "ok": code == 0})
+    raise typer.Exit(code)
 
 
 def upgrade(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Create the tables of the store, or bring them up to this version."""
+    """Make the tables of the store, or bring them up to date.
+
+    All in one transaction; rounds and labels stay.
+    """
     from monitor.config import load_config
     from monitor.storage import schema
     from monitor.storage.database import Database
 
     database = Database(load_config(config).store_url)
-    before = schema.found_revision(database)
-    schema.upgrade(database)
-    after = schema.found_revision(database)
+    try:
+        before = schema.found_revision(database)
+        schema.upgrade(database)
+        after = schema.found_revision(database)
+    finally:
+        database.close()
     if json:
         say_json({"before": before, "after": after})
-    elif before == after:
-        say(f"{database.shown} is up to date ({after})")
     else:
-        say(f"{database.shown}: schema {before or 'none'} -> {after}")
+        say(_upgrade_sentence(database, before, after))
 
 
 def check_schema(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Say whether the store holds exactly this version's tables; exit code 78 if not."""
-    plant = open_plant(config, make_store=False)
-    if json:
-        say_json({"ok": True})
-    else:
-        say(f"{plant.database.shown} holds this version's tables")
+    """Say whether the store holds this version's tables.
+
+    Exit code 78 if not, with the command that helps.
+    """
+    with opened(config, make_store=False) as plant:
+        if json:
+            say_json({"ok": True})
+        else:
+            say(f"{plant.database.shown} holds this version's tables")
 
 
-def _checked(plant: Plant, config: Config) -> Iterator[tuple[str, str | None, int]]:
-    from monitor.storage import schema
-    from monitor.wiring import check_labels, check_source, mlflow_handler
+def _refuse_place(config: Path) -> None:
+    from monitor.domain.errors import InputRefused
 
-    yield _try(f"store {plant.database.shown}", lambda: schema.ready(plant.database))
-    for parts in plant.monitors:
-        name = parts.settings.name
-        yield _try(f"source of {name}", partial(check_source, parts))
-        yield _try(f"labels of {name}", partial(check_labels, parts))
-    names = [parts.settings.name for parts in plant.monitors]
-    handler = mlflow_handler(config)
-    problems = handler.check(names)
-    yield f"MLflow {handler.shown}", problems[0] if problems else None, 75 if problems else 0
+    if config.exists():
+        message = f"{config} is there already; move it away or name another with --config"
+        raise InputRefused(message)
+    if not config.parent.is_dir():
+        message = f"--config {config}: there is no folder {config.parent}; make it first"
+        raise InputRefused(message)
 
 
-def _try(what: str, act: Callable[[], object]) -> tuple[str, str | None, int]:
-    from monitor.domain.errors import MonitorError
+def _beside(predictions: str, config: Path) -> str:
+    """Write a path as the config will have it: relative to its own folder."""
+    if "://" in predictions or Path(predictions).is_absolute():
+        return predictions
+    return Path(os.path.relpath(predictions, config.parent)).as_posix()
+
+
+def _write(config: Path, text: str) -> None:
+    from monitor.domain.errors import InputRefused
 
     try:
-        act()
-    except MonitorError as error:
-        return what, str(error), error.exit_code
-    return what, None, 0
+        config.write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"{config} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise InputRefused(message) from error
+
+
+def _say_check(found: Check) -> None:
+    indent = " " * len("PROBLEM  ")
+    if found.problem is None:
+        say(f"ok       {found.what}: {found.found}", indent=indent, colour="green")
+    else:
+        say(f"PROBLEM  {found.what}: {found.problem}", indent=indent, colour="red")
+
+
+def _upgrade_sentence(database: Database, before: str | None, after: str | None) -> str:
+    if before == after:
+        return f"{database.shown} is up to date (schema {after})"
+    if before is None:
+        return f"{database.shown}: tables made (schema {after})"
+    return f"{database.shown}: schema {before} upgraded to {after}"

@@ -38,8 +38,8 @@ _TRAINING, _REFERENCE, _FIRST_WEEK = 0, 1, 2  # places among the random streams
 class Scenario:
     """What happens in the half year.
 
-    The seed was fixed before the size of the drop was chosen: it is the digit. At 6 % of pixels
-    lost, recall then falls by about 16 points; benchmarks/demo_seeds.py runs other seeds.
+    The seed was fixed before the size of the drop was chosen: it is the digit. With 6.5 % of the
+    pixels lost, recall falls by 19 points; benchmarks/demo_seeds.py runs other seeds.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class Scenario:
     seed: int = DIGIT
     rounds: int = 26
     drop_round: int = 17
-    lost_pixels: float = 0.06
+    lost_pixels: float = 0.065
     images: int = 6000
     prevalence: float = 0.04
     reference: int = 10_000
-    labels: int = 400
+    labels: int = 500
     room: float = 0.05
 
 

@@ -71,8 +71,8 @@ def show_end(console: Console, result: DemoResult) -> None:
     _say(console, "naive: recall as tp / (tp + fn) of the same labels.")
     _say(
         console,
-        f"evidence: against a limit; at {result.rounds[0].fires_at:.0f} an alert fires, falsely at "
-        "most once in 52 rounds.",
+        f"evidence: against a limit; at {result.rounds[0].fires_at:.0f} an alert fires, falsely on "
+        "average at most once in 52 rounds.",
     )
     _say(console)
     _show_drop(console, result)

@@ -19,12 +19,25 @@ A message says what was asked, what was found, where, and what to do next.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 EXIT_USAGE = 2
 EXIT_INPUT = 65
 EXIT_TRY_LATER = 75
 EXIT_CONFIG = 78
+_BY_GRAVITY = (0, EXIT_TRY_LATER, EXIT_INPUT, EXIT_CONFIG, 1)
+
+
+def gravest(codes: Iterable[int]) -> int:
+    """Choose the exit code of several problems: what somebody must mend before what passes.
+
+    >>> gravest([75, 65, 0]), gravest([78, 65]), gravest([])
+    (65, 78, 0)
+    """
+    return max(codes, key=_BY_GRAVITY.index, default=0)
 
 
 class MonitorError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from datetime import UTC
 from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ class Window:
     end: datetime
 
     def __str__(self) -> str:
-        return f"{self.start.isoformat()} to {self.end.isoformat()}"
+        start, end = (at.astimezone(UTC) for at in (self.start, self.end))
+        return f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,10 @@ class Frame:
     def size(self) -> int:
         """Predictions in the strata."""
         return sum(part.size for part in self.strata)
+
+
+NO_SCORE = "score missing"
+"""Reason in ``Frame.bad_rows`` for items that no band takes because they have no score."""
 
 
 def without_duplicates(candidates: Iterable[Candidate]) -> tuple[tuple[Candidate, ...], int]:

@@ -157,12 +157,12 @@ class Sample(Settings):
 class Carry(Settings):
     """How earlier rounds inform this one (beta run-length mixture, docs/method.md).
 
-    ``hazard`` is the chance per round that a class changed; ``restart`` the number of labels a
-    stratum's memory shrinks to when it did. The defaults held coverage best after drops of
-    5-10 points.
+    ``hazard`` is the chance per round that a class changed; ``restart`` how many of a stratum's
+    rarer answers its memory is worth when it did. The defaults held coverage best after drops of
+    10 points and more at little cost after smaller ones (benchmarks/carry_coverage.py).
     """
 
-    hazard: Annotated[float, Field(gt=0, lt=1)] = 0.35
+    hazard: Annotated[float, Field(gt=0, lt=1)] = 0.5
     restart: Annotated[float, Field(gt=0)] = 3.0
 
 

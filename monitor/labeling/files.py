@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import re
+import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -61,15 +62,46 @@ class FilesLabeler:
         self.filled = self.folder / "filled"
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Write the tasks that stand in no file of this round yet."""
-        self.filled.mkdir(parents=True, exist_ok=True)
+        """Write the tasks that stand in no file of this round yet.
+
+        Raises
+        ------
+        LabelsRefused
+            If they cannot be written, naming the file.
+        """
+        self.make_folder()
         parts = self._parts(round_name)
         out = {key for part in parts for key in read_keys(part)}
         missing = [task for task in tasks if task.key not in out]
         if missing:
             free = (self._part(round_name, number) for number in count(1))
             path = next(path for path in free if not path.exists())
-            write_tasks(path, missing, self.settings.format)
+            try:
+                write_tasks(path, missing, self.settings.format)
+            except OSError as error:
+                raise self._unwritable(path, error) from error
+
+    def make_folder(self) -> None:
+        """Make the folders for task files and filled ones.
+
+        Raises
+        ------
+        LabelsRefused
+            If they cannot be made or written.
+        """
+        try:
+            self.filled.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
+        except OSError as error:
+            raise self._unwritable(self.folder, error) from error
+
+    def _unwritable(self, path: Path, error: OSError) -> LabelsRefused:
+        message = (
+            f"labeling.folder: {path} cannot be written: {(error.strerror or str(error)).lower()}; "
+            "let this user write there, or name another folder"
+        )
+        return LabelsRefused(message)
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Read the filled files, all of them if any changed since the cursor.

@@ -247,7 +247,8 @@ def _read_text(path: Path) -> str:
             raise LabelsRefused(message)
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}"
+        reason = (error.strerror or str(error)).lower()
+        message = f"{path} cannot be read: {reason}; check the path"
         raise LabelsRefused(message) from error
     except UnicodeDecodeError as error:
         message = (

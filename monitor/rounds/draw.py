@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.model import BandEdges, Item
+from monitor.domain.model import NO_SCORE, BandEdges, Item
 from monitor.domain.state import RoundState
 from monitor.rounds.estimate import Tally, carried_before
 from monitor.rounds.plan import plan_labels
@@ -64,7 +64,11 @@ def base_key(settings: RoundSettings) -> tuple[object, ...]:
 
 
 def _look(parts: Parts, found: Round) -> Sight:
-    """Scan with the newest history's bands; scan again only if the window belongs to another."""
+    """Scan with the newest history's bands; scan again only if the window belongs to another.
+
+    It does where another model version scored it, or where items without a score turn up for
+    which that history has no band.
+    """
     settings = found.settings
     with parts.database.read() as connection:
         newest = frame_store.newest_history(
@@ -76,11 +80,13 @@ def _look(parts: Parts, found: Round) -> Sight:
     at_most = settings.sample.max_labels
     if newest is not None:
         frame = parts.source.scan(found.window, newest.edges.strata(), at_most, found.seed)
-        if frame.rows == 0 or frame.model_version == newest.model_version:
+        same_model = frame.model_version == newest.model_version
+        if frame.rows == 0 or (same_model and not _lacks_a_band(frame, newest.edges, settings)):
             return Sight(frame, newest.edges, newest)
     profile = parts.source.scan(
         found.window, BandEdges().strata(), max(at_most, PROFILE), found.seed
     )
+    edges = _edges(profile, settings)
     with parts.database.read() as connection:
         known = frame_store.history_for(
             connection,
@@ -88,12 +94,22 @@ def _look(parts: Parts, found: Round) -> Sight:
             model_version=profile.model_version,
             threshold=settings.threshold,
             key_parts=base_key(settings),
+            unscored=edges.unscored,
         )
-    edges = known.edges if known is not None else _edges(profile, settings)
+    if known is not None:
+        edges = known.edges
     if edges == BandEdges():
         return Sight(profile, edges, known)
     frame = parts.source.scan(found.window, edges.strata(), at_most, found.seed)
     return Sight(frame, edges, known)
+
+
+def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bool:
+    """Whether items were left out only because no band takes them without a score.
+
+    With a threshold the score decides the class, so there an item without one is a bad row.
+    """
+    return settings.threshold is None and not edges.unscored and NO_SCORE in frame.bad_rows
 
 
 def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:

@@ -56,6 +56,7 @@ def deliver(
 
     A sink that is down is asked once per call. Safe to run in several processes at a time: an
     effect belongs to whoever claimed it, and a write-back after the claim is lost is dropped.
+    A handler that breaks holds up its own queue only.
     """
     result = Delivered()
     passed: set[int] = set()
@@ -66,8 +67,8 @@ def deliver(
             if sink in result.down:
                 continue
             with database.write() as connection:
-                effect = effect_store.claim_effect(connection, effect_id)
-            if effect is None:  # another process has it
+                effect = effect_store.claim_effect(connection, effect_id, clock())
+            if effect is None:  # another process has it, or had it
                 passed.add(effect_id)
                 continue
             error = _deliver_one(database, handlers[sink], effect, clock)
@@ -103,14 +104,32 @@ def _deliver_one(
     try:
         receipt = handler.deliver(effect)
     except DeliveryFailed as error:
-        with database.write() as connection:
-            tries = effect_store.tries(connection, effect.id)
-            effect_store.put_off_effect(connection, effect, str(error), _next_try(clock(), tries))
         log.warning("not delivered", sink=effect.sink, effect=effect.key, error=str(error))
-        return error
+        return _put_off(database, effect, error, clock)
+    except Exception as error:
+        log.exception("delivery broke", sink=effect.sink, effect=effect.key)
+        return _put_off(database, effect, _broken(effect, error), clock)
     with database.write() as connection:
         effect_store.finish_effect(connection, effect, receipt, clock())
     return None
+
+
+def _put_off(
+    database: Database, effect: Effect, error: DeliveryFailed, clock: Clock
+) -> DeliveryFailed:
+    with database.write() as connection:
+        tries = effect_store.tries(connection, effect.id)
+        effect_store.put_off_effect(connection, effect, str(error), _next_try(clock(), tries))
+    return error
+
+
+def _broken(effect: Effect, error: Exception) -> DeliveryFailed:
+    """Say that the handler has a bug; its text stays in the log, since it may hold secrets."""
+    message = (
+        f"{effect.sink} did not take {effect.kind}: its handler broke with "
+        f"{type(error).__name__}; the log says where. It is tried again"
+    )
+    return DeliveryFailed(message, sink_down=False)
 
 
 def _next_try(now: datetime, tries: int) -> datetime:

@@ -11,6 +11,7 @@ from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
 from monitor.rounds.estimate import LEARNING_ROUNDS, Tally, propose_limits
 from monitor.rounds.report import SHOWN
+from monitor.rounds.tell import MLFLOW
 from monitor.storage import (
     alert_store,
     effect_store,
@@ -72,13 +73,9 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
         rounds = round_store.find_rounds(connection, settings.name)
         closed = [each for each in rounds if each.state is RoundState.CLOSED]
         last = closed[-1] if closed else None
-        open_rounds = [
-            _open_round(connection, each)
-            for each in rounds
-            if each.state in {RoundState.OPEN, RoundState.LABELING}
-        ]
+        waiting = _waiting_rounds(connection, rounds)
         alerts = alert_store.find_alerts(connection, monitor=settings.name, state=AlertState.FIRING)
-        problems = _problems(settings, rounds, open_rounds, now)
+        problems = _problems(settings, rounds, waiting, now)
         return Overview(
             monitor=settings.name,
             status=_status(settings, alerts, problems),
@@ -89,12 +86,17 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
             last_round=None if last is None else last.number,
             last_slot=None if last is None else last.slot,
             estimates=[] if last is None else shown_estimates(connection, last),
-            open_rounds=open_rounds,
+            open_rounds=waiting,
             alerts=alerts,
             waiting=effect_store.find_waiting(connection, settings.name),
             problems=problems,
             notes=_notes(connection, rounds),
         )
+
+
+def open_rounds(connection: Connection, monitor: str) -> list[OpenRound]:
+    """Read the rounds of a monitor that have not ended."""
+    return _waiting_rounds(connection, round_store.find_rounds(connection, monitor))
 
 
 def shown_estimates(
@@ -103,6 +105,11 @@ def shown_estimates(
     """Read precision and recall of a round, from its labels alone and carried."""
     rows = estimate_store.read_estimates(connection, found.id, version or found.version)
     return [row for row in rows if (row.metric, row.basis, row.estimand) in SHOWN]
+
+
+def _waiting_rounds(connection: Connection, rounds: Sequence[Round]) -> list[OpenRound]:
+    waiting = {RoundState.OPEN, RoundState.LABELING}
+    return [_open_round(connection, each) for each in rounds if each.state in waiting]
 
 
 def _open_round(connection: Connection, found: Round) -> OpenRound:
@@ -147,7 +154,7 @@ def _problems(
     found += [
         f"round {each.round} is past its deadline with {each.answered} of {each.wanted} answers"
         for each in open_rounds
-        if each.deadline is not None and each.deadline < now
+        if each.state is RoundState.LABELING and each.deadline is not None and each.deadline < now
     ]
     if rounds and rounds[-1].state is RoundState.ABANDONED:
         found.append(f"round {rounds[-1].number} gave no estimate: {rounds[-1].reason}")
@@ -183,11 +190,12 @@ def _notes(connection: Connection, rounds: Sequence[Round]) -> list[str]:
 
 
 def waiting_sentence(waiting: Waiting) -> str:
-    """Say what waits: ``3 rounds wait for mlflow since 02:00, next try 02:40: <why>``."""
+    """Say what waits: ``3 rounds wait for MLflow since 02:00, next try 02:40: <why>``."""
     things = f"{waiting.rounds} round{'' if waiting.rounds == 1 else 's'}"
     verb = "waits" if waiting.rounds == 1 else "wait"
+    sink = "MLflow" if waiting.sink == MLFLOW else waiting.sink
     why = "" if waiting.last_error is None else f": {waiting.last_error}"
     return (
-        f"{things} {verb} for {waiting.sink} since {waiting.since:%Y-%m-%d %H:%M}, "
+        f"{things} {verb} for {sink} since {waiting.since:%Y-%m-%d %H:%M}, "
         f"next try {waiting.next_try:%H:%M}{why}"
     )

@@ -139,7 +139,7 @@ def abandoned_report(
         alerts=[],
         proposed_limits={},
         timeline=[],
-        sentence=f"Round {found.number} gave no estimate: {reason}.",
+        sentence=f"Round {found.number} gave no estimate: {_ended(reason)}",
     )
 
 
@@ -180,7 +180,7 @@ def abandoned_notice(found: Round, *, store_id: str, reason: str) -> Notice:
         round=found.number,
         slot=found.slot,
         model=found.settings.model,
-        sentence=f"{found.monitor}, round {found.number}: no estimate. {_capital(reason)}.",
+        sentence=f"{found.monitor}, round {found.number}: no estimate. {_ended(_capital(reason))}",
     )
 
 
@@ -322,3 +322,8 @@ def _notice_id(event: str, of: str) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _ended(text: str) -> str:
+    """End a sentence, unless it ends as a question."""
+    return text if text.endswith("?") else f"{text}."

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import Candidate, Frame, StratumFrame
+from monitor.domain.model import NO_SCORE, Candidate, Frame, StratumFrame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ REASONS = {
     ID_MISSING: "id missing",
     VERSION_MISSING: "model version missing",
     PREDICTED_MISSING: "predicted missing",
-    SCORE_MISSING: "score missing",
+    SCORE_MISSING: NO_SCORE,
     SCORE_NAN: "score NaN",
     SCORE_INFINITE: "score infinite",
     SCORE_UNREADABLE: "score not a number",

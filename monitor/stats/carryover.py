@@ -1,8 +1,11 @@
 r"""Carrying earlier rounds forward: a Beta run-length mixture for one predicted class.
 
 Bayesian online change point detection (Adams & MacKay 2007, arXiv:0710.3742, Algorithm 1) with Beta
-rates. Instead of starting from nothing after a change, a component restarts from the history's
-mean, worth at most ``restart`` of its rarer answer. All strata of the class share one run length.
+rates. Instead of starting from nothing after a change, a component restarts near the history's
+mean, worth at most ``restart`` of its rarer answer. All strata of the class share one run length,
+and a change moves the odds of all of them by one factor, of which a few are tried (``SHIFTS``):
+a classifier that gets worse mostly does so in every band. A restart at the old mean alone
+learns a large drop band by band, and with few labels a band it learns too slowly.
 
 Nothing here is state: the mixture is recomputed from the stored counts each time, so late or
 corrected labels only mean calling :func:`carry` again.
@@ -27,6 +30,20 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     ClassCounts: TypeAlias = tuple[ArrayLike, ArrayLike]
     """Positive and labeled of each stratum of one class, shape ``(H,)`` each."""
+
+
+SHIFTS: tuple[tuple[float, float], ...] = (
+    (-1.2, 1.0),
+    (-0.5, 1.5),
+    (0.0, 2.0),
+    (0.5, 1.5),
+    (1.2, 1.0),
+)
+"""How a change may move the log odds of a class's strata, each with its weight: by a factor of
+about 1.6 or 3.3 either way, or not at all."""
+
+UNSHIFTED: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
+"""Every change restarts at the history's own mean."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +85,7 @@ class _Run:
 class _Settings:
     hazard: float
     restart: float
+    shifts: tuple[tuple[float, float], ...]
     keep: int
 
     def __post_init__(self) -> None:
@@ -76,6 +94,11 @@ class _Settings:
             raise ValueError(message)
         if not (self.restart > 0 and math.isfinite(self.restart)):
             message = f"restart must be a positive count, got {self.restart!r}"
+            raise ValueError(message)
+        if not self.shifts or not all(
+            math.isfinite(shift) and weight > 0 for shift, weight in self.shifts
+        ):
+            message = f"shifts are (finite log odds, positive weight), got {self.shifts!r}"
             raise ValueError(message)
         if self.keep < 1:
             message = f"keep must be at least 1 component, got {self.keep!r}"
@@ -86,8 +109,9 @@ def carry(
     rounds: Sequence[ClassCounts],
     *,
     reference: ClassCounts | None = None,
-    hazard: float = 0.35,
+    hazard: float = 0.5,
     restart: float = 3.0,
+    shifts: Sequence[tuple[float, float]] = SHIFTS,
     keep: int = 50,
 ) -> BetaMixture:
     r"""Posterior of a class's rates given its reference and all its rounds.
@@ -107,6 +131,8 @@ def carry(
         Prior probability that the rates changed just before a round, in (0, 1).
     restart
         What the history is worth after a change: the count of its rarer answer, per stratum.
+    shifts
+        What a change may add to the log odds of every stratum, each with its weight.
     keep
         Most components kept after a round; the lightest are dropped.
 
@@ -127,9 +153,11 @@ def carry(
     >>> print(carry(steady).mean().round(3))
     [0.799]
     >>> print(carry([*steady, ([40], [100])]).mean().round(3))  # a drop: the past counts little
-    [0.452]
+    [0.415]
     """
-    steps = carry_steps(rounds, reference=reference, hazard=hazard, restart=restart, keep=keep)
+    steps = carry_steps(
+        rounds, reference=reference, hazard=hazard, restart=restart, shifts=shifts, keep=keep
+    )
     if steps:
         return steps[-1].mixture
     if reference is None:
@@ -142,21 +170,26 @@ def carry_steps(
     rounds: Sequence[ClassCounts],
     *,
     reference: ClassCounts | None = None,
-    hazard: float = 0.35,
+    hazard: float = 0.5,
     restart: float = 3.0,
+    shifts: Sequence[tuple[float, float]] = SHIFTS,
     keep: int = 50,
 ) -> tuple[CarryStep, ...]:
     r"""Carry round by round: one step per round given.
 
     With :math:`a_0 = 1/(2H)` and :math:`A_{th}, B_{th}` the prior plus all positives and
-    negatives before round t, component 0 starts at :math:`(A_1, B_1)` and component t at
+    negatives before round t, component 0 starts at :math:`(A_1, B_1)`. In round t one component
+    enters for each shift :math:`\delta` of weight :math:`u_\delta`, at the shifted mean
+    :math:`m_h` and worth at most c of its rarer answer:
 
-    .. math:: \varphi_h (A_{th}, B_{th}), \quad
-        \varphi_h = \min\{1, c / \min(A_{th}, B_{th})\}.
+    .. math:: \operatorname{logit} m_h = \operatorname{logit}\frac{A_{th}}{A_{th}+B_{th}} + \delta,
+        \quad (s_h m_h, s_h (1-m_h)),
+        \quad s_h = \min\Big\{A_{th}+B_{th}, \frac{c}{\min(m_h, 1-m_h)}\Big\}.
 
-    In round t every old log weight gains :math:`\ln(1-\mathrm{hazard})`, component t enters with
-    :math:`\ln\mathrm{hazard}`, each gains :math:`\sum_h \ln B(a+y, b+n-y) - \ln B(a, b)`, the
-    weights are normalised and :math:`(a, b) \leftarrow (a+y, b+n-y)`. A stratum without labels
+    Every old log weight gains :math:`\ln(1-\mathrm{hazard})`, the new ones enter with
+    :math:`\ln(\mathrm{hazard}\,u_\delta/\sum u)`, each gains
+    :math:`\sum_h \ln B(a+y, b+n-y) - \ln B(a, b)`, the weights are normalised and
+    :math:`(a, b) \leftarrow (a+y, b+n-y)`. A stratum without labels
     adds nothing. Before the first label there is nothing to have changed from, so without a
     reference the first round has component 0 only. A round without any label in the class takes
     no step: it repeats the step before it, with ``log_predictive`` 0.
@@ -165,11 +198,11 @@ def carry_steps(
 
     Examples
     --------
-    >>> steps = carry_steps([([80], [100]), ([40], [100])])
+    >>> steps = carry_steps([([80], [100]), ([40], [100])], shifts=UNSHIFTED)
     >>> print(steps[-1].started, steps[-1].mixture.weight.round(4))
     [0 2] [0. 1.]
     """
-    settings = _Settings(hazard=hazard, restart=restart, keep=keep)
+    settings = _Settings(hazard=hazard, restart=restart, shifts=tuple(shifts), keep=keep)
     labels = [_checked(pair, f"round {t}") for t, pair in enumerate(rounds, start=1)]
     if not labels:
         return ()
@@ -192,16 +225,24 @@ def carry_steps(
     return tuple(steps)
 
 
-def restart_scale(alpha: ArrayLike, beta: ArrayLike, restart: float) -> Floats:
-    r"""Share of the history kept at a change, :math:`\varphi = \min\{1, c/\min(A, B)\}`.
+def restarted(
+    alpha: ArrayLike, beta: ArrayLike, restart: float, shift: float = 0.0
+) -> tuple[Floats, Floats]:
+    r"""Beta parameters after a change, near the mean of the history A, B.
+
+    Without a shift this is :math:`\varphi(A, B)` with :math:`\varphi = \min\{1, c/\min(A, B)\}`.
 
     Examples
     --------
-    >>> print(restart_scale([243.0], [65.0], restart=5).round(4))
-    [0.0769]
+    >>> alpha, beta = restarted([243.0], [65.0], restart=5)
+    >>> print(alpha.round(4), beta.round(4))
+    [18.6923] [5.]
     """
-    rarer = np.minimum(np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64))
-    return np.minimum(1.0, restart / rarer)
+    a, b = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
+    odds = (a / b) * math.exp(shift)
+    mean = odds / (1 + odds)
+    worth = np.minimum(a + b, restart / np.minimum(mean, 1 - mean))
+    return worth * mean, worth * (1 - mean)
 
 
 def log_beta_binomial(
@@ -237,15 +278,20 @@ def _begin(positive: Floats, labeled: Floats) -> _Run:
 
 
 def _enter(run: _Run, t: int, settings: _Settings) -> _Run:
-    """Let "changed just before round t" in beside the old components."""
-    scale = restart_scale(run.history_alpha, run.history_beta, settings.restart)
+    """Let "changed just before round t" in beside the old components, once per shift."""
+    new = [
+        restarted(run.history_alpha, run.history_beta, settings.restart, shift)
+        for shift, _ in settings.shifts
+    ]
+    weight = np.array([weight for _, weight in settings.shifts])
     return _Run(
         log_weight=np.append(
-            run.log_weight + math.log1p(-settings.hazard), math.log(settings.hazard)
+            run.log_weight + math.log1p(-settings.hazard),
+            math.log(settings.hazard) + np.log(weight / weight.sum()),
         ),
-        alpha=np.vstack([run.alpha, scale * run.history_alpha]),
-        beta=np.vstack([run.beta, scale * run.history_beta]),
-        started=np.append(run.started, t),
+        alpha=np.vstack([run.alpha, *(alpha for alpha, _ in new)]),
+        beta=np.vstack([run.beta, *(beta for _, beta in new)]),
+        started=np.append(run.started, np.full(len(new), t)),
         history_alpha=run.history_alpha,
         history_beta=run.history_beta,
         is_informed=True,

@@ -50,7 +50,28 @@ def estimate_matrix(
     precision (rate, round): 0.860 [0.803, 0.909]
     recall (rate, round): 0.560 [0.512, 0.609]
     """
+    _check(
+        {"tp": tp, "fp": fp, "fn": fn, "tn": tn}, flagged_size=flagged_size, passed_size=passed_size
+    )
     counts = Counts.of_matrix(
         tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=flagged_size, passed_size=passed_size
     )
     return estimates(counts, metrics=metrics, level=level, seed=seed)
+
+
+def _check(cells: dict[str, int], *, flagged_size: int, passed_size: int) -> None:
+    """Refuse impossible counts in the words of the caller."""
+    for name, count in cells.items():
+        if count < 0:
+            message = f"{name} is {count}; it counts labeled items, so it is 0 or more"
+            raise ValueError(message)
+    classes = (("tp", "fp", "flagged", flagged_size), ("fn", "tn", "passed", passed_size))
+    for one, other, name, size in classes:
+        labeled = cells[one] + cells[other]
+        if labeled > size:
+            meant = "positives" if name == "flagged" else "negatives"
+            message = (
+                f"{one} + {other} = {labeled} items are labeled, but {name}_size is {size}; it "
+                f"counts all predicted {meant} of the window, labeled or not"
+            )
+            raise ValueError(message)

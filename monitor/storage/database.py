@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import BigInteger, Engine, create_engine, event
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, OperationalError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from monitor.domain.errors import ConfigRefused, StoreUnavailable
+from monitor.domain.errors import ConfigRefused, InputRefused, StoreUnavailable
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from sqlalchemy import Connection, CursorResult
+    from sqlalchemy import Connection, Table
+
+    from monitor.domain.errors import MonitorError
 
 _WRITES = "monitor_writes"
+_INSERTS: dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]] = {
+    "sqlite": sqlite.insert,
+    "postgresql": postgresql.insert,
+}
+_NOT_ALLOWED = "42501"  # PostgreSQL's code for a privilege that is missing
 
 
 class clock_ms(FunctionElement[int]):  # noqa: N801  reads as the SQL function it stands for
@@ -39,13 +48,14 @@ def _postgresql_clock(*_: Any, **__: Any) -> str:
     return "cast(extract(epoch from clock_timestamp()) * 1000 as bigint)"
 
 
-def new_id(added: CursorResult[Any]) -> int:
-    """Id that the database gave to the inserted row."""
-    key = added.inserted_primary_key
-    if key is None:
-        message = "one row must be inserted to have an id"
-        raise AssertionError(message)
-    return int(key[0])
+def insert_new(connection: Connection, table: Table, **values: Any) -> int | None:
+    """Insert a row and return its id; None where another row has one of its unique keys.
+
+    Of several workers who insert the same row at once one wins, and the others are told so.
+    """
+    insert = _INSERTS[connection.dialect.name](table)
+    added = insert.values(**values).on_conflict_do_nothing().returning(table.c.id)
+    return connection.execute(added).scalar()
 
 
 class Database:
@@ -77,11 +87,13 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Run one transaction that sees one state of the store and writes nothing."""
+        options: dict[str, Any] = (
+            {_WRITES: False}
+            if self.is_sqlite
+            else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        )
         with self._said(), self.engine.connect() as connection:
-            if not self.is_sqlite:
-                connection = connection.execution_options(  # noqa: PLW2901
-                    isolation_level="REPEATABLE READ", postgresql_readonly=True
-                )
+            connection = connection.execution_options(**options)  # noqa: PLW2901
             with connection.begin():
                 yield connection
 
@@ -93,18 +105,36 @@ class Database:
     def _said(self) -> Iterator[None]:
         try:
             yield
-        except OperationalError as error:
-            cause = str(error.orig).strip().splitlines()[0]
-            message = (
+        except DBAPIError as error:
+            said = self._sentence(error)
+            if said is None:
+                raise
+            raise said from error
+
+    def _sentence(self, error: DBAPIError) -> MonitorError | None:
+        """Say what an error of the database means for a person; None for a bug of ours."""
+        cause = (str(error.orig).strip().splitlines() or [type(error.orig).__name__])[0]
+        if isinstance(error, DataError):
+            return InputRefused(f"the store {self.shown} cannot hold a value: {cause}")
+        if getattr(error.orig, "sqlstate", None) == _NOT_ALLOWED:
+            return ConfigRefused(
+                f"the store {self.shown} does not let this user do it: {cause}. Its user must own "
+                "the database, or may use and create in its schema"
+            )
+        if self.is_sqlite and (folder := self._missing_folder()):
+            return ConfigRefused(f"store: there is no folder {folder}; make it or change the path")
+        if self.is_sqlite and type(error) is DatabaseError:
+            return ConfigRefused(f"store: {self.shown} cannot be read as a store: {cause}")
+        if isinstance(error, OperationalError) or error.connection_invalidated:
+            return StoreUnavailable(
                 f"the store {self.shown} cannot be used now: {cause}. Nothing changed, or it is "
                 "unknown whether it did; running again is safe"
             )
-            raise StoreUnavailable(message) from error
-        except DBAPIError as error:
-            if not error.connection_invalidated:
-                raise
-            message = f"the store {self.shown} closed the connection; running again is safe"
-            raise StoreUnavailable(message) from error
+        return None
+
+    def _missing_folder(self) -> Path | None:
+        folder = Path(self.engine.url.database or "").parent
+        return None if folder.is_dir() else folder
 
 
 def _engine(url: str) -> Engine:
@@ -141,8 +171,8 @@ def _sqlite_engine(url: str) -> Engine:
     def _settings(connection: sqlite3.Connection, _: object) -> None:
         connection.isolation_level = None  # transactions begin where _begin says so
         for pragma in (
+            "busy_timeout=30000",  # first, since setting the journal mode may have to wait
             "journal_mode=WAL",
-            "busy_timeout=30000",
             "synchronous=NORMAL",
             "foreign_keys=ON",
         ):
@@ -150,8 +180,10 @@ def _sqlite_engine(url: str) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        # A deferred transaction that reads and then writes fails at once when another writes.
-        writes = connection.get_execution_options().get(_WRITES, False)
+        # A deferred transaction that reads and then writes fails at once when another writes, so
+        # those that write say so at their start, and those that read cannot.
+        writes = connection.get_execution_options().get(_WRITES)
+        connection.exec_driver_sql(f"pragma query_only={'ON' if writes is False else 'OFF'}")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine

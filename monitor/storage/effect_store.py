@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, or_, select, update
+from sqlalchemy import func, select, update
 
 from monitor.domain.model import Effect, EffectKind
-from monitor.storage.database import clock_ms
+from monitor.storage.database import insert_new
 from monitor.storage.tables import effects, monitors
-from monitor.storage.worker import is_gone, worker_name
+from monitor.storage.turns import claim_of_ours, is_free
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,20 +48,18 @@ def add_effect(
     now: datetime,
 ) -> None:
     """Write down something to be done outside, once per key."""
-    if connection.execute(select(effects.c.id).where(effects.c.key == key)).first() is not None:
-        return
-    connection.execute(
-        insert(effects).values(
-            key=key,
-            monitor_id=monitor_id,
-            round_id=round_id,
-            kind=kind,
-            sink=sink,
-            payload=dict(payload),
-            status=WAITING,
-            created_at=now,
-            next_try=now,
-        )
+    insert_new(
+        connection,
+        effects,
+        key=key,
+        monitor_id=monitor_id,
+        round_id=round_id,
+        kind=kind,
+        sink=sink,
+        payload=dict(payload),
+        status=WAITING,
+        created_at=now,
+        next_try=now,
     )
 
 
@@ -85,29 +83,22 @@ def heads(connection: Connection, now: datetime) -> list[tuple[int, str]]:
     return [(int(row.id), str(row.sink)) for row in connection.execute(query)]
 
 
-def claim_effect(connection: Connection, effect_id: int) -> Effect | None:
-    """Take an effect for this process; None while another delivers it, or when it is done."""
+def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effect | None:
+    """Take an effect for this process; None while another delivers it, put it off, or did it."""
     row = connection.execute(
         select(effects, monitors.c.name)
         .join(monitors, monitors.c.id == effects.c.monitor_id)
         .where(effects.c.id == effect_id)
     ).one()
-    free = or_(effects.c.claimed_until.is_(None), effects.c.claimed_until < clock_ms())
-    if row.claimed_by is not None and is_gone(row.claimed_by):
-        free = or_(free, effects.c.claimed_by == row.claimed_by)
     taken = connection.execute(
         update(effects)
         .where(
             effects.c.id == effect_id,
             effects.c.status == WAITING,
-            effects.c.attempt == row.attempt,
-            free,
+            effects.c.next_try <= now,
+            is_free(effects, row.claimed_by, row.attempt),
         )
-        .values(
-            claimed_by=worker_name(),
-            claimed_until=clock_ms() + CLAIM_MS,
-            attempt=effects.c.attempt + 1,
-        )
+        .values(claim_of_ours(effects, CLAIM_MS))
     )
     if taken.rowcount == 0:
         return None

@@ -278,10 +278,10 @@ def chain_log_e(
 def set_version(
     connection: Connection, round_id: int, version: int, *, estimated_revision: int
 ) -> None:
-    """Make a version the latest one of its round."""
+    """Make a version the latest one of its round, unless a later one was published meanwhile."""
     connection.execute(
         update(rounds)
-        .where(rounds.c.id == round_id)
+        .where(rounds.c.id == round_id, rounds.c.version <= version)
         .values(version=version, estimated_revision=estimated_revision)
     )
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, insert, select
 
+from monitor.domain.errors import RoundMoved
 from monitor.domain.model import BandEdges, Item, Stratum
-from monitor.storage.database import new_id
+from monitor.storage.database import insert_new
 from monitor.storage.tables import (
     histories,
     items,
@@ -54,7 +55,8 @@ def newest_history(
     """Find the newest history with these settings, whatever its model version."""
     query = select(histories).where(histories.c.monitor_id == monitor_id)
     for row in connection.execute(query.order_by(histories.c.id.desc())):
-        if row.key == _history_key(row.model_version, threshold, key_parts):
+        parts = (*key_parts, row.band_edges["unscored"])
+        if row.key == _history_key(row.model_version, threshold, parts):
             return _history(row)
     return None
 
@@ -66,9 +68,13 @@ def history_for(
     model_version: str | None,
     threshold: float | None,
     key_parts: Sequence[object],
+    unscored: bool,
 ) -> History | None:
-    """Find the history that rounds with these settings belong to."""
-    key = _history_key(model_version, threshold, key_parts)
+    """Find the history that rounds with these settings belong to.
+
+    ``unscored`` tells whether it has a band for items without a score.
+    """
+    key = _history_key(model_version, threshold, (*key_parts, unscored))
     query = select(histories).where(histories.c.monitor_id == monitor_id, histories.c.key == key)
     row = connection.execute(query).first()
     return None if row is None else _history(row)
@@ -90,23 +96,32 @@ def add_history(
     reference: Mapping[str, tuple[int, int]] | None,
     now: datetime,
 ) -> int:
-    """Open a history and freeze its band edges and reference counts."""
-    added = connection.execute(
-        insert(histories).values(
-            monitor_id=monitor_id,
-            key=_history_key(model_version, threshold, key_parts),
-            model_version=model_version,
-            threshold=threshold,
-            band_edges={
-                "flagged": list(edges.flagged),
-                "passed": list(edges.passed),
-                "unscored": edges.unscored,
-            },
-            reference=None if reference is None else {k: list(v) for k, v in reference.items()},
-            opened_at=now,
-        )
+    """Open a history and freeze its band edges and reference counts.
+
+    Raises
+    ------
+    RoundMoved
+        If another round opened it meanwhile, maybe with other edges than the caller sampled by.
+    """
+    history_id = insert_new(
+        connection,
+        histories,
+        monitor_id=monitor_id,
+        key=_history_key(model_version, threshold, (*key_parts, edges.unscored)),
+        model_version=model_version,
+        threshold=threshold,
+        band_edges={
+            "flagged": list(edges.flagged),
+            "passed": list(edges.passed),
+            "unscored": edges.unscored,
+        },
+        reference=None if reference is None else {k: list(v) for k, v in reference.items()},
+        opened_at=now,
     )
-    return new_id(added)
+    if history_id is None:
+        message = "another round opened this history meanwhile; this one is drawn anew by its bands"
+        raise RoundMoved(message)
+    return history_id
 
 
 def write_frame(

@@ -93,11 +93,12 @@ def add_events(
         place = places[event.task_key]
         if event.at is None and not _changes(said[place].statements, event):
             continue
-        row = _event_row(labeler, event, place, now)
+        at = event.at or _arrival_time(said[place].statements, event.annotator, now)
+        row = _event_row(labeler, event, place, at, now)
         identity = (labeler, row["external_id"], row["revision"])
         if identity in said[place].known:
             continue
-        said[place].add(identity, replace(event, at=event.at or now))
+        said[place].add(identity, replace(event, at=at))
         rows.append(row)
     if rows:
         connection.execute(insert(label_events), rows)
@@ -212,10 +213,19 @@ def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:
     return standing != (event.answer if event.kind is LabelKind.GIVEN else None)
 
 
+def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime) -> datetime:
+    """Time of an event that has none: now, and not before what the annotator said already.
+
+    A clock set back, or an own time in the future, would else keep the event from counting and
+    have it stored anew at every reading.
+    """
+    own = (each.at for each in statements if each.annotator == annotator)
+    return max([now, *own])
+
+
 def _event_row(
-    labeler: str, event: LabelEvent, place: tuple[int, str], now: datetime
+    labeler: str, event: LabelEvent, place: tuple[int, str], at: datetime, now: datetime
 ) -> dict[str, Any]:
-    at = event.at or now
     return {
         "round_id": place[0],
         "item_id": place[1],

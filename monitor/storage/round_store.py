@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, insert, or_, select, update
+from sqlalchemy import insert, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Window
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState, check_move
-from monitor.storage.database import clock_ms, new_id
+from monitor.storage.database import clock_ms, insert_new
 from monitor.storage.schema import store_id
 from monitor.storage.tables import monitors, round_events, rounds
-from monitor.storage.worker import is_gone, worker_name
+from monitor.storage.turns import claim_of_ours, is_free, wait_for_turn
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Connection, Row, Select
+    from sqlalchemy import Connection, Row, ScalarSelect, Select
 
 # Ten times what the slowest step needs (a scan of a large window); a worker of this machine
 # that died gives its claim up at once.
@@ -75,12 +77,10 @@ def find_monitor(connection: Connection, name: str) -> int | None:
 
 
 def ensure_monitor(connection: Connection, name: str, now: datetime) -> int:
-    """Find or add the monitor's row."""
-    found = find_monitor(connection, name)
-    if found is not None:
-        return found
-    added = connection.execute(insert(monitors).values(name=name, created_at=now))
-    return new_id(added)
+    """Find or add the monitor's row, and wait for its turn to be written to."""
+    if find_monitor(connection, name) is None:
+        insert_new(connection, monitors, name=name, created_at=now)
+    return wait_for_turn(connection, monitors.c.name == name)
 
 
 def read_round(connection: Connection, round_id: int) -> Round:
@@ -117,11 +117,9 @@ def neighbours(
     base = _rounds().where(rounds.c.monitor_id == monitor_id)
     before = base.where(rounds.c.slot < slot).order_by(rounds.c.slot.desc()).limit(1)
     after = base.where(rounds.c.slot > slot).order_by(rounds.c.slot).limit(1)
-    pair = connection.execute(before).first(), connection.execute(after).first()
-    return (
-        None if pair[0] is None else _round(pair[0]),
-        None if pair[1] is None else _round(pair[1]),
-    )
+    rows = [connection.execute(query).first() for query in (before, after)]
+    found = [None if row is None else _round(row) for row in rows]
+    return found[0], found[1]
 
 
 def closed_rounds(connection: Connection, history_id: int) -> list[Round]:
@@ -149,13 +147,9 @@ def closed_before(
 
 def newest_closed(connection: Connection, monitor_id: int) -> int | None:
     """Id of the closed round with the latest slot."""
-    query = (
-        select(rounds.c.id)
-        .where(rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
-        .order_by(rounds.c.slot.desc())
-        .limit(1)
-    )
-    return connection.execute(query).scalar()
+    closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
+    query = select(rounds.c.id).where(*closed).order_by(rounds.c.slot.desc())
+    return connection.execute(query.limit(1)).scalar()
 
 
 def unfinished_rounds(connection: Connection, monitor_id: int, now: datetime) -> list[int]:
@@ -176,7 +170,7 @@ def unfinished_rounds(connection: Connection, monitor_id: int, now: datetime) ->
     found = []
     for row in connection.execute(query):
         if row.state == RoundState.CLOSED and row.label_revision == row.estimated_revision:
-            late = RoundSettings.model_validate(row.settings).late_labels
+            late = _settings(json.dumps(row.settings)).late_labels
             if row.closed_at + late < now:
                 continue
         found.append(int(row.id))
@@ -197,26 +191,23 @@ def add_round(
     reason: str,
 ) -> int | None:
     """Insert the round of a slot; None if the slot has one already."""
-    taken = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, rounds.c.slot == slot)
-    if connection.execute(taken).first() is not None:
-        return None
-    added = connection.execute(
-        insert(rounds).values(
-            monitor_id=monitor_id,
-            number=number,
-            slot=slot,
-            window_start=window.start,
-            window_end=window.end,
-            state=state,
-            reason=reason if state is RoundState.SKIPPED else None,
-            settings=settings.model_dump(mode="json"),
-            seed=_seed(connection, monitor_id, slot),
-            opened_at=now,
-            deadline=deadline,
-        )
+    round_id = insert_new(
+        connection,
+        rounds,
+        monitor_id=monitor_id,
+        number=number,
+        slot=slot,
+        window_start=window.start,
+        window_end=window.end,
+        state=state,
+        reason=reason if state is RoundState.SKIPPED else None,
+        settings=settings.model_dump(mode="json"),
+        seed=_seed(connection, monitor_id, slot),
+        opened_at=now,
+        deadline=deadline,
     )
-    round_id = new_id(added)
-    _event(connection, round_id, None, state, reason, now)
+    if round_id is not None:
+        _event(connection, round_id, None, state, reason, now)
     return round_id
 
 
@@ -249,29 +240,21 @@ def reopen_skipped(
 
 def claim_round(connection: Connection, round_id: int) -> Claim | None:
     """Take the round for this process; None while another works on it."""
-    holder = connection.execute(
-        select(rounds.c.claimed_by, rounds.c.attempt).where(rounds.c.id == round_id)
-    ).one()
-    free = or_(rounds.c.claimed_until.is_(None), rounds.c.claimed_until < clock_ms())
-    if holder.claimed_by is not None and is_gone(holder.claimed_by):
-        free = or_(free, rounds.c.claimed_by == holder.claimed_by)
+    query = select(rounds.c.claimed_by, rounds.c.attempt).where(rounds.c.id == round_id)
+    claimed_by, attempt = connection.execute(query).one()
     taken = connection.execute(
         update(rounds)
-        .where(rounds.c.id == round_id, rounds.c.attempt == holder.attempt, free)
-        .values(
-            claimed_by=worker_name(),
-            claimed_until=clock_ms() + CLAIM_MS,
-            attempt=rounds.c.attempt + 1,
-        )
+        .where(rounds.c.id == round_id, is_free(rounds, claimed_by, attempt))
+        .values(claim_of_ours(rounds, CLAIM_MS))
     )
-    return Claim(round_id, holder.attempt + 1) if taken.rowcount == 1 else None
+    return Claim(round_id, attempt + 1) if taken.rowcount == 1 else None
 
 
 def release_round(connection: Connection, claim: Claim) -> None:
     """Give the claim back, if it is still ours."""
     connection.execute(
         update(rounds)
-        .where(and_(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt))
+        .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
         .values(claimed_by=None, claimed_until=None)
     )
 
@@ -279,15 +262,18 @@ def release_round(connection: Connection, claim: Claim) -> None:
 def hold(connection: Connection, claim: Claim) -> None:
     """Make sure, inside a writing transaction, that the claim is still ours.
 
+    The step came to its end, so what kept the round from going on before is forgotten.
+
     Raises
     ------
     RoundMoved
         If another attempt has begun since.
     """
+    wait_for_turn(connection, monitors.c.id == _monitor_of(claim))
     held = connection.execute(
         update(rounds)
         .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
-        .values(claimed_until=clock_ms() + CLAIM_MS)
+        .values(claimed_until=clock_ms() + CLAIM_MS, reason=None)
     )
     if held.rowcount == 0:
         message = f"round {claim.round_id} was taken over by another worker; nothing was written"
@@ -312,6 +298,7 @@ def move(
         If the round is not in ``before``, or the claim is no longer ours.
     """
     check_move(before, after)
+    wait_for_turn(connection, monitors.c.id == _monitor_of(claim))
     told = reason if after in {RoundState.ABANDONED, RoundState.SKIPPED} else None
     moved = connection.execute(
         update(rounds)
@@ -330,14 +317,9 @@ def move(
 
 def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
     """Read every move of a round and why, oldest first."""
-    query = (
-        select(
-            round_events.c.at, round_events.c.before, round_events.c.after, round_events.c.reason
-        )
-        .where(round_events.c.round_id == round_id)
-        .order_by(round_events.c.id)
-    )
-    return [dict(row._mapping) for row in connection.execute(query)]
+    told = [round_events.c[name] for name in ("at", "before", "after", "reason")]
+    query = select(*told).where(round_events.c.round_id == round_id).order_by(round_events.c.id)
+    return [dict(row) for row in connection.execute(query).mappings()]
 
 
 def note_event(connection: Connection, found: Round, reason: str, now: datetime) -> None:
@@ -350,12 +332,17 @@ def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: date
     found = read_round(connection, claim.round_id)
     if found.reason == obstacle or found.state not in {RoundState.OPEN, RoundState.LABELING}:
         return
-    connection.execute(
+    noted = connection.execute(
         update(rounds)
         .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
         .values(reason=obstacle)
     )
-    _event(connection, claim.round_id, found.state, found.state, obstacle, now)
+    if noted.rowcount == 1:
+        _event(connection, claim.round_id, found.state, found.state, obstacle, now)
+
+
+def _monitor_of(claim: Claim) -> ScalarSelect[int]:
+    return select(rounds.c.monitor_id).where(rounds.c.id == claim.round_id).scalar_subquery()
 
 
 def _rounds() -> Select[Any]:
@@ -373,7 +360,7 @@ def _round(row: Row[Any]) -> Round:
         window=Window(row.window_start, row.window_end),
         state=RoundState(row.state),
         reason=row.reason,
-        settings=RoundSettings.model_validate(row.settings),
+        settings=_settings(json.dumps(row.settings)),
         seed=row.seed,
         opened_at=row.opened_at,
         deadline=row.deadline,
@@ -383,6 +370,12 @@ def _round(row: Row[Any]) -> Round:
         label_revision=row.label_revision,
         estimated_revision=row.estimated_revision,
     )
+
+
+@lru_cache(maxsize=100)
+def _settings(frozen: str) -> RoundSettings:
+    """Read settings once, since nearly all rounds of a monitor were opened with the same."""
+    return RoundSettings.model_validate_json(frozen)
 
 
 def _seed(connection: Connection, monitor_id: int, slot: datetime) -> str:

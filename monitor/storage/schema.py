@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
-from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import inspect, select
+from sqlalchemy import func, inspect, select
 
 from monitor.domain.errors import SchemaMismatch
 from monitor.storage.tables import store
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from monitor.storage.database import Database
 
 VERSION_TABLE = "monitor_alembic_version"
+_MIGRATING = 0x6D6F6E69746F72  # "monitor": names the lock below
 
 
 def migrations_folder() -> Path:
@@ -43,12 +42,10 @@ def upgrade(database: Database) -> None:
     from alembic import command  # noqa: PLC0415
 
     with database.write() as connection:
+        if not database.is_sqlite:  # an empty store has no row that two workers could lock
+            connection.execute(select(func.pg_advisory_xact_lock(_MIGRATING)))
         _refuse_newer(connection, database)
         command.upgrade(alembic_config(connection), "head")
-        if connection.execute(select(store.c.id)).first() is None:
-            connection.execute(
-                store.insert().values(id=str(uuid.uuid4()), created_at=datetime.now(UTC))
-            )
 
 
 def check(database: Database) -> None:

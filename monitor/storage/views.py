@@ -7,8 +7,8 @@ CONFUSION_MATRICES = """
 with cells as (
     select
         c.round_id, c.version, s.flagged, s.size, s.planned, c.labeled, c.positive, c.declined,
-        case when c.labeled > 0 then 1.0 * s.size * c.positive / c.labeled
-             when s.size = 0 then 0.0 end as scaled_positive,
+        case when c.labeled > 0 then cast(s.size as double precision) * c.positive / c.labeled
+             when s.size = 0 then 0 end as scaled_positive,
         case when c.labeled = 0 and s.size > 0 then 1 else 0 end as blank
     from counts c
     join strata s on s.round_id = c.round_id and s.stratum = c.stratum
@@ -20,8 +20,8 @@ sums as (
         sum(case when flagged then labeled - positive else 0 end) as fp,
         sum(case when flagged then 0 else positive end) as fn,
         sum(case when flagged then 0 else labeled - positive end) as tn,
-        sum(case when flagged then size else 0 end) as flagged_size,
-        sum(case when flagged then 0 else size end) as passed_size,
+        cast(sum(case when flagged then size else 0 end) as bigint) as flagged_size,
+        cast(sum(case when flagged then 0 else size end) as bigint) as passed_size,
         sum(case when flagged then scaled_positive else 0 end) as scaled_tp,
         sum(case when flagged then 0 else scaled_positive end) as scaled_fn,
         sum(case when flagged then blank else 0 end) as flagged_blank,
@@ -64,14 +64,19 @@ where a.state = 'firing'
 """
 
 WAITING_EFFECTS = """
+with queues as (
+    select
+        min(id) as head, count(*) as waiting, count(distinct round_id) as rounds,
+        min(created_at) as since
+    from effects
+    where status = 'waiting'
+    group by monitor_id, sink
+)
 select
-    m.name as monitor, e.sink, count(*) as waiting, count(distinct e.round_id) as rounds,
-    min(e.created_at) as since, min(e.next_try) as next_try, max(e.tries) as tries,
-    max(e.last_error) as last_error
-from effects e
+    m.name as monitor, e.sink, q.waiting, q.rounds, q.since, e.next_try, e.tries, e.last_error
+from queues q
+join effects e on e.id = q.head
 join monitors m on m.id = e.monitor_id
-where e.status = 'waiting'
-group by m.name, e.sink
 """
 
 VIEWS = {

@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 
 _PROC = Path("/proc")
+_NONE, _UNKNOWN = "-", "?"
 
 
 def worker_name(pid: int | None = None) -> str:
@@ -24,10 +25,11 @@ def is_gone(worker: str) -> bool:
 
     False where that cannot be known: then its claim has to run out.
     """
-    place, pid, started = worker.rsplit("/", 2)
-    if place != _place() or started == "?":
+    place, _, process = worker.partition("/")
+    pid, _, started = process.partition("/")
+    if place != _place() or started == _UNKNOWN or not pid.isdigit():
         return False
-    return _started(int(pid)) != started
+    return _started(int(pid)) not in {started, _UNKNOWN}
 
 
 def _place() -> str:
@@ -42,10 +44,21 @@ def _place() -> str:
 def _started(pid: int) -> str:
     """Start time of a process in clock ticks, ``-`` if there is none, ``?`` if unknowable."""
     if not (_PROC / "self/stat").exists():
-        return "?"
+        return _UNKNOWN
     try:
         stat = (_PROC / str(pid) / "stat").read_text()
     except OSError:
-        return "-"
+        return _UNKNOWN if _runs(pid) else _NONE
     fields = stat.rsplit(")", 1)[1].split()
-    return "-" if fields[0] in {"Z", "X"} else fields[19]
+    return _NONE if fields[0] in {"Z", "X"} else fields[19]
+
+
+def _runs(pid: int) -> bool:
+    """Ask the kernel, since the process may be another user's that /proc hides from us."""
+    try:
+        os.kill(pid, 0)  # signal 0 is not sent
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceUnavailable, TryLater
 from monitor.domain.model import (
+    NO_SCORE,
     Answer,
     Candidate,
     Collected,
@@ -125,7 +126,7 @@ class MemorySource:
         for stratum in mates:
             if holds(stratum, score, alone=len(mates) == 1):
                 return stratum.name
-        return "score missing" if score is None else "in no stratum"
+        return NO_SCORE if score is None else "in no stratum"
 
     def _flagged(self, row: Row) -> bool:
         if self.threshold is None:
@@ -149,7 +150,7 @@ class MemorySource:
             return "id missing"
         if score is None:
             if self.threshold is not None:
-                return "score missing"
+                return NO_SCORE
         elif math.isnan(score):
             return "score NaN"
         elif math.isinf(score):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from monitor.demo import play as playing
 from monitor.demo.digits import Camera, Confusion, Scenario
 from monitor.demo.folder import MARKER, limits_of, prepare
 from monitor.demo.play import play, ui_command
@@ -148,8 +147,8 @@ def test_the_command_names_the_mlflow_that_is_not_on_the_path_by_its_place(tmp_p
     (tmp_path / "bin").mkdir()
     for name in ("python", "mlflow"):
         (tmp_path / "bin" / name).touch()
-    monkeypatch.setattr(playing.sys, "executable", str(tmp_path / "bin" / "python"))
-    monkeypatch.setattr(playing.shutil, "which", lambda _: None)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.chdir(tmp_path)
 
     assert ui_command(tmp_path).startswith("bin/mlflow ui ")

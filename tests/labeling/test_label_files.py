@@ -106,5 +106,5 @@ def test_import_says_what_is_wrong_with_the_file(tmp_path):
 
     with pytest.raises(LabelsRefused, match=r"e\.xlsx: label files are \.csv or \.jsonl"):
         read_labels(tmp_path / "e.xlsx", TASKS)
-    with pytest.raises(LabelsRefused, match=r"gone\.csv cannot be read: No such file"):
+    with pytest.raises(LabelsRefused, match=r"gone\.csv cannot be read: no such file"):
         read_labels(tmp_path / "gone.csv", TASKS)

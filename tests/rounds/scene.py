@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import text
@@ -122,7 +122,7 @@ class Scene:
 
 
 def settings(**changes) -> RoundSettings:
-    asked = {
+    asked: dict[str, Any] = {
         "threshold": THRESHOLD,
         "schedule": Schedule(cron="0 6 * * MON"),
         "sample": Sample(max_labels=200, bands=Bands(flagged=1, passed=1)),

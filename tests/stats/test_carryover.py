@@ -14,14 +14,17 @@ from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 from monitor.stats.carryover import (
+    SHIFTS,
+    UNSHIFTED,
     carry,
     carry_steps,
     log_beta_binomial,
-    restart_scale,
+    restarted,
 )
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "carryover.json").read_text())
-OLD_SETTINGS: dict[str, Any] = {"hazard": 0.2, "restart": 5.0}
+OLD_SETTINGS: dict[str, Any] = {"hazard": 0.2, "restart": 5.0, "shifts": UNSHIFTED}
+PLAIN: dict[str, Any] = {"hazard": 0.35, "restart": 3.0, "shifts": UNSHIFTED}
 
 
 def one_stratum(case):
@@ -79,34 +82,43 @@ def class_rate_quantile(mixture, shares, probability):
     return optimize.brentq(lambda rate: below(rate) - probability, 0.1, 0.9)
 
 
-def weights_by_product(rounds, reference, hazard, restart):
+def weights_by_product(rounds, reference, hazard, restart, shifts):
     """The weights after the last round in 40 digits, from whole stretches of data at once.
 
-    Z_T = (1-h)^T m_0(1..T) + sum_j Z_{j-1} h (1-h)^(T-j) m_j(j..T), m a ratio of Beta functions.
+    Z_T = (1-h)^T m_0(1..T) + sum_j Z_{j-1} h (1-h)^(T-j) sum_d u_d m_jd(j..T), with m a ratio of
+    Beta functions and u_d the share of shift d.
     """
     y = np.array([reference[0], *(pair[0] for pair in rounds)])
     n = np.array([reference[1], *(pair[1] for pair in rounds)])
     a0 = mpmath.mpf(1) / (2 * y.shape[1])
     h = mpmath.mpf(hazard)
+    shares = [mpmath.mpf(weight) / sum(w for _, w in shifts) for _, weight in shifts]
 
-    def stretch(first, last):  # rounds first..last under the component that began at `first`
+    def start(first, s, shift):
+        a = a0 + int(y[: max(first, 1), s].sum())
+        b = a0 + int((n - y)[: max(first, 1), s].sum())
+        if not first:
+            return a, b
+        mean = 1 / (1 + (b / a) * mpmath.exp(-mpmath.mpf(shift)))
+        worth = min(a + b, mpmath.mpf(restart) / min(mean, 1 - mean))
+        return worth * mean, worth * (1 - mean)
+
+    def stretch(first, last, shift=0.0):  # rounds first..last under what began at `first`
         product = mpmath.mpf(1)
         for s in range(y.shape[1]):
-            a = a0 + int(y[: max(first, 1), s].sum())
-            b = a0 + int((n - y)[: max(first, 1), s].sum())
-            scale = min(mpmath.mpf(1), mpmath.mpf(restart) / min(a, b)) if first else 1
+            a, b = start(first, s, shift)
             seen = slice(max(first, 1), last + 1)
             up, down = int(y[seen, s].sum()), int((n - y)[seen, s].sum())
-            product *= mpmath.beta(scale * a + up, scale * b + down) / mpmath.beta(
-                scale * a, scale * b
-            )
+            product *= mpmath.beta(a + up, b + down) / mpmath.beta(a, b)
         return product
 
     total = [mpmath.mpf(1)]
     for last in range(1, len(rounds) + 1):
         parts = [(1 - h) ** last * stretch(0, last)]
         parts += [
-            total[j - 1] * h * (1 - h) ** (last - j) * stretch(j, last) for j in range(1, last + 1)
+            total[j - 1] * h * (1 - h) ** (last - j) * share * stretch(j, last, shift)
+            for j in range(1, last + 1)
+            for share, (shift, _) in zip(shares, shifts, strict=True)
         ]
         total.append(mpmath.fsum(parts))
     return [float(part / total[-1]) for part in parts], [float(mpmath.log(z)) for z in total]
@@ -132,10 +144,22 @@ def test_the_log_probability_holds_twelve_digits_where_the_counts_are_large_and_
 
 @pytest.mark.parametrize("case", REFERENCE["restart"], ids=lambda c: f"a={c['a']}")
 def test_a_restart_keeps_the_stated_share_of_the_history(case):
-    scale = restart_scale([case["a"]], [case["b"]], restart=5)
+    alpha, beta = restarted([case["a"]], [case["b"]], restart=5)
 
-    assert scale == pytest.approx(case["phi"], abs=1e-9)
-    assert [scale[0] * case["a"], scale[0] * case["b"]] == pytest.approx(case["restart"], abs=1e-9)
+    assert alpha / case["a"] == pytest.approx(case["phi"], abs=1e-9)
+    assert [alpha[0], beta[0]] == pytest.approx(case["restart"], abs=1e-9)
+
+
+@pytest.mark.parametrize("shift", [-1.2, -0.5, 0.5, 1.2])
+def test_a_shifted_restart_moves_the_odds_by_its_factor_and_keeps_its_worth(shift):
+    alpha, beta = restarted([20.5, 0.5, 300.0], [180.5, 999.5, 2.5], restart=3, shift=shift)
+
+    assert np.log(alpha / beta) == pytest.approx(
+        np.log(np.array([20.5 / 180.5, 0.5 / 999.5, 300 / 2.5])) + shift
+    )
+    worth = np.minimum(alpha, beta)
+    assert np.all(worth <= 3 + 1e-12)
+    assert np.all(alpha + beta <= np.array([201.0, 1000.0, 302.5]) + 1e-9)
 
 
 def test_weights_after_each_round_are_the_stated_ones():
@@ -171,13 +195,13 @@ AFTER_4, ONE_IN_20 = REFERENCE["after_round_4"], REFERENCE["same_with_hazard_1_2
     [
         (OLD_SETTINGS, AFTER_4["precision_quantiles"], AFTER_4["recall_quantiles"]),
         (
-            {"hazard": 1 / 20, "restart": 5.0},
+            {"hazard": 1 / 20, "restart": 5.0, "shifts": UNSHIFTED},
             ONE_IN_20["precision_quantiles"],
             ONE_IN_20["recall_quantiles"],
         ),
-        ({}, [0.670763527, 0.709325419, 0.750400805], [0.508936234, 0.555047234, 0.613652389]),
+        (PLAIN, [0.670763527, 0.709325419, 0.750400805], [0.508936234, 0.555047234, 0.613652389]),
     ],
-    ids=["hazard .2, c 5", "hazard .05, c 5", "defaults"],
+    ids=["hazard .2, c 5", "hazard .05, c 5", "hazard .35, c 3"],
 )
 def test_precision_and_recall_quantiles_after_four_rounds_are_the_stated_ones(
     chosen, precision, recall
@@ -197,7 +221,7 @@ def test_the_carried_mean_of_precision_is_the_stated_one():
 
 
 def test_two_strata_of_a_class_share_one_run_length_with_the_stated_weights():
-    steps = carry_steps(**TWO_STRATA)
+    steps = carry_steps(**TWO_STRATA, **PLAIN)
     final = np.array(TWO["final"])
 
     for step, weights in zip(steps, TWO["weights"], strict=True):
@@ -207,25 +231,26 @@ def test_two_strata_of_a_class_share_one_run_length_with_the_stated_weights():
 
 
 def test_the_rate_of_a_class_of_two_strata_has_the_stated_quantiles():
-    mixture = carry(**TWO_STRATA)
+    mixture = carry(**TWO_STRATA, **PLAIN)
 
     found = [class_rate_quantile(mixture, TWO["class_weights"], p) for p in TWO["at"]]
 
     assert found == pytest.approx(TWO["class_rate_quantiles"], abs=1e-6)
 
 
-def test_weights_agree_with_a_forty_digit_product_over_whole_stretches_of_rounds():
+@pytest.mark.parametrize("shifts", [UNSHIFTED, SHIFTS], ids=["unshifted", "shifted"])
+def test_weights_agree_with_a_forty_digit_product_over_whole_stretches_of_rounds(shifts):
     rng = np.random.default_rng(5)
     labeled = rng.integers(0, 60, size=(7, 3))
     labeled[2, 1] = labeled[4, 0] = 0  # strata that a round did not label
     positive = rng.binomial(labeled, [0.9, 0.5, 0.01])
     pairs = [(y.tolist(), n.tolist()) for y, n in zip(positive, labeled, strict=True)]
     with mpmath.workdps(40):
-        weights, log_total = weights_by_product(pairs[1:], pairs[0], 0.35, 3)
+        weights, log_total = weights_by_product(pairs[1:], pairs[0], 0.5, 3, shifts)
 
-    steps = carry_steps(pairs[1:], reference=pairs[0])
+    steps = carry_steps(pairs[1:], reference=pairs[0], shifts=shifts)
 
-    assert steps[-1].mixture.weight == pytest.approx(weights, rel=1e-11)
+    assert steps[-1].mixture.weight == pytest.approx(weights, rel=1e-10, abs=1e-14)
     assert np.cumsum([step.log_predictive for step in steps]) == pytest.approx(
         log_total[1:], rel=1e-12
     )
@@ -266,11 +291,12 @@ def test_component_zero_holds_the_prior_and_every_label_ever_given(rounds):
 def test_calling_positives_negatives_swaps_alpha_and_beta_and_leaves_the_weights(rounds):
     swapped = [([n - y for y, n in zip(*pair, strict=True)], pair[1]) for pair in rounds]
 
-    here, there = carry(rounds), carry(swapped)
+    here, there = carry(rounds, shifts=UNSHIFTED), carry(swapped, shifts=UNSHIFTED)
 
     assert there.weight == pytest.approx(here.weight, rel=1e-7, abs=1e-12)
     assert there.alpha == pytest.approx(here.beta)
     assert there.beta == pytest.approx(here.alpha)
+    assert carry(swapped).mean() == pytest.approx(1 - carry(rounds).mean(), abs=1e-9)
 
 
 @QUICK
@@ -346,7 +372,7 @@ def test_a_reference_without_labels_is_no_reference():
 
 
 def test_a_stratum_left_unlabeled_keeps_its_betas_while_the_class_takes_its_step():
-    before, after = carry_steps([([8, 2], [10, 40]), ([5, 0], [10, 0])])
+    before, after = carry_steps([([8, 2], [10, 40]), ([5, 0], [10, 0])], shifts=UNSHIFTED)
 
     assert after.started.tolist() == [0, 2]
     assert after.mixture.alpha[0, 1] == before.mixture.alpha[0, 1]
@@ -403,6 +429,8 @@ def test_an_impossible_reference_is_named():
         {"hazard": float("nan")},
         {"restart": 0.0},
         {"restart": float("inf")},
+        {"shifts": ()},
+        {"shifts": ((0.0, 0.0),)},
         {"keep": 0},
     ],
     ids=str,
@@ -410,7 +438,7 @@ def test_an_impossible_reference_is_named():
 def test_settings_out_of_range_are_refused(chosen):
     (name,) = chosen
 
-    with pytest.raises(ValueError, match=f"^{name} must"):
+    with pytest.raises(ValueError, match=f"^{name} (must|are)"):
         carry([([1], [4])], **chosen)
 
 
@@ -447,6 +475,7 @@ def test_carried_precision_is_narrower_in_quiet_times_and_finds_its_feet_after_a
         carry_steps(
             [([y], [n]) for y in rng.binomial(n, truth)],
             reference=([rng.binomial(n, rate)], [n]),
+            **PLAIN,
         )
         for _ in range(replicates)
     ]

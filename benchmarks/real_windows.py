@@ -1,0 +1,157 @@
+"""Run both real data sets as monitors and print true against estimated precision and recall.
+
+    python benchmarks/real_windows.py --data DIR
+
+DIR holds `fte_mlb_world_series.csv.gz` (a season a window) and `census_ma_employment.csv.gz` (a
+year a window; it gets a time column from its year). Each runs by `backfill` on column labels with
+budgets 300 and 1,000. The World Series monitor has limits 5 points under its 2016 values.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from monitor.config import load_config
+from monitor.domain.slots import window_of
+from monitor.rounds import steps
+from monitor.rounds.report import find_row, number_text
+from monitor.storage import alert_store, estimate_store, schema
+from monitor.wiring import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from monitor.domain.model import Window
+    from monitor.rounds.parts import Parts
+
+CONFIG = """
+store: sqlite:///monitor.db
+monitors:
+  - name: {name}
+    source:
+      kind: duckdb
+      path: {path}
+      columns: {{id: id, time: {time}, score: score, predicted: pred}}
+      time_zone: UTC
+    schedule: {{cron: "0 0 1 1 *"}}
+    sample: {{max_labels: {budget}}}
+    labeling: {{kind: column, path: {path}, id: id, value: y, matures: 1d}}
+    limits: {limits}
+"""
+
+
+@dataclass(frozen=True)
+class Data:
+    """One data set: its file, its column of times, its limits."""
+
+    name: str
+    file: str
+    time: str
+    limits: str
+
+
+DATA = (
+    Data("world-series", "fte_mlb_world_series.csv.gz", "ts", "{precision: 0.741, recall: 0.541}"),
+    Data("census", "census_ma_employment.csv.gz", "ts", "{precision: 0.75, recall: 0.8185}"),
+)
+
+
+def main() -> None:
+    """Print one table per data set and budget."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the two files")
+    folder = parser.parse_args().data
+    for data in DATA:
+        with tempfile.TemporaryDirectory() as work:
+            path = Path(work) / "predictions.parquet"
+            prepare(folder / data.file, path)
+            for budget in (300, 1000):
+                run(data, path, budget, Path(work) / str(budget))
+
+
+def prepare(file: Path, path: Path) -> None:
+    """Write the file as Parquet, with a time where it has only a year."""
+    names = [row[0] for row in rows_of(f"describe select * from '{file}'")]
+    time = "cast(ts as timestamp)" if "ts" in names else "make_timestamp(year, 7, 1, 0, 0, 0)"
+    duckdb.sql(
+        f"copy (select cast(id as varchar) as id, {time} as ts, score, pred, y from '{file}')"
+        f" to '{path}' (format parquet)"
+    )
+
+
+def run(data: Data, path: Path, budget: int, folder: Path) -> None:
+    """Backfill one monitor and print its windows."""
+    folder.mkdir()
+    config = folder / "config.yaml"
+    config.write_text(
+        CONFIG.format(name=data.name, path=path, time=data.time, budget=budget, limits=data.limits)
+    )
+    plant = build(load_config(config))
+    schema.ready(plant.database)
+    [parts] = plant.monitors
+    print(f"\n{data.name}, at most {budget} labels a window")
+    heads = [f"{name:>9}  {'this round':<20}  {'carried':<20}" for name in ("precision", "recall")]
+    print(f"{'window':>6} {'labels':>6}  {'  '.join(heads)}")
+    for window, labels, cells in windows(parts, path):
+        print(f"{window.start.year:>6} {labels:>6}  {'  '.join(cells)}")
+    with plant.database.read() as connection:
+        for alert in alert_store.find_alerts(connection):
+            limit = f"{alert.metric} at least {alert.limit}"
+            print(f"alert: {limit} fired in round {alert.fired_in_round}")
+    plant.database.close()
+
+
+def windows(parts: Parts, path: Path) -> Iterator[tuple[Window, int, list[str]]]:
+    """Yield each window with its labels and the text of every cell."""
+    span = parts.source.span()
+    if span is None:
+        return
+    start: datetime = span[0].replace(month=1, day=1, hour=0)
+    for slot, found in steps.backfill(parts, start):
+        if found is None:
+            continue
+        with parts.database.read() as connection:
+            rows = estimate_store.read_estimates(connection, found.id, found.version)
+            counts = estimate_store.read_counts(connection, [found.id])[found.id]
+        window = window_of(parts.settings.round.schedule, slot)
+        true = truth(path, window)
+        cells = [
+            text
+            for metric in ("precision", "recall")
+            for text in (
+                f"{true[metric]:9.3f}",
+                f"{number_text(find_row(rows, metric, 'round')):<20}",
+                f"{number_text(find_row(rows, metric, 'carried')):<20}",
+            )
+        ]
+        yield window, sum(each.labeled for each in counts), cells
+
+
+def rows_of(query: str) -> list[tuple[Any, ...]]:
+    """Run a query that gives rows."""
+    found = duckdb.sql(query)
+    if found is None:
+        message = f"no rows from {query}"
+        raise ValueError(message)
+    return found.fetchall()
+
+
+def truth(path: Path, window: Window) -> dict[str, float]:
+    """Count the window's own precision and recall over all its rows."""
+    query = (
+        f"select sum(pred * y) / sum(pred), sum(pred * y) / sum(y) from '{path}'"
+        f" where ts >= '{window.start:%Y-%m-%d}' and ts < '{window.end:%Y-%m-%d}'"
+    )
+    [(precision, recall)] = rows_of(query)
+    return {"precision": float(precision), "recall": float(recall)}
+
+
+if __name__ == "__main__":
+    main()

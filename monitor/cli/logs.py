@@ -1,0 +1,53 @@
+"""Log lines of commands: on standard error, so that output stays clean."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+import structlog
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, Processor, WrappedLogger
+
+SAID_BY_COMMANDS = frozenset({"monitor stopped", "not delivered", "round waits"})
+"""Events that a command which ends tells by itself, in its own words."""
+
+
+def set_up_logs(*, service: bool = False, json: bool = False) -> None:
+    """Send log lines to standard error.
+
+    Parameters
+    ----------
+    service
+        Log everything: nobody reads what a service prints.
+    json
+        Write each line as JSON; else for people on a terminal and as logfmt elsewhere.
+    """
+    processors: list[Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        *_renderers(json=json),
+    ]
+    structlog.configure(
+        processors=processors if service else [_without_what_commands_say, *processors],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+    )
+
+
+def _renderers(*, json: bool) -> list[Processor]:
+    if sys.stderr.isatty() and not json:
+        return [structlog.dev.ConsoleRenderer()]
+    if json:
+        last: Processor = structlog.processors.JSONRenderer()
+    else:
+        last = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"])
+    return [structlog.processors.format_exc_info, last]
+
+
+def _without_what_commands_say(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    if event.get("event") in SAID_BY_COMMANDS:
+        raise structlog.DropEvent
+    return event

@@ -1,0 +1,130 @@
+"""What one pass over the monitors did, in words and as JSON."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from monitor.cli.common import minute, plural
+from monitor.cli.printing import say, say_error
+from monitor.domain.slots import slots_after
+from monitor.domain.state import RoundState
+from monitor.storage import round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from monitor.rounds.parts import Parts
+    from monitor.service import Pass
+    from monitor.storage.round_store import Round
+    from monitor.wiring import Plant
+
+WAITING = frozenset({RoundState.OPEN, RoundState.LABELING})
+
+
+def states(plant: Plant, parts: Parts) -> dict[datetime, tuple[str, int]]:
+    """Remember state and version of every round of a monitor, to tell later what moved."""
+    with plant.database.read() as connection:
+        rounds = round_store.find_rounds(connection, parts.settings.name)
+    return {each.slot: (each.state, each.version) for each in rounds}
+
+
+def moves(plant: Plant, name: str, before: dict[datetime, tuple[str, int]]) -> list[Round]:
+    """Find the rounds that are new or stand elsewhere than before."""
+    with plant.database.read() as connection:
+        rounds = round_store.find_rounds(connection, name)
+    return [each for each in rounds if before.get(each.slot) != (each.state, each.version)]
+
+
+def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
+    """Tell a pass as JSON: rounds that moved, errors, and what each sink took or did not."""
+    return {
+        "monitors": {name: [_round_json(r) for r in rounds] for name, rounds in moved.items()},
+        "errors": {name: str(error) for name, error in result.errors.items()},
+        "delivered": result.delivered.done,
+        "waiting": result.delivered.failed,
+    }
+
+
+def say_pass(
+    plant: Plant, monitors: Sequence[Parts], result: Pass, moved: dict[str, list[Round]]
+) -> None:
+    """Print what a pass did; what went wrong goes to standard error."""
+    for parts in monitors:
+        name = parts.settings.name
+        for sentence in _round_sentences(moved[name], told=name in result.errors):
+            say(f"{name}: {sentence}", indent="  ")
+        if not moved[name] and name not in result.errors:
+            for sentence in _still(plant, parts):
+                say(f"{name}: {sentence}", indent="  ")
+    say_failures(result)
+
+
+def say_failures(result: Pass) -> None:
+    """Print what stopped a monitor, and what waits outside, to standard error."""
+    for name, error in result.errors.items():
+        say_error(f"{name}: {error}")
+    for why in result.delivered.failed.values():
+        say_error(f"not delivered: {why}")
+
+
+def _round_sentences(rounds: Sequence[Round], *, told: bool) -> Iterator[str]:
+    """Say where each round stands; skipped rounds that follow one another share a sentence.
+
+    ``told`` says that the reason why a round waits stands elsewhere.
+    """
+    for state, group in groupby(rounds, key=lambda each: each.state):
+        members = list(group)
+        if state is RoundState.SKIPPED and len(members) > 1:
+            first, last = members[0], members[-1]
+            yield (
+                f"rounds {first.number} to {last.number} (due {minute(first.slot)} to "
+                f"{minute(last.slot)} UTC) are skipped: {last.reason}"
+            )
+        else:
+            yield from (_round_sentence(each, told=told) for each in members)
+
+
+def _round_sentence(found: Round, *, told: bool) -> str:
+    due = f"round {found.number} (due {minute(found.slot)} UTC)"
+    version = f", version {found.version}" if found.version > 1 else ""
+    partial = ", partial" if found.partial else ""
+    silent = not found.reason or (told and found.state in WAITING)
+    reason = "" if silent else f": {found.reason}"
+    waits = (
+        f", labels wanted by {minute(found.deadline)} UTC"
+        if found.state is RoundState.LABELING
+        else ""
+    )
+    return f"{due} is {found.state}{version}{partial}{waits}{reason}"
+
+
+def _still(plant: Plant, parts: Parts) -> Iterator[str]:
+    """Say what a monitor in which nothing moved waits for."""
+    from monitor.rounds.overview import open_rounds
+
+    with plant.database.read() as connection:
+        waiting = open_rounds(connection, parts.settings.name)
+    for each in waiting:
+        yield (
+            f"round {each.round} (due {minute(each.slot)} UTC) waits for "
+            f"{plural(each.wanted - each.answered, 'answer')} of {each.wanted}, until "
+            f"{minute(each.deadline)} UTC"
+            if each.state is RoundState.LABELING
+            else f"round {each.round} (due {minute(each.slot)} UTC) is being drawn elsewhere"
+        )
+    if not waiting:
+        following = next(slots_after(parts.settings.round.schedule, parts.clock()))
+        yield f"nothing due; the next round is due {minute(following)} UTC"
+
+
+def _round_json(found: Round) -> dict[str, Any]:
+    return {
+        "round": found.number,
+        "slot": found.slot,
+        "state": found.state,
+        "version": found.version,
+        "partial": found.partial,
+        "reason": found.reason,
+    }

@@ -1,0 +1,82 @@
+"""What `pr-monitor status` says of one monitor."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from monitor.cli.common import minute, plural
+from monitor.cli.numbers import interval_text, reason_text
+from monitor.cli.printing import painted, say
+from monitor.domain.state import RoundState
+from monitor.rounds.overview import waiting_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.domain.report import EstimateRow
+    from monitor.rounds.overview import OpenRound, Overview
+
+COLOURS = {"alert": "red", "stale": "yellow", "ok": "green", "learning": "cyan"}
+BASES = {"round": "this round alone", "carried": "with earlier rounds"}
+
+
+def overview_json(found: Overview) -> dict[str, Any]:
+    """Tell an overview as JSON."""
+    alerts = [asdict(alert) for alert in found.alerts]
+    for alert in alerts:
+        del alert["fired_round_id"]  # means nothing outside of the store
+    return {
+        **asdict(found),
+        "alerts": alerts,
+        "estimates": [row.model_dump() for row in found.estimates],
+        "waiting": [{**asdict(each), "sentence": waiting_sentence(each)} for each in found.waiting],
+    }
+
+
+def say_overview(found: Overview) -> None:
+    """Print an overview."""
+    say(f"{found.monitor}: {painted(found.status.upper(), COLOURS[found.status])}")
+    for line in (*_known(found), *_doing(found)):
+        say(f"  {line}", indent="  ")
+    say(f"  next round due {minute(found.next_slot)} UTC")
+
+
+def _known(found: Overview) -> Iterator[str]:
+    """Say what the last closed round found."""
+    if found.last_round is not None:
+        yield f"last estimate: round {found.last_round}, due {minute(found.last_slot)} UTC"
+    for row in found.estimates:
+        yield f"  {row.metric:<9}  {BASES[row.basis]:<19}  {_number(row)}"
+    for alert in found.alerts:
+        side = alert.side.replace("_", " ")
+        yield (
+            f"alert {alert.id[:8]}: {alert.metric} {side} {alert.limit:g}, firing since round "
+            f"{alert.fired_in_round} ({minute(alert.fired_at)} UTC)"
+        )
+    if found.status == "learning" and found.learning_rounds_left:
+        yield f"limits are proposed after {plural(found.learning_rounds_left, 'more round')}"
+    if found.proposed_limits:
+        limits = ", ".join(f"{name}: {value:g}" for name, value in found.proposed_limits.items())
+        yield f"proposed limits, to accept in the config: limits: {{{limits}}}"
+
+
+def _number(row: EstimateRow) -> str:
+    return interval_text(row) if row.point is not None else reason_text(row)
+
+
+def _doing(found: Overview) -> Iterator[str]:
+    """Say what is open, what is wrong, and what waits."""
+    yield from (_open_sentence(each) for each in found.open_rounds)
+    yield from (f"problem: {problem}" for problem in found.problems)
+    yield from (f"note: {note}" for note in found.notes)
+    yield from (waiting_sentence(waiting) for waiting in found.waiting)
+
+
+def _open_sentence(found: OpenRound) -> str:
+    if found.state is RoundState.OPEN:
+        return f"round {found.round}, due {minute(found.slot)} UTC, is not drawn yet"
+    return (
+        f"round {found.round}, due {minute(found.slot)} UTC, is labeling: {found.answered} of "
+        f"{plural(found.wanted, 'answer')}, deadline {minute(found.deadline)} UTC"
+    )

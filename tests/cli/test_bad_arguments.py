@@ -1,0 +1,142 @@
+"""Arguments that cannot be: the sentence, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from tests.cli.workplace import PEOPLE
+
+MATRIX = {"tp": 1, "fp": 2, "fn": 3, "tn": 4, "flagged-size": 20, "passed-size": 100}
+
+
+def options(**values):
+    """Write a matrix as the options of `estimate`."""
+    given = MATRIX | {name.replace("_", "-"): value for name, value in values.items()}
+    return [word for name, value in given.items() for word in (f"--{name}", value)]
+
+
+def test_a_slot_that_is_none_names_its_neighbours(place):
+    asked = place.slot - timedelta(hours=5)
+
+    done = place.run("run-once", "--slot", f"{asked:%Y-%m-%dT%H:%M}")
+
+    before, after = place.at(place.slot - timedelta(days=1)), place.at(place.slot)
+    sentence = (
+        f"--slot {asked:%Y-%m-%dT%H:%M} is no slot of mail ({place.cron!r} in UTC); the nearest "
+        f"are {before} and {after} UTC"
+    )
+    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
+
+
+def test_a_slot_that_is_not_due_yet(place):
+    asked = f"{place.slot + timedelta(days=1):%Y-%m-%dT%H:%M}"
+
+    done = place.run("run-once", "--slot", asked)
+
+    newest = f"the newest slot of mail that is due: {place.at(place.slot)}"
+    sentence = f"--slot {asked} is not due yet; {newest}"
+    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
+
+
+def test_a_slot_whose_round_has_ended_stays_as_it_is(place):
+    asked = f"{place.slot:%Y-%m-%dT%H:%M}"
+    place.run("run-once", "--slot", asked)
+
+    again = place.run("run-once", "--slot", asked)
+
+    ended = f"mail: the round due {place.at(place.slot)} UTC has ended; it stays as it is"
+    assert ended in again.err.splitlines()
+    assert len(json.loads(place.run("rounds", "--json").out)["rounds"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["backfill", "--from", "yesterday"],
+            "Invalid value for --from: 'yesterday' is not a date or time; write 2025-03-31 or "
+            "2025-03-31T06:00+02:00",
+        ),
+        (
+            ["backfill", "--from", "2026-02-01", "--to", "2026-01-01"],
+            "Invalid value for --to: 2026-01-01 is before --from 2026-02-01",
+        ),
+        (
+            ["run-once", "--slot", "soon"],
+            "Invalid value for --slot: 'soon' is not a date or time; write 2025-03-31 or "
+            "2025-03-31T06:00+02:00",
+        ),
+        (
+            ["labels", "export", "--out", "todo.xlsx"],
+            "Invalid value for --out: 'todo.xlsx' does not end in .csv or .jsonl",
+        ),
+        (["backfill"], "Missing option '--from'."),
+        (["rund-once"], "No such command 'rund-once'. Did you mean 'run-once'?"),
+    ],
+)
+def test_wrong_usage_ends_with_the_usage_line_and_code_2(bare, words, sentence):
+    bare.config(PEOPLE)
+
+    done = bare.run(*words)
+
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("Usage: pr-monitor")
+    assert done.lines[-1] == f"Error: {sentence}"
+
+
+def test_a_round_of_several_monitors_needs_a_name(bare):
+    bare.config(PEOPLE)
+    text = (bare.folder / "config.yaml").read_text()
+    monitor = text[text.index("  - name: mail") :]
+    bare.write("config.yaml", text + monitor.replace("name: mail", "name: post"))
+
+    done = bare.run("show", 1)
+
+    several = "the config has several monitors, name one of them: mail, post"
+    assert (done.code, done.lines[-1]) == (2, f"Error: Invalid value for --monitor: {several}")
+
+
+def test_a_round_that_is_not_there(place):
+    before = place.run("show", 1)
+    place.run("run-once")
+
+    round_7, version_4 = place.run("show", 7), place.run("show", 1, "--version", 4)
+
+    assert before.lines == ["pr-monitor: mail has no round 1; it has none yet"]
+    assert round_7.lines == ["pr-monitor: mail has no round 7; its rounds are 1 to 1"]
+    assert version_4.lines == ["pr-monitor: round 1 of mail has no version 4; the newest is 1"]
+    assert {each.code for each in (before, round_7, version_4)} == {65}
+
+
+def test_an_alert_that_is_not_there(place):
+    done = place.run("alerts", "resolve", "feed", "--reason", "known")
+
+    sentence = "the id of no open alert begins with 'feed'; open alerts: none"
+    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"tp": -1}, "tp is -1; it counts labeled items, so it is 0 or more"),
+        (
+            {"flagged_size": 2},
+            "tp + fp = 3 items are labeled, but flagged_size is 2; it counts all predicted "
+            "positives of the window, labeled or not",
+        ),
+        (
+            {"passed_size": 5},
+            "fn + tn = 7 items are labeled, but passed_size is 5; it counts all predicted "
+            "negatives of the window, labeled or not",
+        ),
+        ({"level": 95}, "level must lie strictly between 0 and 1, got 95.0"),
+    ],
+)
+def test_an_estimate_of_counts_that_cannot_be(bare, changes, sentence):
+    done = bare.run("estimate", *options(**changes))
+
+    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])

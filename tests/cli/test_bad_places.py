@@ -1,0 +1,195 @@
+"""A store, an MLflow or a folder that cannot be reached: the sentence, and the exit code."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import sqlite3
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from monitor.storage import schema
+from tests.cli.workplace import NOWHERE, PEOPLE
+
+POSTGRES = "postgresql+psycopg://me@127.0.0.1:9/monitor"
+NO_MLFLOW = f"MLflow at {NOWHERE} does not answer (connection refused)"
+
+
+def test_a_store_of_a_newer_version(place):
+    place.run("db", "upgrade")
+    with sqlite3.connect("monitor.db") as store:
+        store.execute("update monitor_alembic_version set version_num = '9999'")
+    store.close()
+
+    done = [place.run(*words) for words in (["run-once"], ["db", "check"], ["db", "upgrade"])]
+
+    sentence = (
+        f"pr-monitor: the store sqlite:///{place.folder}/monitor.db has schema 9999, which this "
+        "version does not know: it was upgraded by a newer mlflow-pr-monitor. Install that "
+        "version again"
+    )
+    assert [(each.code, each.lines) for each in done] == [(78, [sentence])] * 3
+
+
+def test_a_store_of_an_older_version(place, monkeypatch):
+    place.run("db", "upgrade")
+    monkeypatch.setattr(schema, "_head", lambda: "0999")
+
+    done = place.run("status")
+
+    assert (done.code, done.lines) == (
+        78,
+        [
+            f"pr-monitor: the store sqlite:///{place.folder}/monitor.db has schema 0001, this "
+            "program 0999; run: pr-monitor db upgrade"
+        ],
+    )
+
+
+def test_a_store_without_tables_is_told_by_db_check(place):
+    before, made, after = (place.run("db", word) for word in ("check", "upgrade", "check"))
+
+    store = f"sqlite:///{place.folder}/monitor.db"
+    no_tables = f"pr-monitor: the store {store} holds no tables yet; run: pr-monitor db upgrade"
+    assert (before.code, before.lines) == (78, [no_tables])
+    assert (made.code, made.lines) == (0, [f"{store}: tables made (schema 0001)"])
+    assert (after.code, after.lines) == (0, [f"{store} holds this version's tables"])
+
+
+@pytest.mark.parametrize("words", [["run-once"], ["status"], ["db", "check"], ["db", "upgrade"]])
+def test_a_store_that_does_not_answer(place, words):
+    place.config(store=("sqlite:///monitor.db", POSTGRES))
+
+    done = place.run(*words)
+
+    assert done.code == 75
+    [line] = done.lines
+    assert line.startswith(f"pr-monitor: the store {POSTGRES} cannot be used now: connection")
+    assert line.endswith("Nothing changed, or it is unknown whether it did; running again is safe")
+
+
+def test_a_store_in_a_folder_that_is_not_there(place):
+    place.config(store=("monitor.db", "away/monitor.db"))
+
+    done = place.run("run-once")
+
+    sentence = f"store: there is no folder {place.folder}/away; make it or change the path"
+    assert (done.code, done.lines) == (78, [f"pr-monitor: {sentence}"])
+
+
+def test_an_mlflow_that_does_not_answer_delays_nothing_and_is_told(place):
+    checked, ran = place.run("check"), place.run("run-once")
+
+    waits = "waits and is tried again"
+    assert f"PROBLEM  MLflow: {NO_MLFLOW}; experiment 'monitor' {waits}" in checked.lines
+    assert f"mail: round 1 (due {place.at(place.slot)} UTC) is closed" in ran.lines
+    assert f"not delivered: {NO_MLFLOW}; experiment 'monitor/mail' {waits}" in ran.lines
+    assert (checked.code, ran.code) == (75, 75)
+    [waiting] = [line for line in place.run("status").lines if "waits for MLflow since" in line]
+    assert waiting.endswith(f"{NO_MLFLOW}; experiment 'monitor/mail' {waits}")
+
+
+class _Denies(http.server.BaseHTTPRequestHandler):
+    """An MLflow whose user may nothing."""
+
+    def do_GET(self):
+        text = {"error_code": "PERMISSION_DENIED", "message": "Permission denied"}
+        body = b"OK" if self.path == "/health" else json.dumps(text).encode()
+        self.send_response(200 if self.path == "/health" else 403)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET  # noqa: N815  the name that http.server looks for
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@contextmanager
+def denying_mlflow():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Denies) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_an_mlflow_that_refuses_its_user_says_which_permission_is_wanted(place):
+    with denying_mlflow() as url:
+        place.config(mlflow=url)
+
+        checked, ran = place.run("check"), place.run("run-once")
+
+    wanted = (
+        "the user needs permission EDIT there (and to create experiments, the first time). Grant "
+        "it, or set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or "
+        "MLFLOW_TRACKING_TOKEN, for a user who has it"
+    )
+    assert (
+        f"PROBLEM  MLflow: MLflow at {url} refuses experiment 'monitor': {wanted}" in checked.lines
+    )
+    assert f"mail: round 1 (due {place.at(place.slot)} UTC) is closed" in ran.lines
+    assert ran.err.splitlines() == [
+        f"not delivered: MLflow at {url} refuses experiment 'monitor/mail': {wanted}"
+    ]
+
+
+def test_a_folder_for_labels_that_cannot_be_written(place):
+    place.config("{kind: files, folder: config.yaml/labels}")
+
+    checked, ran = place.run("check"), place.run("run-once")
+
+    sentence = (
+        f"labeling.folder: {place.folder}/config.yaml/labels cannot be written: not a directory; "
+        "let this user write there, or name another folder"
+    )
+    assert f"PROBLEM  labels of mail: {sentence}" in checked.lines
+    assert f"mail: {sentence}" in ran.err.splitlines()
+    assert ran.code == 65
+    assert f"  problem: round 1 waits: {sentence}" in place.run("status").lines
+
+
+def test_an_export_to_where_nothing_can_be_written(place):
+    place.config(PEOPLE)
+    place.run("run-once")
+
+    done = place.run("labels", "export", "--out", "config.yaml/labels/todo.csv")
+
+    sentence = "config.yaml/labels/todo.csv cannot be written: not a directory"
+    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
+
+
+def test_a_config_in_a_folder_that_is_not_there(place):
+    done = place.run("init", "predictions.parquet", "--config", "away/config.yaml")
+
+    sentence = "--config away/config.yaml: there is no folder away; make it first"
+    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
+
+
+def test_an_init_over_a_config_that_is_there(place):
+    done = place.run("init", "predictions.parquet")
+
+    sentence = "config.yaml is there already; move it away or name another with --config"
+    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
+
+
+def test_an_init_of_columns_that_tell_nothing(bare):
+    bare.predictions("odd.parquet", mail_id="i", scored_at="date '2026-03-02'", score="i % 2 = 0")
+
+    done = bare.run("init", "odd.parquet", "--id", "number")
+
+    assert (done.code, done.lines) == (
+        65,
+        [
+            "pr-monitor: there is no column 'number' (--id); nothing tells which rows are flagged "
+            "(--score with --threshold, or --predicted). The columns are mail_id (BIGINT), "
+            "scored_at (DATE), score (BOOLEAN), subject (VARCHAR), is_travel (INTEGER)"
+        ],
+    )

@@ -1,0 +1,235 @@
+"""The commands as a new user meets them: what each says and writes, and its exit code."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+
+import pytest
+
+from monitor.config import load_config
+from tests.cli.workplace import NOWHERE, PEOPLE
+
+
+@pytest.mark.parametrize("name", ["predictions.parquet", "predictions.csv"])
+def test_init_writes_a_config_that_can_be_used_at_once(bare, name):
+    bare.predictions(name)
+
+    wrote = bare.run("init", name)
+
+    assert wrote.lines == ["wrote config.yaml; read it, then run: pr-monitor check"]
+    [monitor] = load_config("config.yaml").monitors
+    assert (monitor.source.path, monitor.source.columns.id) == (name, "mail_id")
+    bare.write("config.yaml", open_to_nowhere(bare))
+    found = [line.split()[0] for line in bare.run("check").lines]
+    assert found == ["ok", "ok", "ok", "ok", "PROBLEM"]
+
+
+def open_to_nowhere(place):
+    return (place.folder / "config.yaml").read_text().replace("sqlite:///mlflow.db", NOWHERE)
+
+
+def test_init_writes_paths_as_the_folder_of_the_config_sees_them(bare):
+    (bare.folder / "etc").mkdir()
+    bare.predictions()
+
+    wrote = bare.run("init", "predictions.parquet", "--config", "etc/mail.yaml")
+
+    assert wrote.lines == [
+        "wrote etc/mail.yaml; read it, then run: pr-monitor check --config etc/mail.yaml"
+    ]
+    [monitor] = load_config("etc/mail.yaml").monitors
+    assert monitor.source.path == "../predictions.parquet"
+
+
+def test_check_says_what_it_found(place):
+    done = place.run("check")
+
+    window = f"{place.at(place.slot - timedelta(days=1))} to {place.at(place.slot)} UTC"
+    assert done.lines[:4] == [
+        "ok       config: config.yaml",
+        f"ok       store: sqlite:///{place.folder}/monitor.db",
+        f"ok       source of mail: 200 predictions in the newest window, {window}, 20 flagged",
+        "ok       labels of mail: column is_travel of predictions.parquet",
+    ]
+
+
+def test_check_counts_rows_that_a_round_would_leave_out(place):
+    place.predictions(score="case when i % 100 = 90 then 'nan'::double else 0.6 end")
+
+    [found] = [line for line in place.run("check").lines if "source of mail" in line]
+
+    assert found.endswith("198 flagged; left out: 2 score NaN")
+
+
+def test_run_once_says_when_the_next_round_is_due_when_nothing_is(place):
+    place.run("run-once")
+    place.config(mlflow="sqlite:///mlflow.db")  # so that nothing is left to do
+    place.run("run-once")
+
+    done = place.run("run-once")
+
+    following = place.at(place.slot + timedelta(days=1))
+    assert done.lines[0] == f"mail: nothing due; the next round is due {following} UTC"
+
+
+def test_missed_rounds_that_follow_one_another_share_a_line(place):
+    done = place.run("run-once", "--slot", f"{place.slot - timedelta(days=3):%Y-%m-%dT%H:%M}")
+
+    first, last = (place.at(place.slot - timedelta(days=days)) for days in (2, 1))
+    newest = f"missed: the newest due slot is {place.at(place.slot)} UTC"
+    skipped = f"mail: rounds 2 to 3 (due {first} to {last} UTC) are skipped: {newest}"
+    assert skipped in done.out.splitlines()
+
+
+def test_a_round_opened_by_hand_fills_a_recorded_skip(place):
+    place.run("run-once", "--slot", f"{place.slot - timedelta(days=2):%Y-%m-%dT%H:%M}")
+
+    place.run("run-once", "--slot", f"{place.slot - timedelta(days=1):%Y-%m-%dT%H:%M}")
+
+    rounds = json.loads(place.run("rounds", "--json").out)["rounds"]
+    assert [(each["round"], each["state"]) for each in rounds] == [
+        (1, "closed"),
+        (2, "closed"),
+        (3, "closed"),
+    ]
+
+
+def test_backfill_fills_every_window_once(filled):
+    again = filled.run("backfill", "--from", f"{filled.slot - timedelta(days=8):%Y-%m-%d}")
+
+    first, last = (filled.at(filled.slot - timedelta(days=days)) for days in (7, 0))
+    sentence = f"mail: 8 of 8 windows filled, due {first} to {last} UTC: 8 closed"
+    assert sentence in filled.said.out.splitlines()
+    assert again.out == "mail: no window to fill; rounds that ended before stay as they are\n"
+
+
+def test_backfill_of_the_future_finds_no_window(place):
+    done = place.run("backfill", "--from", "2999-01-01")
+
+    nothing = "no window to fill; none that has ended holds predictions and begins then"
+    assert (done.code, done.lines) == (0, [f"mail: {nothing}"])
+
+
+def test_an_alert_is_listed_ended_by_hand_and_kept(filled):
+    [alert] = json.loads(filled.run("alerts", "--json").out)["alerts"]
+    status = filled.run("status")
+    begin = alert["id"][:8]
+
+    ended = filled.run("alerts", "resolve", begin, "--reason", "the label rule changed")
+
+    assert "mail: ALERT" in status.lines
+    assert any(f"  alert {begin}: recall at least 0.95, firing" in each for each in status.lines)
+    assert ended.lines == [f"resolved {begin}: mail, recall at least 0.95"]
+    [row] = filled.run("alerts").lines[2:]
+    assert row.startswith(f"{begin}  mail     recall at least 0.95  resolved  round ")
+    assert row.endswith(": the label rule changed")
+
+
+def test_show_says_in_which_round_the_alert_fired(filled):
+    [alert] = json.loads(filled.run("alerts", "--json").out)["alerts"]
+
+    shown = filled.run("show", alert["fired_in_round"])
+
+    [limit] = [line for line in shown.lines if line.startswith("limit recall at least 0.95")]
+    assert limit.endswith(", the alert fired here")
+
+
+def test_rounds_has_a_line_for_each_round(filled):
+    lines = filled.run("rounds").lines
+
+    assert lines[0].split("  ")[0] == "monitor"
+    assert [line.split()[:2] for line in lines[2:]] == [["mail", str(n)] for n in range(1, 9)]
+    assert all(line.count("[") == 4 for line in lines[2:])
+
+
+def test_show_lists_each_metric_once_precision_and_recall_first(place):
+    place.run("run-once")
+
+    lines = place.run("show", 1).lines
+
+    start = next(place for place, line in enumerate(lines) if line.startswith("metric"))
+    metrics = [line.split()[0] for line in lines[start + 2 : lines.index("", start)]]
+    assert metrics[:3] == ["precision", "recall", "f1"]
+    assert len(metrics) == len(set(metrics)) == 14
+
+
+def test_missing_answers_are_said_to_leave_the_interval_open(place):
+    place.predictions(is_travel="case when i % 3 > 0 then (i % 10 = 0)::int end")
+    place.run("backfill", "--from", f"{place.slot - timedelta(days=3):%Y-%m-%d}")
+
+    shown = place.run("show", 1)
+
+    assert ": closed, partial, due " in shown.lines[0]
+    assert [
+        line.split()[0] for line in shown.lines if line.endswith("the missing answers would be")
+    ] == ["precision:", "recall:"]
+
+
+def test_an_open_round_has_no_counts_yet(place):
+    place.config(PEOPLE)
+    place.run("run-once")
+
+    shown, status = place.run("show", 1), place.run("status")
+
+    assert "flagged    20       15        -         -            -" in shown.lines
+    waits = f"  round 1, due {place.at(place.slot)} UTC, is labeling: 0 of 40 answers, deadline "
+    assert any(line.startswith(waits) for line in status.lines)
+
+
+def test_an_export_of_nothing_writes_nothing(place):
+    place.config(PEOPLE)
+
+    done = place.run("labels", "export", "--out", "todo.csv")
+
+    assert done.lines == ["no item waits for an answer; todo.csv is not written"]
+    assert not (place.folder / "todo.csv").exists()
+
+
+def test_an_export_as_jsonl_comes_back(place):
+    place.config(PEOPLE)
+    place.run("run-once")
+    place.run("labels", "export", "--out", "todo.jsonl")
+    rows = [json.loads(line) for line in (place.folder / "todo.jsonl").read_text().splitlines()]
+    filled = [json.dumps({**row, "label": "0"}) for row in rows[:5]]
+    place.write("todo.jsonl", "\n".join(filled))
+
+    done = place.run("labels", "import", "todo.jsonl")
+
+    assert done.lines[0] == "5 new answers, 0 known already, 0 rows refused"
+
+
+def test_estimate_prints_one_line_for_each_metric(bare):
+    matrix = "--tp 138 --fp 22 --fn 108 --tn 4732 --flagged-size 1600 --passed-size 48400"
+
+    done = bare.run("estimate", *matrix.split())
+
+    assert done.lines[0].split() == ["metric", "rate", "window"]
+    assert done.lines[2].startswith("precision    0.860 [0.803, 0.909]")
+    assert len(done.lines) == 8
+
+
+def test_an_estimate_without_flagged_items_says_why_there_is_no_number(bare):
+    matrix = "--tp 0 --fp 0 --fn 3 --tn 4 --flagged-size 0 --passed-size 100"
+
+    done = bare.run("estimate", *matrix.split())
+
+    assert done.code == 0
+    assert "precision    not estimable         not estimable" in done.lines
+    reason = "not estimable: nothing was predicted positive (TP + FP = 0)"
+    assert f"precision (rate): {reason}" in done.lines
+
+
+def test_the_variable_names_the_config_where_no_option_does(place, monkeypatch):
+    (place.folder / "config.yaml").rename(place.folder / "other.yaml")
+    monkeypatch.setenv("PR_MONITOR_CONFIG", "other.yaml")
+
+    assert place.run("status").code == 0
+
+
+def test_times_are_told_in_json_with_their_zone(place):
+    place.run("run-once")
+
+    [found] = json.loads(place.run("rounds", "--json").out)["rounds"]
+
+    assert datetime.fromisoformat(found["slot"]) == place.slot

@@ -1,0 +1,128 @@
+"""Labels by hand, from the draw to a correction after the round has closed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.cli.workplace import PEOPLE
+
+MLFLOW = "sqlite:///mlflow.db"
+
+
+def truth(row):
+    """Answer as a person would: positive where the subject's number ends in 0."""
+    return "1" if row["subject"].endswith("0") else "0"
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def save(path, rows):
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def query(database, sql):
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def estimate_of(page, metric):
+    [found] = [
+        row
+        for row in page["estimates"]
+        if (row["metric"], row["basis"], row["estimand"]) == (metric, "round", "rate")
+    ]
+    return found["point"]
+
+
+@pytest.fixture
+def handed_out(place):
+    """A round that waits for labels, and the file with its 40 items."""
+    place.config(PEOPLE, mlflow=MLFLOW)
+    drawn = place.run("run-once")
+    assert drawn.code == 0
+    exported = place.run("labels", "export", "--out", "todo.csv")
+    assert exported.lines == [
+        "40 items written to todo.csv; fill the column label with 1, 0 or cannot tell"
+    ]
+    return place.folder / "todo.csv"
+
+
+def test_a_round_is_labeled_by_hand_closed_and_corrected(place, handed_out):
+    rows = read(handed_out)
+    assert list(rows[0]) == ["task", "subject", "label", "annotator", "note"]  # blind
+    filled = [{**row, "label": truth(row)} for row in rows]
+
+    # Forty rows filled in an editor, with a typo, a row twice and an id that is none.
+    typed = [{**row} for row in filled]
+    typed[4]["label"] = "yes"
+    typed[9] = {**typed[8]}
+    typed[14]["task"] = "0000feed"
+    save(handed_out, typed)
+    first = place.run("labels", "import", "todo.csv")
+
+    assert (first.code, len(first.lines)) == (65, 5)
+    assert [line.partition(":")[2].split(":")[0] for line in first.lines[:3]] == [
+        " todo.csv row 6",
+        " todo.csv row 11",
+        " todo.csv row 16",
+    ]
+    assert first.lines[3] == "37 new answers, 0 known already, 3 rows refused"
+
+    # The round goes on waiting for the three.
+    waiting = place.run("run-once")
+
+    assert waiting.code == 0
+    assert "waits for 3 answers of 40, until" in waiting.out
+
+    # The mended file brings them and nothing twice, and the round closes.
+    save(handed_out, filled)
+    second, again = (place.run("labels", "import", "todo.csv") for _ in range(2))
+    closed = place.run("run-once")
+
+    assert second.lines[0] == "3 new answers, 37 known already, 0 rows refused"
+    assert again.lines == ["0 new answers, 40 known already, 0 rows refused"]
+    assert closed.lines == [f"mail: round 1 (due {place.at(place.slot)} UTC) is closed"]
+    assert (second.code, again.code, closed.code) == (0, 0, 0)
+    before = json.loads(place.run("show", 1, "--json").out)
+
+    # A correction after closing: version 2, and version 1 as it was.
+    changed = next(row for row in filled if row["label"] == "1")
+    save(handed_out, [{**changed, "label": "0"}])
+    late = place.run("labels", "import", "todo.csv")
+    corrected = place.run("run-once")
+
+    assert late.lines[0] == "1 new answer, 0 known already, 0 rows refused"
+    assert corrected.lines == [
+        f"mail: round 1 (due {place.at(place.slot)} UTC) is closed, version 2"
+    ]
+    version_1 = json.loads(place.run("show", 1, "--version", 1, "--json").out)
+    version_2 = json.loads(place.run("show", 1, "--json").out)
+    kept = ("version", "strata", "estimates", "evidence", "slot", "window")
+    assert {key: version_1[key] for key in kept} == {key: before[key] for key in kept}
+    assert (version_2["version"], version_1["latest_version"]) == (2, 2)
+    assert estimate_of(version_2, "precision") < estimate_of(version_1, "precision")
+    assert "version 1 of 2" in place.run("show", 1, "--version", 1).lines
+
+    # The same in SQL and in MLflow, where the round and the fleet have one run each.
+    matrices = query(
+        "monitor.db", "select version, tp, fp from confusion_matrices order by version"
+    )
+    (first_version, tp, fp), corrected_matrix = matrices
+    assert (first_version, *corrected_matrix) == (1, 2, tp - 1, fp + 1)
+    runs = query(
+        "mlflow.db",
+        "select e.name, t.value from tags t join runs r using (run_uuid) "
+        "join experiments e using (experiment_id) where t.key = 'monitor.version' order by 1",
+    )
+    assert runs == [("monitor", "2"), ("monitor/mail", "2")]

@@ -1,0 +1,181 @@
+"""What goes where: JSON alone on standard output, no control codes in pipes, tables that fit."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+
+import pytest
+
+from tests.cli.workplace import PEOPLE
+
+CODES = re.compile(r"\x1b\[[0-9;]*m")
+MATRIX = "--tp 138 --fp 22 --fn 108 --tn 4732 --flagged-size 1600 --passed-size 48400"
+COMMANDS = [
+    "check",
+    "status",
+    "rounds",
+    "show 1",
+    "show 1 --version 1",
+    "alerts",
+    f"estimate {MATRIX}",
+    "run-once",
+    "backfill --from 2026-01-01",
+    "db check",
+    "db upgrade",
+]
+
+
+class Terminal(io.StringIO):
+    """Standard output as a terminal has it."""
+
+    def isatty(self):
+        return True
+
+
+def on_terminal(place, columns, *words):
+    """Run a command in this process with a terminal for standard output."""
+    screen = Terminal()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        patch.setenv("TERM", "xterm")
+        place.run(*words, out=screen)
+    return screen.getvalue()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_json_stands_alone_on_standard_output(corrected, command):
+    done = corrected.run(*command.split(), "--json")
+
+    assert isinstance(json.loads(done.out), dict)
+
+
+def test_labels_are_told_as_json_too(place):
+    place.config(PEOPLE)
+    place.run("run-once")
+    [first, *_] = json.loads(place.run("labels", "export", "--json").out)["tasks"]
+    place.write("filled.csv", f"task,label\n{first['task']},1\nfeed,1\n")
+
+    done = place.run("labels", "import", "filled.csv", "--json")
+
+    assert json.loads(done.out) == {
+        "new": 1,
+        "known": 0,
+        "refused": [
+            {
+                "where": "filled.csv row 3",
+                "reason": "there is no task 'feed'; it is of no round that takes labels now; copy "
+                "the column task as it was exported",
+            }
+        ],
+    }
+
+
+def test_init_and_resolve_tell_json_too(corrected):
+    [alert] = json.loads(corrected.run("alerts", "--json").out)["alerts"]
+
+    wrote = corrected.run("init", "predictions.parquet", "--config", "new.yaml", "--json")
+    ended = corrected.run("alerts", "resolve", alert["id"], "--reason", "known", "--json")
+
+    assert json.loads(wrote.out) == {"config": "new.yaml"}
+    assert json.loads(ended.out) == {"resolved": alert["id"]}
+
+
+@pytest.mark.parametrize("command", ["check --json", "show 9 --json", "run-once --slot 9 --json"])
+def test_what_goes_wrong_leaves_standard_output_empty_or_json(bare, command):
+    bare.config(PEOPLE, path=("predictions.parquet", "away.parquet"))
+
+    done = bare.run(*command.split())
+
+    assert done.code > 0
+    assert done.out == "" or json.loads(done.out)["ok"] is False
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_pipe_gets_no_control_codes(corrected, command, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
+    done = corrected.run(*command.split())
+
+    assert "\x1b" not in done.out + done.err
+
+
+def test_a_pipe_gets_each_row_whole_on_one_line(corrected, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+
+    lines = corrected.run("rounds").lines
+
+    assert len(lines) == 2 + 8
+    assert {len(re.findall(r"\[[\d., ]+\]", line)) for line in lines[2:]} == {4}
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120])
+@pytest.mark.parametrize("command", ["rounds", "show 3", "status", "alerts", f"estimate {MATRIX}"])
+def test_what_a_terminal_shows_fits_into_it(corrected, command, columns):
+    shown = CODES.sub("", on_terminal(corrected, columns, *command.split()))
+
+    assert shown.splitlines()
+    assert max(map(len, shown.splitlines())) <= columns
+
+
+def test_a_narrow_terminal_has_two_lines_for_each_round(corrected):
+    narrow, wide = (on_terminal(corrected, columns, "rounds").splitlines() for columns in (80, 130))
+
+    assert narrow[0] == wide[0] == "mail"
+    assert narrow[1].split() == ["round", "due", "(UTC)", "state", "basis", "precision", "recall"]
+    assert [line.split()[0] for line in narrow[3::2]] == [str(n) for n in range(1, 9)]
+    assert [line.split()[0] for line in wide[3:]] == [str(n) for n in range(1, 9)]
+
+
+def test_a_terminal_shows_an_alert_in_red_unless_colour_is_unwanted(corrected, monkeypatch):
+    plain = "mail: ALERT"
+
+    coloured = on_terminal(corrected, 100, "status")
+    monkeypatch.setenv("NO_COLOR", "1")
+    unwanted = on_terminal(corrected, 100, "status")
+
+    assert "\x1b[31m\x1b[1mALERT\x1b[0m" in coloured
+    assert unwanted.splitlines()[0] == plain
+
+
+def command(*words):
+    """Run the command line in a process of its own, as few words as possible from this one."""
+    code = f"import sys; sys.argv = {['pr-monitor', *words]}; import monitor.cli as c; c.main()"
+    unset = {"COLUMNS", "PYTHONUNBUFFERED", "NO_COLOR"}
+    kept = {name: text for name, text in os.environ.items() if name not in unset}
+    environment = kept | {"TERM": "xterm", "PYTHONPATH": os.pathsep.join(sys.path)}
+    return {"args": [sys.executable, "-c", code], "env": environment}
+
+
+def test_a_real_terminal_gets_colours_and_its_own_width(corrected):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+
+    with os.fdopen(ours, "rb", buffering=0) as screen:
+        subprocess.run(**command("status"), stdout=theirs, check=True)
+        os.close(theirs)
+        shown = screen.read(10_000).decode()
+
+    assert "\x1b[1mALERT" in shown
+    assert max(len(line) for line in CODES.sub("", shown).splitlines()) <= 60
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"]])
+def test_a_reader_that_has_gone_ends_a_command_quietly(words):
+    ours, theirs = os.pipe()
+    os.close(ours)
+
+    done = subprocess.run(
+        **command(*words), stdout=theirs, stderr=subprocess.PIPE, text=True, check=False
+    )
+
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (0, "")

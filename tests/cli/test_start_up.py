@@ -1,0 +1,65 @@
+"""What commands load: help next to nothing, and a pass with nothing due no heavy package."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tests.cli.workplace import PEOPLE
+
+HEAVY = ["mlflow", "duckdb", "pandas", "matplotlib"]
+LIBRARIES = [*HEAVY, "numpy", "scipy", "sqlalchemy", "pydantic", "rich", "alembic", "httpx"]
+
+
+def loaded(code):
+    """Top-level packages that a piece of Python has imported when it ends."""
+    told = "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
+    guarded = f"import sys\ntry:\n    exec({code!r})\nexcept SystemExit as end:\n"
+    guarded += f"    assert not end.code\n{told}"
+    done = subprocess.run(
+        [sys.executable, "-c", guarded],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    return set(done.stderr.split())
+
+
+def command(*words):
+    return f"import sys; sys.argv = {['pr-monitor', *words]}; import monitor.cli as c; c.main()"
+
+
+def test_help_loads_no_library_but_the_one_for_commands():
+    found = loaded(command("--help"))
+
+    assert "typer" in found
+    assert found.isdisjoint(LIBRARIES)
+
+
+def test_help_of_a_command_loads_no_heavy_package():
+    found = loaded(command("run-once", "--help"))
+
+    assert found.isdisjoint([*HEAVY, "numpy", "scipy", "sqlalchemy", "alembic", "httpx"])
+
+
+def test_a_pass_with_nothing_due_loads_no_heavy_package(place):
+    place.config(PEOPLE)
+    place.run("run-once")
+
+    found = loaded(command("run-once"))
+
+    assert "sqlalchemy" in found
+    assert found.isdisjoint(HEAVY)
+
+
+def test_the_statistics_load_numbers_only():
+    found = loaded("import monitor.stats")
+
+    assert {"numpy", "scipy"} <= found
+    assert found.isdisjoint({"pandas", "mlflow", "sqlalchemy", "pydantic"})
+
+
+def test_the_package_itself_loads_nothing():
+    assert loaded("import monitor").isdisjoint(LIBRARIES)

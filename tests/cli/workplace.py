@@ -1,0 +1,131 @@
+"""A user's folder for tests of the command line: predictions, a config, and the command itself.
+
+The newest slot is 20 minutes ago and the next one most of a day away, so that no test meets a
+slot while it runs.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import duckdb
+import pytest
+import structlog
+
+from monitor.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOWHERE = "http://127.0.0.1:9"
+"""Where no MLflow answers: the discard port, which nothing listens on."""
+
+CONFIG = """\
+store: sqlite:///monitor.db
+mlflow: {{tracking_uri: {mlflow}}}
+monitors:
+  - name: mail
+    source:
+      path: predictions.parquet
+      columns: {{id: mail_id, time: scored_at, score: score, show: [subject]}}
+      threshold: 0.5
+    schedule: {{cron: "{cron}", time_zone: UTC}}
+    sample: {{max_labels: 40, bands: {{flagged: 1, passed: 1}}}}
+    labeling: {labeling}
+"""
+PEOPLE = "{kind: files}"
+COLUMN = "{kind: column, path: predictions.parquet, id: mail_id, value: is_travel, matures: 1s}"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self):
+        """Lines of both outputs."""
+        return [*self.out.splitlines(), *self.err.splitlines()]
+
+
+@dataclass
+class Workplace:
+    """A folder in which commands run, and the slots of its schedule."""
+
+    folder: Path
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    said: Ended | None = None
+
+    @property
+    def slot(self):
+        """The newest slot."""
+        return (self.now - timedelta(minutes=20)).replace(second=0, microsecond=0)
+
+    @property
+    def cron(self):
+        """Daily at the slot's time."""
+        return f"{self.slot.minute} {self.slot.hour} * * *"
+
+    def at(self, time):
+        """Say a time as the command line does."""
+        return f"{time:%Y-%m-%d %H:%M}"
+
+    def config(self, labeling=COLUMN, mlflow=NOWHERE, **changes):
+        """Write the config; each change replaces a text, given as before and after."""
+        text = CONFIG.format(mlflow=mlflow, cron=self.cron, labeling=labeling)
+        for before, after in changes.values():
+            assert text.count(before) == 1, before
+            text = text.replace(before, after)
+        self.write("config.yaml", text)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+
+    def predictions(self, name="predictions.parquet", rows=800, days=4, **columns):
+        """Write predictions evenly over the last days; columns replace those of the same name.
+
+        One in ten is flagged; of the flagged 4 in 5 are positive, of the others 1 in 20.
+        """
+        flagged, start = "(i % 10 = 0)", self.now - timedelta(days=days)
+        step = timedelta(days=days) / max(rows, 1)
+        usual = {
+            "mail_id": "'m' || lpad(i::varchar, 4, '0')",
+            "scored_at": f"timestamptz '{start.isoformat()}' + {step.total_seconds()} * i"
+            " * interval 1 second",
+            "score": f"case when {flagged} then 0.5 + (i % 70) / 200 else (i % 90) / 200 end",
+            "subject": "'subject ' || i",
+            "is_travel": f"case when {flagged} then i % 50 > 0 else i % 20 = 1 end::int",
+        }
+        listed = ", ".join(f"{sql} as {of}" for of, sql in {**usual, **columns}.items())
+        with duckdb.connect() as connection:
+            connection.execute(
+                f"copy (select {listed} from range({rows}) t(i)) to '{self.folder / name}'"
+            )
+
+    def run(self, *words, out=None):
+        """Run the command line as a shell does, but in this process.
+
+        ``out`` may be a standard output of another kind, such as a terminal.
+        """
+        out, err = out or io.StringIO(), io.StringIO()
+        words = ["pr-monitor", *map(str, words)]
+        with (
+            mock.patch.object(sys, "argv", words),
+            redirect_stdout(out),
+            redirect_stderr(err),
+            pytest.raises(SystemExit) as ended,
+        ):
+            main()
+        structlog.reset_defaults()  # the log was bound to this standard error
+        assert "Traceback" not in err.getvalue()
+        code = ended.value.code
+        return Ended(0 if code is None else code, out.getvalue(), err.getvalue())

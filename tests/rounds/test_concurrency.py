@@ -1,0 +1,155 @@
+"""Several replicas on one store: each slot is one round, whoever is faster."""
+
+import pytest
+from sqlalchemy import insert
+
+from monitor.domain.errors import StoreUnavailable
+from monitor.storage.database import Database
+from monitor.storage.tables import monitors
+from tests.rounds.scene import MONDAY, Scene, settings
+from tests.workers import said_by_replicas
+
+ROUNDS = 4
+REPLICAS = """
+import structlog
+
+from monitor.domain.errors import MonitorError
+from monitor.storage.database import Database
+from tests.rounds.scene import Scene, settings
+
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=sys.stderr))
+numbers = range(1, int(sys.argv[2]) + 1)
+
+
+def work():
+    scene, met = Scene(Database(sys.argv[1]), settings()), []
+    for number in numbers:
+        scene.week(number, count=400)
+    scene.labeler.answers = scene.truth
+    for number in numbers:
+        try:
+            scene.run(number)
+        except MonitorError as error:
+            met.append(f"{type(error).__name__}: {error}")
+    return met
+
+
+replicas(5, work)
+"""
+
+
+def test_five_replicas_make_one_round_and_one_sample_per_slot(database, store_url):
+    scene = Scene(database, settings())
+    scene.week(1, count=400)
+    scene.run(1)  # so that the history is there: who draws first would else send the others back
+
+    met = said_by_replicas(REPLICAS, store_url, ROUNDS)
+    for number in range(1, ROUNDS + 1):
+        scene.week(number, count=400)
+    scene.labeler.answers = scene.truth
+    scene.run(ROUNDS)
+
+    assert met == [[]] * 5
+    assert scene.rows("select number, state, claimed_by from rounds order by slot") == [
+        {"number": number, "state": "closed", "claimed_by": None} for number in range(1, ROUNDS + 1)
+    ]
+    # A round that closed after a later one gave that one a second version; none is missing.
+    assert (
+        scene.rows(
+            "select r.number from rounds r join counts c on c.round_id = r.id"
+            " group by r.number, r.version having count(distinct c.version) <> r.version"
+        )
+        == []
+    )
+    assert scene.rows("select count(*) as items from items group by round_id") == [
+        {"items": 200} for _ in range(ROUNDS)
+    ]
+    assert scene.rows("select count(*) as n from histories") == [{"n": 1}]
+    assert scene.rows("select count(*) as n from label_events") == [{"n": 200 * ROUNDS}]
+    moves = "select count(*) as n from round_events where before is null or before <> after"
+    assert scene.rows(moves) == [{"n": 3 * ROUNDS}]
+
+
+def test_a_read_sees_one_state_of_the_store_while_others_write(database):
+    with database.read() as reading:
+        before = names(reading)
+        with database.write() as writing:
+            writing.execute(insert(monitors).values(name="mail", created_at=MONDAY))
+        during = names(reading)
+    with database.read() as reading:
+        after = names(reading)
+
+    assert (before, during, after) == ([], [], ["mail"])
+
+
+def names(connection):
+    return list(connection.execute(monitors.select()).scalars(1))
+
+
+def test_a_read_cannot_write(database):
+    with pytest.raises(Exception, match=r"read-?only"), database.read() as reading:
+        reading.execute(insert(monitors).values(name="mail", created_at=MONDAY))
+
+    with database.read() as reading:
+        assert names(reading) == []
+
+
+def test_a_connection_that_was_used_to_read_writes_again(database):
+    for number in range(3):
+        with database.read() as reading:
+            assert len(names(reading)) == number
+            level = level_of(reading)
+        with database.write() as writing:
+            writing.execute(insert(monitors).values(name=f"mail-{number}", created_at=MONDAY))
+            assert level_of(writing) in {"serializable", "read committed"}
+        assert level in {"serializable", "repeatable read"}
+
+    assert database.engine.pool.checkedin() == 1
+
+
+def level_of(connection):
+    if connection.dialect.name == "sqlite":
+        return "serializable"
+    return connection.exec_driver_sql("show transaction_isolation").scalar()
+
+
+def test_a_write_that_fails_leaves_nothing_and_the_connection_goes_on(database):
+    def break_off_half_way():
+        with database.write() as connection:
+            connection.execute(insert(monitors).values(name="mail", created_at=MONDAY))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        break_off_half_way()
+
+    with database.write() as connection:
+        assert names(connection) == []
+
+
+def test_a_store_that_stays_locked_is_unavailable_and_says_what_is_known(tmp_path):
+    url = f"sqlite:///{tmp_path}/monitor.db"
+    first, second = Database(url), Database(url)
+    with first.write() as holding:
+        holding.exec_driver_sql("create table t (x integer)")
+        with second.engine.connect() as connection:
+            connection.exec_driver_sql("pragma busy_timeout=10")
+
+        with pytest.raises(StoreUnavailable) as caught, second.write():
+            pass
+
+    assert str(caught.value) == (
+        f"the store {second.shown} cannot be used now: database is locked. Nothing changed, or it "
+        "is unknown whether it did; running again is safe"
+    )
+    assert caught.value.exit_code == 75
+    first.close()
+    second.close()
+
+
+def test_a_server_that_does_not_answer_is_unavailable_without_showing_the_password():
+    database = Database("postgresql://monitor:canary@127.0.0.1:1/monitor")
+
+    with pytest.raises(StoreUnavailable, match="cannot be used now") as caught, database.read():
+        pass
+
+    assert "canary" not in str(caught.value)

@@ -1,0 +1,76 @@
+"""A small config with real files, as a user has it: predictions, labels, a store and MLflow."""
+
+from __future__ import annotations
+
+import csv
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import text
+
+from monitor.config import load_config
+from monitor.tracking.connection import Connection
+
+CONFIG = """\
+store: {store}
+mlflow: {{tracking_uri: "{mlflow}"}}
+monitors:
+  - name: mail
+    source:
+      kind: duckdb
+      path: predictions.csv
+      columns: {{id: id, time: at, score: score, show: [subject]}}
+      threshold: 0.5
+    schedule: {{cron: "0 6 * * MON"}}
+    sample: {{max_labels: 20, bands: {{flagged: 1, passed: 1}}}}
+    labeling: {{kind: files}}
+    limits: {{precision: 0.5}}
+{more}"""
+HOOKS = """\
+    hooks: [ops]
+hooks:
+  ops: {kind: webhook, url: "${OPS_HOOK}", secret: "${OPS_HOOK_SECRET}", allow_private: true}
+"""
+
+
+def write_predictions(folder):
+    newest = datetime.now(UTC)
+    with (folder / "predictions.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["id", "at", "score", "subject"])
+        for number in range(21 * 24):
+            at = newest - timedelta(hours=number)
+            score = 0.9 if number % 5 == 0 else 0.1
+            writer.writerow([f"m{number:04}", at.isoformat(), score, f"subject {number}"])
+
+
+def configure(folder, *, store="sqlite:///monitor.db", mlflow="sqlite:///mlflow.db", more=""):
+    path = folder / "config.yaml"
+    path.write_text(CONFIG.format(store=store, mlflow=mlflow, more=more))
+    return load_config(path)
+
+
+def fill_labels(folder):
+    """Answer every task: positive where a digit of its key says so."""
+    [path] = (folder / "labels").glob("*.csv")
+    with path.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        row |= {"label": str(int(row["task"], 16) % 2), "annotator": "ada"}
+    unfinished = folder / "labels" / "unfinished"
+    with unfinished.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    unfinished.replace(folder / "labels" / "filled" / path.name)
+
+
+def rows(database, query):
+    with database.read() as connection:
+        return [tuple(row) for row in connection.execute(text(query))]
+
+
+def runs(folder, experiment):
+    with Connection(f"sqlite:///{folder}/mlflow.db", None, 60).open("the runs") as client:
+        found = client.get_experiment_by_name(experiment)
+        assert found is not None
+        return client.search_runs([found.experiment_id])

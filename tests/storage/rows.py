@@ -1,0 +1,113 @@
+"""Rows that tests of the store begin with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from monitor.domain.model import BandEdges, EffectKind, Item, Stratum
+from monitor.domain.slots import window_of
+from monitor.domain.state import RoundState
+from monitor.storage import effect_store, frame_store, round_store
+from monitor.storage.frame_store import PlannedStratum
+from tests.rounds.scene import MONDAY, WEEK, settings
+
+FLAGGED, PASSED = Stratum("flagged", flagged=True), Stratum("passed", flagged=False)
+STRATA = (FLAGGED, PASSED)
+MODEL: dict[str, Any] = {"model_version": None, "threshold": 0.5, "key_parts": (None, 1, 1)}
+
+
+def slot_of(number):
+    return MONDAY + (number - 1) * WEEK
+
+
+def add_monitor(database, name="mail"):
+    with database.write() as connection:
+        return round_store.ensure_monitor(connection, name, MONDAY)
+
+
+def add_round(database, number=1, monitor="mail", state=RoundState.OPEN):
+    with database.write() as connection:
+        return round_store.add_round(
+            connection,
+            monitor_id=round_store.ensure_monitor(connection, monitor, MONDAY),
+            number=number,
+            slot=slot_of(number),
+            window=window_of(settings().schedule, slot_of(number)),
+            state=state,
+            settings=settings(),
+            deadline=None,
+            now=MONDAY,
+            reason="due",
+        )
+
+
+def claimed(database, round_id):
+    with database.write() as connection:
+        return round_store.claim_round(connection, round_id)
+
+
+def add_history(connection, monitor_id, **changes):
+    return frame_store.add_history(
+        connection,
+        monitor_id,
+        **(MODEL | changes),
+        edges=BandEdges(),
+        reference=None,
+        now=MONDAY,
+    )
+
+
+def draw(database, round_id, *, sizes=(100, 900), wanted=(5, 5), strata=STRATA):
+    """Give a round its history and a sample, as the draw does; returns the claim's end: labeling.
+
+    Items are named ``<stratum>-<order>``.
+    """
+    claim = claimed(database, round_id)
+    with database.write() as connection:
+        found = round_store.read_round(connection, round_id)
+        known = frame_store.history_for(connection, found.monitor_id, **MODEL)
+        history = known.id if known else add_history(connection, found.monitor_id)
+        frame_store.write_frame(
+            connection,
+            round_id,
+            planned=[PlannedStratum(*each) for each in zip(strata, sizes, wanted, strict=True)],
+            drawn=[
+                Item(f"{stratum.name}-{order}", stratum.name, order, None, stratum.flagged)
+                for stratum, count in zip(strata, wanted, strict=True)
+                for order in range(count)
+            ],
+            shown={},
+            issues={},
+        )
+        round_store.move(
+            connection,
+            claim,
+            RoundState.OPEN,
+            RoundState.LABELING,
+            reason="drew",
+            now=MONDAY,
+            history_id=history,
+        )
+        round_store.release_round(connection, claim)
+
+
+def add_effect(database, round_id, key, *, sink="ops", kind=EffectKind.NOTICE, now=MONDAY):
+    with database.write() as connection:
+        effect_store.add_effect(
+            connection,
+            key=key,
+            monitor_id=round_store.read_round(connection, round_id).monitor_id,
+            round_id=round_id,
+            kind=kind,
+            sink=sink,
+            payload={"key": key},
+            now=now,
+        )
+
+
+def claimed_effect(database, effect_id, now=MONDAY):
+    """Take an effect that is known to be free."""
+    with database.write() as connection:
+        found = effect_store.claim_effect(connection, effect_id, now)
+    assert found is not None
+    return found

@@ -1,0 +1,369 @@
+"""Of all workers one has a round at a time, and who lost it can write nothing."""
+
+import json
+import socket
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import select, text, update
+
+from monitor.domain.errors import RoundMoved
+from monitor.domain.state import RoundState
+from monitor.storage import effect_store, estimate_store, round_store, worker
+from monitor.storage.database import Database, clock_ms
+from monitor.storage.tables import effects, histories, monitors, rounds
+from tests.rounds.scene import MONDAY, WEEK
+from tests.storage.rows import (
+    add_effect,
+    add_history,
+    add_monitor,
+    add_round,
+    claimed,
+    claimed_effect,
+    draw,
+    slot_of,
+)
+from tests.workers import said_by_replicas
+from tests.workers import worker as started_worker
+
+CLAIM = """
+from monitor.storage import round_store
+from monitor.storage.database import Database
+
+
+def work():
+    database, won = Database(sys.argv[1]), []
+    for round_id in json.loads(sys.argv[2]):
+        with database.write() as connection:
+            if round_store.claim_round(connection, round_id) is not None:
+                won.append(round_id)
+    return won
+
+
+"""
+CLAIM_ALL_AT_ONCE = CLAIM + "replicas(5, work)"
+CLAIM_AND_STAY = CLAIM + 'work(); pause("done")'
+
+
+@pytest.fixture
+def round_id(database):
+    return add_round(database)
+
+
+def column(database, name, table=rounds):
+    with database.read() as connection:
+        return connection.execute(select(table.c[name])).scalar()
+
+
+def run_out(database, table=rounds):
+    with database.write() as connection:
+        connection.execute(update(table).values(claimed_until=clock_ms() - 1))
+
+
+def held_by(database, name):
+    with database.write() as connection:
+        connection.execute(update(rounds).values(claimed_by=name))
+
+
+def test_of_five_processes_exactly_one_claims_each_round(database, store_url):
+    ids = [add_round(database, number) for number in range(1, 31)]
+
+    won = said_by_replicas(CLAIM_ALL_AT_ONCE, store_url, json.dumps(ids))
+
+    assert sorted(each for ids_of_one in won for each in ids_of_one) == ids
+
+
+def test_a_claim_is_an_attempt_of_its_own(database, round_id):
+    first = claimed(database, round_id)
+    with database.write() as connection:
+        round_store.release_round(connection, first)
+
+    second = claimed(database, round_id)
+
+    assert (first.attempt, second.attempt) == (1, 2)
+
+
+def test_a_claim_lasts_by_the_clock_of_the_database(database, round_id):
+    with database.read() as connection:
+        before = connection.execute(select(clock_ms())).scalar()
+    claimed(database, round_id)
+    with database.read() as connection:
+        after = connection.execute(select(clock_ms())).scalar()
+
+    assert before <= column(database, "claimed_until") - round_store.CLAIM_MS <= after
+
+
+def test_the_clock_of_the_database_tells_milliseconds_since_1970(database):
+    before = time.time()
+    with database.read() as connection:
+        read = connection.execute(select(clock_ms())).scalar()
+    after = time.time()
+
+    assert before - 1 <= read / 1000 <= after + 1
+
+
+def test_the_claim_of_a_live_worker_is_not_taken_until_it_ran_out(database, store_url, round_id):
+    with started_worker(CLAIM_AND_STAY, store_url, json.dumps([round_id])) as other:
+        other.wait_for("done")
+
+        assert claimed(database, round_id) is None
+        run_out(database)
+        assert claimed(database, round_id).attempt == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only /proc tells that a process is gone")
+def test_the_claim_of_a_killed_worker_of_this_machine_is_taken_at_once(
+    database, store_url, round_id
+):
+    with started_worker(CLAIM_AND_STAY, store_url, json.dumps([round_id])) as other:
+        other.wait_for("done")
+        other.kill()
+
+        assert claimed(database, round_id).attempt == 2
+
+
+def test_the_claim_of_another_machines_worker_has_to_run_out(database, round_id):
+    claimed(database, round_id)
+    held_by(database, "elsewhere/1/1")
+
+    assert claimed(database, round_id) is None
+    run_out(database)
+    assert claimed(database, round_id) is not None
+
+
+def test_the_longest_host_name_fits_the_claim(database, round_id, monkeypatch):
+    monkeypatch.setattr(socket, "gethostname", lambda: "h" * 64)
+
+    assert claimed(database, round_id) is not None
+    assert column(database, "claimed_by") == worker.worker_name()
+
+
+def stale_and_fresh(database, round_id):
+    """A worker whose claim ran out and was taken over, and the one who has it now."""
+    stale = claimed(database, round_id)
+    run_out(database)
+    return stale, claimed(database, round_id)
+
+
+def test_a_stale_worker_cannot_hold_its_round(database, round_id):
+    stale, fresh = stale_and_fresh(database, round_id)
+
+    with pytest.raises(RoundMoved, match="taken over"), database.write() as connection:
+        round_store.hold(connection, stale)
+
+    with database.write() as connection:
+        round_store.hold(connection, fresh)
+
+
+def test_a_stale_worker_cannot_move_its_round(database, round_id):
+    stale, fresh = stale_and_fresh(database, round_id)
+
+    def abandon(claim):
+        with database.write() as connection:
+            round_store.move(
+                connection,
+                claim,
+                RoundState.OPEN,
+                RoundState.ABANDONED,
+                reason="no data",
+                now=MONDAY,
+            )
+
+    with pytest.raises(RoundMoved, match="moved by another worker"):
+        abandon(stale)
+    assert column(database, "state") == "open"
+    abandon(fresh)
+    assert (column(database, "state"), column(database, "reason")) == ("abandoned", "no data")
+
+
+def test_a_round_is_moved_from_the_state_it_is_in_or_not_at_all(database, round_id):
+    claim = claimed(database, round_id)
+
+    with pytest.raises(RoundMoved), database.write() as connection:
+        round_store.move(
+            connection,
+            claim,
+            RoundState.LABELING,
+            RoundState.ABANDONED,
+            reason="no labels",
+            now=MONDAY,
+        )
+
+    assert column(database, "state") == "open"
+
+
+def test_a_stale_worker_does_not_release_the_claim_of_the_next(database, round_id):
+    stale, fresh = stale_and_fresh(database, round_id)
+
+    with database.write() as connection:
+        round_store.release_round(connection, stale)
+    assert claimed(database, round_id) is None
+
+    with database.write() as connection:
+        round_store.release_round(connection, fresh)
+    assert claimed(database, round_id) is not None
+
+
+def test_a_stale_worker_notes_no_obstacle(database, round_id):
+    stale, _ = stale_and_fresh(database, round_id)
+
+    with database.write() as connection:
+        round_store.note_obstacle(connection, stale, "the source is down", MONDAY)
+        events = round_store.read_events(connection, round_id)
+
+    assert [event["reason"] for event in events] == ["due"]
+    assert column(database, "reason") is None
+
+
+def test_an_obstacle_is_noted_once_and_forgotten_when_the_step_succeeds(database, round_id):
+    claim = claimed(database, round_id)
+    for _ in range(3):
+        with database.write() as connection:
+            round_store.note_obstacle(connection, claim, "the source is down", MONDAY)
+
+    with database.read() as connection:
+        events = round_store.read_events(connection, round_id)
+    assert [event["reason"] for event in events] == ["due", "the source is down"]
+    assert column(database, "reason") == "the source is down"
+
+    with database.write() as connection:
+        round_store.hold(connection, claim)
+    assert column(database, "reason") is None
+
+
+def test_a_stale_worker_does_not_write_an_effect_back(database, round_id):
+    add_effect(database, round_id, "notice-1")
+    stale = claimed_effect(database, 1)
+    run_out(database, effects)
+    fresh = claimed_effect(database, 1)
+
+    with database.write() as connection:
+        assert not effect_store.finish_effect(connection, stale, "late", MONDAY)
+        assert not effect_store.put_off_effect(connection, stale, "late", MONDAY + WEEK)
+        assert effect_store.finish_effect(connection, fresh, "done", MONDAY)
+
+    assert column(database, "receipt", effects) == "done"
+    with database.write() as connection:
+        assert effect_store.claim_effect(connection, 1, MONDAY) is None
+
+
+def test_an_older_version_never_becomes_the_latest_again(database, round_id):
+    with database.write() as connection:
+        estimate_store.set_version(connection, round_id, 2, estimated_revision=7)
+        estimate_store.set_version(connection, round_id, 1, estimated_revision=6)
+
+    assert (column(database, "version"), column(database, "estimated_revision")) == (2, 7)
+
+
+def at_once(database, act, count=5):
+    """Let threads do it at the same time, each in a transaction of its own."""
+    start = threading.Barrier(count)
+
+    def one(_):
+        start.wait()
+        with database.write() as connection:
+            return act(connection)
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(one, range(count)))
+
+
+def test_a_monitor_added_by_several_workers_at_once_is_one(database):
+    ids = at_once(database, lambda c: round_store.ensure_monitor(c, "mail", MONDAY))
+
+    assert len(set(ids)) == 1
+    with database.read() as connection:
+        assert connection.execute(select(monitors.c.name)).scalars().all() == ["mail"]
+
+
+def test_a_slot_opened_by_several_workers_at_once_is_one_round(database):
+    add_round(database, 1)
+
+    with ThreadPoolExecutor(5) as pool:
+        ids = list(pool.map(lambda _: add_round(database, 2), range(5)))
+
+    assert sum(each is not None for each in ids) == 1
+    with database.read() as connection:
+        found = round_store.find_rounds(connection, "mail")
+        events = round_store.read_events(connection, found[-1].id)
+    assert [each.slot for each in found] == [slot_of(1), slot_of(2)]
+    assert len(events) == 1
+
+
+def test_a_history_opened_by_several_workers_at_once_is_one_and_the_others_draw_anew(database):
+    monitor_id = add_monitor(database)
+
+    def opened(connection):
+        try:
+            return add_history(connection, monitor_id)
+        except RoundMoved as error:
+            return str(error)
+
+    found = at_once(database, opened)
+
+    assert (
+        sorted(map(str, found))[1:]
+        == ["another round opened this history meanwhile; this one is drawn anew by its bands"] * 4
+    )
+    with database.read() as connection:
+        assert len(connection.execute(select(histories)).all()) == 1
+
+
+def test_an_effect_written_by_several_workers_at_once_is_one(database, round_id):
+    with ThreadPoolExecutor(5) as pool:
+        list(pool.map(lambda _: add_effect(database, round_id, "notice-1"), range(5)))
+
+    with database.read() as connection:
+        assert connection.execute(select(effects.c.key)).scalars().all() == ["notice-1"]
+
+
+def test_two_workers_who_write_rounds_in_opposite_order_do_not_lock_each_other_out(postgres_url):
+    """On PostgreSQL this was a deadlock; on SQLite all writes follow one another anyway."""
+    from monitor.storage import schema  # noqa: PLC0415  only here the fixture is not used
+
+    database = Database(postgres_url)
+    schema.ready(database)
+    ids = [add_round(database, number) for number in (1, 2)]
+    for each in ids:
+        draw(database, each)
+    claims = {each: claimed(database, each) for each in ids}
+    holds = threading.Event()
+
+    def write(first, second, wait):
+        with database.write() as connection:
+            round_store.hold(connection, claims[first])
+            wait(connection)
+            estimate_store.set_version(connection, first, 1, estimated_revision=1)
+            estimate_store.set_version(connection, second, 1, estimated_revision=1)
+
+    def until_the_other_holds_or_waits(_):
+        other.start()
+        deadline = time.monotonic() + 30
+        while not holds.is_set() and not waiting(database):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    failed = []
+
+    def other_way_round():
+        try:
+            write(ids[1], ids[0], lambda _: holds.set())
+        except Exception as error:  # noqa: BLE001  looked at below
+            failed.append(error)
+
+    other = threading.Thread(target=other_way_round)
+    write(ids[0], ids[1], until_the_other_holds_or_waits)
+    other.join()
+    database.close()
+
+    assert failed == []
+
+
+def waiting(database):
+    """How many connections wait for a lock; PostgreSQL shows one state per transaction."""
+    with database.read() as connection:
+        query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+        return connection.execute(text(query)).scalar()

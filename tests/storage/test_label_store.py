@@ -1,0 +1,292 @@
+"""Label events are only ever added, and say the same in whatever order they came."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from sqlalchemy import func, select
+
+from monitor.domain.model import Answer, LabelEvent, LabelKind
+from monitor.storage import label_store, round_store, schema
+from monitor.storage.database import Database
+from monitor.storage.tables import label_events, tasks
+from tests.storage.rows import add_round, draw
+
+NOON = datetime(2025, 3, 10, 12, tzinfo=UTC)
+YES, NO, CANNOT_TELL = Answer.POSITIVE, Answer.NEGATIVE, Answer.CANNOT_TELL
+
+
+@pytest.fixture
+def round_id(database):
+    return drawn(database)
+
+
+def drawn(database, number=1, wanted=(5, 5)):
+    found = add_round(database, number)
+    draw(database, found, wanted=wanted)
+    return found
+
+
+def key_of(database, item="flagged-0", round_id=None):
+    query = select(tasks.c.key).where(tasks.c.item_id == item)
+    if round_id is not None:
+        query = query.where(tasks.c.round_id == round_id)
+    with database.read() as connection:
+        return connection.execute(query).scalar_one()
+
+
+def add(database, *events, now=NOON, labeler="files"):
+    with database.write() as connection:
+        return label_store.add_events(connection, labeler, events, now)
+
+
+def labels(database, round_id):
+    with database.read() as connection:
+        return label_store.current_labels(connection, round_id)
+
+
+def revision(database, round_id):
+    with database.read() as connection:
+        return round_store.read_round(connection, round_id).label_revision
+
+
+def stored(database):
+    with database.read() as connection:
+        return connection.execute(select(func.count()).select_from(label_events)).scalar()
+
+
+def event(key, answer, *, minute=None, by="ada"):
+    at = None if minute is None else NOON + timedelta(minutes=minute)
+    kind = LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN
+    return LabelEvent(key, by, answer, at, kind)
+
+
+def test_what_is_said_becomes_the_label(database, round_id):
+    added = add(database, event(key_of(database), YES, minute=0))
+
+    assert added == 1
+    assert labels(database, round_id) == {"flagged-0": YES}
+    assert revision(database, round_id) == 1
+
+
+def test_the_same_said_again_adds_nothing(database, round_id):
+    said = event(key_of(database), YES, minute=0)
+    add(database, said)
+
+    assert add(database, said, said, now=NOON + timedelta(days=1)) == 0
+    assert (stored(database), revision(database, round_id)) == (1, 1)
+
+
+def test_a_correction_adds_an_event_and_keeps_the_first(database, round_id):
+    key = key_of(database)
+    add(database, event(key, YES, minute=0))
+    add(database, event(key, NO, minute=1))
+
+    with database.read() as connection:
+        answers = connection.execute(
+            select(label_events.c.answer).order_by(label_events.c.id)
+        ).scalars()
+        assert list(answers) == ["1", "0"]
+    assert labels(database, round_id) == {"flagged-0": NO}
+    assert revision(database, round_id) == 2
+
+
+def test_the_same_said_to_two_labelers_is_kept_twice_and_counts_once(database, round_id):
+    said = event(key_of(database), YES, minute=0)
+
+    assert [add(database, said, labeler=name) for name in ("files", "page")] == [1, 1]
+    assert labels(database, round_id) == {"flagged-0": YES}
+
+
+def test_a_withdrawn_answer_leaves_no_label_and_may_be_given_again(database, round_id):
+    key = key_of(database)
+    add(database, event(key, YES, minute=0), event(key, None, minute=1))
+    without = labels(database, round_id)
+    add(database, event(key, YES, minute=2))
+
+    assert without == {}
+    assert labels(database, round_id) == {"flagged-0": YES}
+    assert stored(database) == 3
+
+
+def test_an_event_without_a_time_counts_only_if_it_changes_the_answer(database, round_id):
+    key, later = key_of(database), count(1)
+
+    def read(answer):
+        return add(database, event(key, answer), now=NOON + timedelta(minutes=next(later)))
+
+    assert [read(each) for each in (YES, YES, NO, NO, YES, None, None, YES)] == [
+        *(1, 0, 1, 0, 1, 1, 0, 1)
+    ]
+    assert labels(database, round_id) == {"flagged-0": YES}
+    assert revision(database, round_id) == 5
+
+
+def test_events_without_a_time_count_in_the_order_of_one_file(database, round_id):
+    key = key_of(database)
+
+    assert add(database, event(key, YES), event(key, YES), event(key, NO)) == 2
+    assert labels(database, round_id) == {"flagged-0": NO}
+
+
+def test_taking_back_what_was_never_said_adds_nothing(database, round_id):
+    assert add(database, event(key_of(database), None)) == 0
+    assert revision(database, round_id) == 0
+
+
+@pytest.mark.parametrize("minutes", [-60, 0])
+def test_an_event_without_a_time_counts_also_when_the_clock_was_set_back(
+    database, round_id, minutes
+):
+    key = key_of(database)
+    add(database, event(key, YES))
+
+    back = NOON + timedelta(minutes=minutes)
+    added = [add(database, event(key, NO), now=back) for _ in range(3)]
+
+    assert added == [1, 0, 0]
+    assert labels(database, round_id) == {"flagged-0": NO}
+
+
+def test_an_event_without_a_time_counts_after_one_with_a_time_in_the_future(database, round_id):
+    key = key_of(database)
+    add(database, event(key, YES, minute=60 * 24 * 365))
+
+    added = [add(database, event(key, NO), now=NOON + timedelta(hours=n)) for n in range(3)]
+
+    assert added == [1, 0, 0]
+    assert labels(database, round_id) == {"flagged-0": NO}
+
+
+def test_labels_are_counted_per_stratum_in_its_order(database, round_id):
+    said = {"flagged-0": YES, "flagged-1": NO, "flagged-2": CANNOT_TELL, "passed-0": NO}
+    add(database, *(event(key_of(database, item), a, minute=0) for item, a in said.items()))
+
+    with database.read() as connection:
+        found = label_store.label_counts(connection, round_id)
+
+    assert [(c.stratum, c.labeled, c.positive, c.declined) for c in found] == [
+        ("flagged", 2, 1, 1),
+        ("passed", 1, 0, 0),
+    ]
+
+
+def test_only_rounds_that_got_something_new_get_a_new_revision(database, round_id):
+    second = drawn(database, 2)
+    first_key, second_key = (key_of(database, round_id=each) for each in (round_id, second))
+    add(database, event(first_key, YES, minute=0))
+
+    add(database, event(first_key, YES, minute=0), event(second_key, NO, minute=0))
+
+    assert (revision(database, round_id), revision(database, second)) == (1, 1)
+    assert labels(database, round_id) == {"flagged-0": YES}
+    assert labels(database, second) == {"flagged-0": NO}
+
+
+def test_more_tasks_than_one_statement_takes_are_all_answered(database):
+    big = drawn(database, wanted=(700, 601))
+    with database.write() as connection:
+        everything = label_store.all_tasks(connection, [big])
+        label_store.mark_sent(connection, list(everything), NOON)
+        unsent = label_store.unsent_tasks(connection, big)
+    said = [event(key, YES, minute=0) for key in everything]
+
+    first, again = add(database, *said), add(database, *said)
+
+    assert (first, again, unsent) == (1301, 0, [])
+    assert len(labels(database, big)) == 1301
+    assert revision(database, big) == 1
+
+
+def test_tasks_that_are_out_stay_out_since_the_first_time(database, round_id):
+    with database.write() as connection:
+        keys = list(label_store.all_tasks(connection, [round_id]))
+        label_store.mark_sent(connection, keys[:3], NOON)
+        label_store.mark_sent(connection, keys, NOON + timedelta(days=1))
+        times = connection.execute(select(tasks.c.sent_at).order_by(tasks.c.key)).scalars().all()
+
+    assert sorted(times) == [NOON] * 3 + [NOON + timedelta(days=1)] * 7
+
+
+def test_a_cursor_is_kept_per_monitor_and_labeler(database):
+    with database.write() as connection:
+        mail, spam = (round_store.ensure_monitor(connection, n, NOON) for n in ("mail", "spam"))
+        label_store.write_cursor(connection, mail, "files", "a")
+        label_store.write_cursor(connection, mail, "files", "b")
+        label_store.write_cursor(connection, mail, "page", "c")
+
+        found = [
+            label_store.read_cursor(connection, monitor, labeler)
+            for monitor, labeler in ((mail, "files"), (mail, "page"), (spam, "files"))
+        ]
+
+    assert found == ["b", "c", None]
+
+
+def test_forgetting_what_was_shown_keeps_items_and_labels(database, round_id):
+    add(database, event(key_of(database), YES, minute=0))
+
+    with database.write() as connection:
+        label_store.forget_payloads(connection, round_id)
+        everything = label_store.all_tasks(connection, [round_id])
+
+    assert len(everything) == 10
+    assert {tuple(task.shown.items()) for task in everything.values()} == {()}
+    assert labels(database, round_id) == {"flagged-0": YES}
+
+
+@pytest.fixture(scope="module")
+def one_store(tmp_path_factory):
+    """A store for many examples, each with a round of its own."""
+    database = Database(f"sqlite:///{tmp_path_factory.mktemp('labels')}/monitor.db")
+    schema.ready(database)
+    yield database, count(1)
+    database.close()
+
+
+# An annotator says one thing at a time, so no two events of one have the same time and differ.
+histories_of_events = st.lists(
+    st.tuples(
+        st.sampled_from(["flagged-0", "flagged-1"]),
+        st.sampled_from(["ada", "bo", "cy"]),
+        st.integers(0, 20),
+        st.sampled_from([YES, NO, CANNOT_TELL, None]),
+    ),
+    max_size=10,
+    unique_by=lambda each: each[:3],
+)
+
+
+@hypothesis_settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(histories_of_events, st.randoms(use_true_random=False), st.integers(1, 4))
+def test_events_with_times_of_their_own_give_the_same_labels_in_any_order_of_arrival(
+    one_store, said, random, batches
+):
+    database, numbers = one_store
+    shuffled = [*said, *random.sample(said, len(said) // 2)]  # some come twice
+    random.shuffle(shuffled)
+
+    found = []
+    for order in ([said], [shuffled[i::batches] for i in range(batches)]):
+        round_id = drawn(database, next(numbers))
+        for part in order:
+            events = [
+                event(key_of(database, item, round_id), answer, minute=minute, by=by)
+                for item, by, minute, answer in part
+            ]
+            add(database, *events)
+        found.append((labels(database, round_id), stored_of(database, round_id)))
+
+    assert found[0] == found[1]
+    assert found[0][1] == len(said)
+
+
+def stored_of(database, round_id):
+    query = select(func.count()).where(label_events.c.round_id == round_id)
+    with database.read() as connection:
+        return connection.execute(query).scalar()

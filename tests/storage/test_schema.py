@@ -1,0 +1,368 @@
+"""Migrations make the tables and views of this program, whole or not at all, and no others."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, select, text
+
+from monitor.domain.errors import ConfigRefused, InputRefused, SchemaMismatch
+from monitor.storage import schema
+from monitor.storage.database import Database
+from monitor.storage.tables import metadata, monitors, store
+from monitor.storage.views import VIEWS
+
+BROKEN = '''
+"""breaks half way."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "{head}"
+
+
+def upgrade():
+    op.create_table("half_done", sa.Column("id", sa.Integer()))
+    op.execute("insert into half_done values (1)")
+    op.execute("alter table there_is_no_such_table add column x integer")
+'''
+
+
+@pytest.fixture
+def empty(store_url):
+    database = Database(store_url)
+    yield database
+    database.close()
+
+
+def names(database):
+    with database.read() as connection:
+        found = inspect(connection)
+        return set(found.get_table_names()), set(found.get_view_names())
+
+
+def head():
+    return ScriptDirectory.from_config(schema.alembic_config()).get_current_head()
+
+
+def found_revision(database):
+    with database.read() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"version_table": "monitor_alembic_version"}
+        )
+        return context.get_current_revision()
+
+
+def pretend(database, revision):
+    with database.write() as connection:
+        connection.execute(
+            text("update monitor_alembic_version set version_num = :it"), {"it": revision}
+        )
+
+
+def test_migrations_make_exactly_the_tables(database):
+    with database.read() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"version_table": "monitor_alembic_version", "compare_type": True}
+        )
+        differences = compare_metadata(context, metadata)
+
+    assert differences == []
+
+
+def test_a_difference_between_migrations_and_tables_would_be_seen(database):
+    with database.write() as connection:
+        connection.execute(text("alter table rounds drop column partial"))
+        connection.execute(text("create table not_ours (id integer)"))
+        context = MigrationContext.configure(
+            connection, opts={"version_table": "monitor_alembic_version", "compare_type": True}
+        )
+        differences = compare_metadata(context, metadata)
+
+    assert {difference[0] for difference in differences} == {"add_column", "remove_table"}
+
+
+def test_the_migrated_views_are_those_of_the_program(database):
+    with database.read() as connection:
+        stored = {name: inspect(connection).get_view_definition(name) for name in VIEWS}
+    with database.write() as connection:
+        for name, query in VIEWS.items():
+            connection.execute(text(f"drop view {name}"))
+            connection.execute(text(f"create view {name} as {query}"))
+        made_anew = {name: inspect(connection).get_view_definition(name) for name in VIEWS}
+
+    assert names(database)[1] == set(VIEWS)
+    assert {name: _words(sql) for name, sql in stored.items()} == {
+        name: _words(sql) for name, sql in made_anew.items()
+    }
+
+
+def _words(sql):
+    return sql.lower().split()
+
+
+def test_migrations_go_up_down_and_up_again(database):
+    first = names(database)
+
+    with database.write() as connection:
+        command.downgrade(schema.alembic_config(connection), "base")
+    nothing = names(database)
+    schema.upgrade(database)
+
+    assert nothing == ({"monitor_alembic_version"}, set())
+    assert names(database) == first
+    schema.check(database)
+
+
+def test_an_empty_store_is_made_ready_and_gets_an_id(empty):
+    schema.ready(empty)
+
+    with empty.read() as connection:
+        assert len(schema.store_id(connection)) == 36
+        assert connection.execute(select(store)).all()[0].created_at.tzinfo is not None
+    assert names(empty)[0] == {*metadata.tables, "monitor_alembic_version"}
+
+
+def test_making_ready_again_keeps_the_id_and_the_rows(empty):
+    schema.ready(empty)
+    with empty.write() as connection:
+        first = schema.store_id(connection)
+        connection.execute(
+            monitors.insert().from_select(
+                ["name", "created_at"], select(text("'mail'"), store.c.created_at)
+            )
+        )
+
+    schema.ready(empty)
+    schema.upgrade(empty)
+
+    with empty.read() as connection:
+        assert schema.store_id(connection) == first
+        assert connection.execute(select(monitors.c.name)).scalars().all() == ["mail"]
+
+
+def test_two_stores_have_different_ids(tmp_path):
+    ids = set()
+    for name in ("one", "two"):
+        database = Database(f"sqlite:///{tmp_path}/{name}.db")
+        schema.ready(database)
+        with database.read() as connection:
+            ids.add(schema.store_id(connection))
+        database.close()
+
+    assert len(ids) == 2
+
+
+def test_of_several_workers_who_make_an_empty_store_none_fails(store_url):
+    def make(_):
+        database = Database(store_url)
+        schema.ready(database)
+        with database.read() as connection:
+            found = schema.store_id(connection)
+        database.close()
+        return found
+
+    with ThreadPoolExecutor(5) as pool:
+        ids = list(pool.map(make, range(5)))
+
+    assert len(set(ids)) == 1
+
+
+def test_a_newer_schema_is_refused_with_the_way_out(database):
+    pretend(database, "9999")
+
+    with pytest.raises(SchemaMismatch) as caught:
+        schema.ready(database)
+
+    assert str(caught.value) == (
+        f"the store {database.shown} has schema 9999, which this version does not know: "
+        "it was upgraded by a newer mlflow-pr-monitor. Install that version again"
+    )
+    assert caught.value.exit_code == 78
+
+
+def test_a_newer_schema_is_not_touched_by_an_upgrade(database):
+    pretend(database, "9999")
+
+    with pytest.raises(SchemaMismatch, match="newer mlflow-pr-monitor"):
+        schema.upgrade(database)
+
+    assert found_revision(database) == "9999"
+
+
+def test_an_older_schema_is_refused_with_the_command(database, monkeypatch, tmp_path):
+    newer_program(monkeypatch, tmp_path, "def upgrade():\n    pass\n")
+
+    with pytest.raises(SchemaMismatch) as caught:
+        schema.ready(database)
+
+    assert str(caught.value) == (
+        f"the store {database.shown} has schema {head_before()}, this program 0002; "
+        "run: pr-monitor db upgrade"
+    )
+
+
+def test_an_upgrade_mends_an_older_schema(database, monkeypatch, tmp_path):
+    newer_program(monkeypatch, tmp_path, "def upgrade():\n    pass\n")
+
+    schema.upgrade(database)
+
+    schema.check(database)
+    assert found_revision(database) == "0002"
+
+
+def test_a_store_without_tables_is_refused_where_none_are_to_be_made(empty):
+    with pytest.raises(SchemaMismatch, match="holds no tables yet; run: pr-monitor db upgrade"):
+        schema.check(empty)
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(database, monkeypatch, tmp_path):
+    before = names(database)
+    folder = newer_program(monkeypatch, tmp_path, "")
+    (folder / "versions" / "0002_next.py").write_text(BROKEN.format(head=head_before()))
+
+    with pytest.raises(Exception, match="there_is_no_such_table"):
+        schema.upgrade(database)
+
+    assert names(database) == before
+    assert found_revision(database) == head_before()
+
+
+def newer_program(monkeypatch, tmp_path, body):
+    """Give this program a migration more than the store has; returns the migrations' folder."""
+    folder = tmp_path / "migrations"
+    (folder / "versions").mkdir(parents=True)
+    shipped = schema.migrations_folder()
+    for path in (*shipped.glob("*.py"), *shipped.glob("*.mako")):
+        (folder / path.name).write_text(path.read_text())
+    for path in shipped.glob("versions/*.py"):
+        (folder / "versions" / path.name).write_text(path.read_text())
+    (folder / "versions" / "0002_next.py").write_text(
+        f'revision = "0002"\ndown_revision = "{head_before()}"\n\n\n{body}'
+    )
+    monkeypatch.setattr(schema, "migrations_folder", lambda: folder)
+    return folder
+
+
+def head_before():
+    return "0001"
+
+
+def test_migrations_are_frozen():
+    """A migration that imports the program would change when the program does."""
+    folder = schema.migrations_folder() / "versions"
+
+    texts = {path.name: path.read_text() for path in folder.glob("*.py")}
+
+    assert texts
+    assert not [name for name, source in texts.items() if "monitor." in source]
+
+
+def test_tables_of_others_in_the_same_database_are_left_alone(empty):
+    with empty.write() as connection:
+        connection.execute(text("create table experiments (id integer, note text)"))
+        connection.execute(text("create table alembic_version (version_num varchar(32))"))
+        connection.execute(text("insert into alembic_version values ('mlflow')"))
+
+    schema.ready(empty)
+    with empty.write() as connection:
+        config = schema.alembic_config(connection)
+        command.check(config)
+        command.downgrade(config, "base")
+
+    assert names(empty)[0] == {"experiments", "alembic_version", "monitor_alembic_version"}
+    with empty.read() as connection:
+        assert connection.execute(text("select * from alembic_version")).scalar() == "mlflow"
+
+
+def test_no_table_has_the_name_of_one_of_mlflows(mlflow_tables):
+    database = Database(f"sqlite:///{mlflow_tables}")
+
+    theirs, _ = names(database)
+
+    database.close()
+    assert {"runs", "alembic_version"} < theirs
+    assert theirs.isdisjoint({*metadata.tables, *VIEWS, schema.VERSION_TABLE})
+
+
+def test_the_installed_program_finds_its_migrations_from_any_folder(tmp_path):
+    program = (
+        "from monitor.storage import schema\n"
+        "from monitor.storage.database import Database\n"
+        "database = Database('sqlite:///monitor.db')\n"
+        "schema.ready(database)\n"
+        "print(schema.found_revision(database))\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, head(), "")
+    assert (tmp_path / "monitor.db").is_file()
+
+
+def test_alembics_own_command_line_works_with_an_address(store_url):
+    config = schema.alembic_config()
+    config.cmd_opts = type("Options", (), {"x": [f"url={store_url}"]})()
+
+    command.upgrade(config, "head")
+
+    database = Database(store_url)
+    schema.check(database)
+    with database.read() as connection:
+        assert schema.store_id(connection)
+    database.close()
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/nowhere/monitor.db")
+
+    with pytest.raises(ConfigRefused, match=r"there is no folder .*nowhere; make it or change"):
+        schema.ready(database)
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("store: sqlite:///config.yaml\n" * 50)
+    database = Database(f"sqlite:///{path}")
+
+    with pytest.raises(ConfigRefused, match=r"config\.yaml cannot be read as a store: file is not"):
+        schema.ready(database)
+
+
+def test_a_user_who_may_not_make_tables_is_told_what_to_grant(postgres_url):
+    owner = Database(postgres_url)
+    with owner.write() as connection:
+        connection.execute(text("drop role if exists guest"))
+        connection.execute(text("create role guest login"))
+    guest = Database(postgres_url.replace("monitor@", "guest@"))
+
+    with pytest.raises(ConfigRefused, match=r"permission denied .* may use and create in its sch"):
+        schema.ready(guest)
+
+    guest.close()
+    owner.close()
+
+
+def test_a_value_that_the_store_cannot_hold_is_refused_as_input(postgres_url):
+    database = Database(postgres_url)
+    schema.ready(database)
+
+    with pytest.raises(InputRefused, match="cannot hold a value"), database.write() as connection:
+        connection.execute(
+            monitors.insert().from_select(
+                ["name", "created_at"], select(text("repeat('x', 101)"), store.c.created_at)
+            )
+        )
+    database.close()

@@ -1,0 +1,212 @@
+"""What a person with `sqlite3` or `psql` finds first."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import text
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.model import EffectKind, Stratum
+from monitor.domain.report import EstimateRow
+from monitor.domain.state import RoundState
+from monitor.storage import alert_store, effect_store, estimate_store, round_store
+from monitor.storage.estimate_store import StratumTally
+from tests.rounds.scene import MONDAY
+from tests.storage.rows import (
+    STRATA,
+    add_effect,
+    add_round,
+    claimed,
+    claimed_effect,
+    draw,
+    slot_of,
+)
+
+BANDS = (
+    Stratum("flagged-1", flagged=True),
+    Stratum("flagged-2", flagged=True),
+    Stratum("passed", flagged=False),
+)
+
+
+def rows(database, query, **values):
+    with database.read() as connection:
+        return [dict(row) for row in connection.execute(text(query), values).mappings()]
+
+
+def closed(database, number, versions, *, sizes, wanted, strata=STRATA):
+    """A round with versions, each the (labeled, positive, declined) of every stratum."""
+    round_id = add_round(database, number)
+    draw(database, round_id, sizes=sizes, wanted=wanted, strata=strata)
+    claim = claimed(database, round_id)
+    with database.write() as connection:
+        round_store.move(
+            connection, claim, RoundState.LABELING, RoundState.CLOSED, reason="in", now=MONDAY
+        )
+        for version, counted in enumerate(versions, start=1):
+            tallies = [
+                StratumTally(stratum.name, stratum.flagged, size, planned, *cells)
+                for stratum, size, planned, cells in zip(
+                    strata, sizes, wanted, counted, strict=True
+                )
+            ]
+            estimate_store.write_counts(connection, round_id, version, tallies)
+            estimate_store.set_version(connection, round_id, version, estimated_revision=0)
+    return round_id
+
+
+def test_the_matrix_holds_what_was_labeled_and_what_that_makes_in_the_window(database):
+    closed(
+        database,
+        1,
+        [[(10, 8, 0), (20, 15, 2), (40, 1, 0)]],
+        sizes=(100, 60, 4000),
+        wanted=(10, 25, 40),
+        strata=BANDS,
+    )
+
+    [found] = rows(database, "select * from confusion_matrices")
+
+    labeled = {name: found[name] for name in ("tp", "fp", "fn", "tn", "declined", "unanswered")}
+    window = {name: found[f"window_{name}"] for name in ("tp", "fp", "fn", "tn")}
+    assert labeled == {"tp": 23, "fp": 7, "fn": 1, "tn": 39, "declined": 2, "unanswered": 3}
+    assert window == pytest.approx({"tp": 125, "fp": 35, "fn": 100, "tn": 3900})
+    assert (found["flagged_size"], found["passed_size"]) == (160, 4000)
+    assert (found["monitor"], found["round"], found["version"]) == ("mail", 1, 1)
+    assert (found["model_version"], found["threshold"]) == (None, 0.5)
+
+
+def test_the_matrix_holds_plain_numbers_on_every_database(database):
+    closed(database, 1, [[(3, 1, 0), (5, 0, 0)]], sizes=(100, 900), wanted=(5, 5))
+
+    [found] = rows(database, "select * from confusion_matrices")
+
+    whole = {type(found[name]) for name in ("tp", "fp", "fn", "tn", "flagged_size", "passed_size")}
+    scaled = {type(found[f"window_{name}"]) for name in ("tp", "fp", "fn", "tn")}
+    assert (whole, scaled) == ({int}, {float})
+
+
+@pytest.mark.parametrize(
+    ("counted", "blank"),
+    [
+        ([(0, 0, 0), (20, 15, 0), (40, 1, 0)], {"tp", "fp"}),
+        ([(10, 8, 0), (20, 15, 0), (0, 0, 4)], {"fn", "tn"}),
+    ],
+)
+def test_a_class_with_a_stratum_without_labels_is_not_scaled(database, counted, blank):
+    closed(database, 1, [counted], sizes=(100, 60, 4000), wanted=(10, 25, 40), strata=BANDS)
+
+    [found] = rows(database, "select * from confusion_matrices")
+
+    assert {name for name in ("tp", "fp", "fn", "tn") if found[f"window_{name}"] is None} == blank
+    assert found["tp"] + found["fp"] + found["fn"] + found["tn"] == sum(c[0] for c in counted)
+
+
+def test_a_stratum_without_items_needs_no_label(database):
+    closed(database, 1, [[(0, 0, 0), (40, 4, 0)]], sizes=(0, 4000), wanted=(0, 40))
+
+    [found] = rows(database, "select * from confusion_matrices")
+
+    assert [found[f"window_{name}"] for name in ("tp", "fp", "fn", "tn")] == [0, 0, 400, 3600]
+
+
+def test_earlier_versions_stay_and_the_last_is_marked(database):
+    closed(
+        database,
+        1,
+        [[(5, 5, 0), (5, 0, 0)], [(5, 4, 0), (5, 0, 0)]],
+        sizes=(100, 900),
+        wanted=(5, 5),
+    )
+
+    found = rows(database, "select * from confusion_matrices order by version")
+    latest = rows(database, "select tp from confusion_matrices where latest")
+
+    assert [(row["version"], row["tp"], bool(row["latest"])) for row in found] == [
+        (1, 5, False),
+        (2, 4, True),
+    ]
+    assert latest == [{"tp": 4}]
+
+
+def test_a_round_that_is_not_closed_has_no_matrix(database):
+    round_id = add_round(database)
+    draw(database, round_id)
+
+    assert rows(database, "select * from confusion_matrices") == []
+
+
+def estimate(point, metric="precision"):
+    return EstimateRow(
+        metric=metric,
+        estimand="window",
+        basis="round",
+        point=point,
+        low=0.1,
+        high=0.9,
+        level=0.95,
+        method="posterior",
+    )
+
+
+def test_latest_estimates_are_of_the_last_version_only(database):
+    counted = [(5, 5, 0), (5, 0, 0)]
+    round_id = closed(database, 1, [counted, counted], sizes=(100, 900), wanted=(5, 5))
+    with database.write() as connection:
+        estimate_store.write_estimates(connection, round_id, 1, [estimate(0.5)])
+        newer = [estimate(0.6), estimate(0.7, "f1")]
+        estimate_store.write_estimates(connection, round_id, 2, newer)
+
+    found = rows(database, "select * from latest_estimates order by metric")
+
+    assert [(row["metric"], row["version"], row["point"]) for row in found] == [
+        ("f1", 2, 0.7),
+        ("precision", 2, 0.6),
+    ]
+    assert {(row["monitor"], row["round"]) for row in found} == {("mail", 1)}
+
+
+def test_open_alerts_are_those_that_fire(database):
+    round_id = add_round(database, 3)
+    with database.write() as connection:
+        found = round_store.read_round(connection, round_id)
+        fired = {
+            metric: alert_store.fire(
+                connection, found=found, metric=metric, side="at_least", limit=0.8, now=MONDAY
+            )
+            for metric in ("precision", "recall")
+        }
+        alert_store.end(connection, fired["recall"].id, AlertState.RESOLVED, why="", now=MONDAY)
+
+    [alert] = rows(database, "select * from open_alerts")
+
+    assert (alert["monitor"], alert["metric"], alert["fired_in_round"]) == ("mail", "precision", 3)
+    assert alert["limit"] == 0.8
+
+
+def test_waiting_effects_tell_what_waits_since_when_and_for_what(database):
+    ids = [add_round(database, number) for number in (1, 2)]
+    add_effect(database, ids[0], "a", sink="mlflow", kind=EffectKind.ROUND_RUN)
+    add_effect(database, ids[0], "b", sink="mlflow", kind=EffectKind.FLEET_POINT)
+    add_effect(database, ids[1], "c", sink="mlflow", now=slot_of(2))
+    add_effect(database, ids[0], "d", sink="ops")
+    done, head = claimed_effect(database, 4), claimed_effect(database, 1)
+    later = MONDAY + timedelta(minutes=1)
+    with database.write() as connection:
+        effect_store.finish_effect(connection, done, "HTTP 200", MONDAY)
+        effect_store.put_off_effect(connection, head, "it does not answer", later)
+
+    [found] = rows(database, "select * from waiting_effects")
+    with database.read() as connection:
+        [same] = effect_store.find_waiting(connection)
+
+    assert [found[name] for name in ("monitor", "sink", "waiting", "rounds", "tries")] == [
+        *("mail", "mlflow", 3, 2, 1)
+    ]
+    assert found["last_error"] == "it does not answer"
+    assert [str(found[name])[:16] for name in ("since", "next_try")] == [
+        "2025-03-03 06:00",
+        "2025-03-03 06:01",
+    ]
+    assert (same.effects, same.rounds, same.since, same.next_try) == (3, 2, MONDAY, later)
+    assert (same.tries, same.last_error) == (1, "it does not answer")

@@ -1,0 +1,121 @@
+"""What `import monitor` offers in a notebook."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pandas as pd
+import pytest
+
+import monitor
+from monitor.domain.errors import ConfigRefused, InputRefused, SchemaMismatch
+from tests.cli.workplace import Workplace
+
+MATRIX = {"tp": 138, "fp": 22, "fn": 108, "tn": 4732, "flagged_size": 160, "passed_size": 4840}
+KEYS = {"metric", "estimand", "basis", "point", "low", "high", "level", "method"}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with one closed round."""
+    monkeypatch.chdir(tmp_path)
+    place = Workplace(tmp_path)
+    place.predictions()
+    place.config()
+    place.run("run-once")
+    return place
+
+
+def test_the_package_exports_these_names():
+    assert monitor.__all__ == ["estimate", "history"]
+
+
+def test_an_estimate_is_what_the_command_prints(tmp_path):
+    words = [w for name, n in MATRIX.items() for w in (f"--{name.replace('_', '-')}", n)]
+
+    found = monitor.estimate(**MATRIX)
+
+    assert json.loads(Workplace(tmp_path).run("estimate", *words, "--json").out) == found
+
+
+def test_an_estimate_has_the_promised_keys_and_order():
+    estimates = monitor.estimate(**MATRIX)["estimates"]
+
+    assert all(set(each) >= KEYS for each in estimates)
+    assert [(each["metric"], each["estimand"]) for each in estimates[:2]] == [
+        ("precision", "rate"),
+        ("recall", "rate"),
+    ]
+    assert all(each["low"] <= each["point"] <= each["high"] for each in estimates)
+
+
+def test_a_higher_level_gives_a_wider_interval():
+    widths = [
+        estimate["high"] - estimate["low"]
+        for level in (0.5, 0.95)
+        for estimate in monitor.estimate(**MATRIX, level=level)["estimates"][:1]
+    ]
+
+    assert widths[0] < widths[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"fn": -1}, "fn is -1"),
+        ({"flagged_size": 100}, r"tp \+ fp = 160 items are labeled, but flagged_size is 100"),
+        ({"level": 1.0}, "level must lie strictly between 0 and 1"),
+    ],
+)
+def test_impossible_counts_are_refused_by_name(change, words):
+    with pytest.raises(InputRefused, match=words):
+        monitor.estimate(**MATRIX | change)
+
+
+def test_a_history_is_a_table_with_a_row_for_each_estimate(place):
+    found = monitor.history("mail")
+
+    assert isinstance(found, pd.DataFrame)
+    assert set(found["round"]) == {1}
+    assert KEYS | {"slot", "version", "reason"} <= set(found.columns)
+    assert not found.duplicated(["round", "metric", "estimand", "basis"]).any()
+    assert found["slot"].iloc[0] == pd.Timestamp(place.slot)
+
+
+def test_a_history_holds_the_numbers_of_the_command(place):
+    [told] = json.loads(place.run("rounds", "--json").out)["rounds"]
+    shown = told["estimates"][0]
+
+    found = monitor.history("mail").set_index(["metric", "estimand", "basis"])
+
+    row = found.loc[(shown["metric"], shown["estimand"], shown["basis"])]
+    assert math.isclose(row["point"], shown["point"])
+
+
+def test_a_history_of_another_folder_is_found_by_its_config(place, tmp_path_factory, monkeypatch):
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+
+    found = monitor.history("mail", place.folder / "config.yaml")
+
+    assert len(found)
+
+
+def test_a_history_of_a_monitor_without_rounds_is_an_empty_table(tmp_path):
+    place = Workplace(tmp_path)
+    place.config()
+    place.run("db", "upgrade", "--config", tmp_path / "config.yaml")
+
+    assert monitor.history("mail", tmp_path / "config.yaml").empty
+
+
+def test_a_history_needs_a_monitor_of_the_config(place):
+    with pytest.raises(ConfigRefused, match="there is no monitor 'post' in the config"):
+        monitor.history("post")
+
+
+def test_a_history_makes_no_tables(tmp_path):
+    Workplace(tmp_path).config()
+
+    with pytest.raises(SchemaMismatch, match="holds no tables yet; run: pr-monitor db upgrade"):
+        monitor.history("mail", tmp_path / "config.yaml")

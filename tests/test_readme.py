@@ -1,0 +1,149 @@
+"""The README is true: its configs load, its commands run in its order."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from monitor.config import load_config
+from tests.servers import free_port
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+BIN = Path(sys.executable).parent
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+COMMANDS = [line for block in blocks("sh") for line in block.splitlines()]
+# Run for real by .ci/run: a whole demo, and an install into a clean environment.
+RUN_BY_THE_GATE = {"make demo": "make demo", "pip install .": ".ci/check-wheel"}
+
+
+def test_the_readmes_config_loads(tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_text(blocks("yaml")[0])
+
+    [monitor] = load_config(config).monitors
+
+    assert monitor.name == "mail-travel"
+    assert len(blocks("yaml")[0].splitlines()) <= 13
+
+
+def test_the_readmes_column_labels_load(tmp_path):
+    config = tmp_path / "config.yaml"
+    whole, labeling = blocks("yaml")
+    config.write_text(re.sub(r"    labeling:.*\n", labeling, whole))
+
+    [monitor] = load_config(config).monitors
+
+    assert monitor.labeling.kind == "column"
+
+
+def test_every_file_the_readme_links_to_is_there():
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
+
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("command", RUN_BY_THE_GATE)
+def test_the_gate_runs_the_commands_that_this_test_does_not(command):
+    assert command in COMMANDS
+    assert RUN_BY_THE_GATE[command] in (ROOT / ".ci/run").read_text()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A user's folder: two weeks of predictions up to now, and an earlier demo's MLflow."""
+    start = datetime.now(UTC) - timedelta(days=15)
+    duckdb.sql(
+        "copy (select 'mail-' || i as mail_id, "
+        f"timestamptz '{start.isoformat()}' + interval 5 minute * i as scored_at, "
+        "case when i % 20 = 0 then 0.5 + (i % 97) / 200.0 else (i % 89) / 200.0 end as score, "
+        "'subject ' || i as subject from range(4300) t(i)) "
+        f"to '{tmp_path}/predictions.parquet' (format parquet)"
+    )
+    (tmp_path / "demo").mkdir()
+    return tmp_path
+
+
+def run(command, folder):
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "COLUMNS": "100"}
+    done = subprocess.run(
+        command.split(), cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def fill(path):
+    """Answer as a person would: positive where the subject's number is a multiple of 25."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["label"] = "1" if int(row["subject"].split()[1]) % 25 == 0 else "0"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return len(rows)
+
+
+@pytest.mark.server
+def test_every_command_of_the_readme_runs_in_its_order(folder):
+    printed: dict[str, list[str]] = {}
+    for command in COMMANDS:
+        if command in RUN_BY_THE_GATE or "mlflow ui" in command:
+            continue
+        printed.setdefault(command, []).append(run(command, folder))
+        if "labels export" in command:
+            labels = fill(folder / "todo.csv")
+
+    assert "wrote config.yaml" in printed["pr-monitor init predictions.parquet"][0]
+    assert "PROBLEM" not in printed["pr-monitor check"][0]
+    drawn, closed = printed["pr-monitor run-once"]
+    assert "is labeling" in drawn
+    assert "is closed" in closed
+    assert f"{labels} new answers" in printed["pr-monitor labels import todo.csv"][0]
+    assert "precision" in printed["pr-monitor status"][0]
+    assert "closed" in printed["pr-monitor rounds"][0]
+
+
+@pytest.mark.server
+def test_the_readmes_mlflow_command_serves_pages(folder):
+    [command] = [line for line in COMMANDS if "mlflow ui" in line]
+    port = free_port()
+    words = command.replace(".venv/bin/", f"{BIN}/").replace("5000", str(port)).split()
+    log = (folder / "log").open("w")
+    server = subprocess.Popen(words, cwd=folder, stdout=log, stderr=log, start_new_session=True)
+    try:
+        assert _answers(f"http://127.0.0.1:{port}/health", within=120)
+    finally:
+        os.killpg(server.pid, 15)
+        server.wait(timeout=30)
+        log.close()
+
+
+def _answers(url, within):
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310
+                return response.status == 200
+        except OSError:
+            time.sleep(0.5)
+    return False

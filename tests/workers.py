@@ -1,0 +1,113 @@
+"""Processes of their own, as replicas of the program are: started, held, let go, killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+ROOT = Path(__file__).parents[1]
+
+PREAMBLE = """\
+import json, os, sys, traceback
+
+
+def pause(word="ready"):
+    print(word, flush=True)
+    sys.stdin.readline()
+
+
+def replicas(count, work):
+    # Forks, so that imports are paid once; none begins before all are there, none ends before
+    # all are done, and each prints what its work returns.
+    begin, begun = os.pipe()
+    done, tell = os.pipe()
+    wait, end = os.pipe()
+    for _ in range(count):
+        if not os.fork():
+            os.close(begun)
+            os.close(end)
+            os.read(begin, 1)
+            try:
+                said = work()
+            except BaseException:
+                said = traceback.format_exc()
+            os.write(1, (json.dumps(said) + "\\n").encode())
+            os.write(tell, b".")
+            os.read(wait, 1)
+            os._exit(0)
+    for pipe in (begun, tell):
+        os.close(pipe)
+    for _ in range(count):
+        os.read(done, 1)
+    os.close(end)
+    for _ in range(count):
+        os.wait()
+
+
+"""
+
+
+class Worker:
+    """A Python process; its program may call ``pause()`` to wait until the test says ``go``."""
+
+    def __init__(self, program, *arguments, cwd=None):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PREAMBLE + program, *map(str, arguments)],
+            cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "MLFLOW_DISABLE_TELEMETRY": "true"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+        self.said = cast("IO[str]", self.process.stdout)
+        self.errors = cast("IO[str]", self.process.stderr)
+        self._told = cast("IO[str]", self.process.stdin)
+
+    def wait_for(self, word="ready"):
+        """Read lines until the program pauses; returns those before."""
+        lines: list[str] = []
+        for line in self.said:
+            if line.strip() == word:
+                return lines
+            lines.append(line.strip())
+        self.process.wait()
+        message = f"{word!r} was never said, but {lines}: {self.errors.read()}"
+        raise AssertionError(message)
+
+    def go(self, line=""):
+        self._told.write(f"{line}\n")
+        self._told.flush()
+
+    def end(self):
+        """Let it run to its end; returns exit code, output and errors."""
+        output, errors = self.process.communicate()
+        return self.process.returncode, output, errors
+
+    def kill(self):
+        """End it as a power cut does."""
+        self.process.kill()
+        self.process.communicate()
+
+
+@contextmanager
+def worker(program, *arguments, cwd=None):
+    one = Worker(program, *arguments, cwd=cwd)
+    try:
+        yield one
+    finally:
+        one.kill()
+
+
+def said_by_replicas(program, *arguments):
+    """Run a program that calls ``replicas``; returns what each of them said."""
+    with worker(program, *arguments) as one:
+        code, output, errors = one.end()
+    assert code == 0, errors
+    return [json.loads(line) for line in output.splitlines()]
