@@ -206,7 +206,7 @@ class Config(Settings):
             if monitor.name == name:
                 return monitor
         known = ", ".join(monitor.name for monitor in self.monitors)
-        message = f"there is no monitor {name!r} in the config; there are {known}"
+        message = f"there is no monitor {name!r} in the config; it has {known}"
         raise ConfigRefused(message)
 
 

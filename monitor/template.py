@@ -76,6 +76,7 @@ class Chosen:
     positive: str | None = None
     threshold: float | None = None
     label: str | None = None
+    table: str | None = None
 
 
 def write_config(
@@ -240,6 +241,7 @@ def _source(predictions: str, types: dict[str, str], found: Chosen) -> list[str]
         "    source:",
         "      kind: duckdb",
         f"      path: {_text(predictions)}",
+        *_table(found),
         f"      columns: {{{', '.join([*columns, *_shown(types, found)])}}}",
     ]
     if not _AWARE.search(types[found.time or ""]):
@@ -249,6 +251,10 @@ def _source(predictions: str, types: dict[str, str], found: Chosen) -> list[str]
     elif found.positive is not None:
         lines.append(f"      positive: {_value(found.positive)}")
     return lines
+
+
+def _table(found: Chosen) -> list[str]:
+    return [] if found.table is None else [f"      table: {_text(found.table)}"]
 
 
 def _shown(types: dict[str, str], found: Chosen) -> list[str]:
@@ -272,6 +278,7 @@ def _labeling(predictions: str, found: Chosen) -> list[str]:
         "    labeling:",
         "      kind: column                       # labels come with time, nobody is asked",
         f"      path: {_text(predictions)}",
+        *_table(found),
         f"      id: {_text(found.id or '')}",
         f"      value: {_text(found.label)}",
         "      matures: 60d                       # a guess: when is the truth known for all?",

@@ -97,13 +97,21 @@ def main() -> None:
     except MonitorError as error:
         _end(str(error), error.exit_code)
     except BrokenPipeError:  # the reader of our output has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(0)
     except OSError as error:
-        if error.filename is None:
+        full = error.errno in _FULL
+        if error.filename is None and not full:
             raise
-        code = EXIT_TRY_LATER if error.errno in _FULL else EXIT_CONFIG
-        _end(f"{error.filename}: {(error.strerror or str(error)).lower()}", code)
+        _drop_output()
+        where = error.filename or "standard output"
+        reason = (error.strerror or str(error)).lower()
+        _end(f"{where}: {reason}", EXIT_TRY_LATER if full else EXIT_CONFIG)
+
+
+def _drop_output() -> None:
+    """Keep Python from writing what is left of the output when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _end(sentence: str, code: int) -> None:

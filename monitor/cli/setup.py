@@ -16,6 +16,43 @@ if TYPE_CHECKING:
     from monitor.storage.database import Database
 
 
+PredictionsArgument = Annotated[
+    str,
+    typer.Argument(
+        help="Parquet, CSV or DuckDB file of predictions, or a pattern such as 'p/*.csv'.",
+        metavar="PREDICTIONS",
+    ),
+]
+IdOption = Annotated[
+    str | None, typer.Option("--id", help="Column of the item id.", metavar="COLUMN")
+]
+TimeOption = Annotated[
+    str | None, typer.Option("--time", help="Column of the time.", metavar="COLUMN")
+]
+ScoreOption = Annotated[
+    str | None, typer.Option("--score", help="Column of the score.", metavar="COLUMN")
+]
+PredictedOption = Annotated[
+    str | None,
+    typer.Option("--predicted", help="Column of the predicted class.", metavar="COLUMN"),
+]
+PositiveOption = Annotated[
+    str | None,
+    typer.Option("--positive", help="Predicted value that means flagged.", metavar="VALUE"),
+]
+ThresholdOption = Annotated[
+    float | None,
+    typer.Option("--threshold", help="Score from which on items are flagged.", metavar="SCORE"),
+]
+LabelOption = Annotated[
+    str | None,
+    typer.Option("--label", help="Column of the true class, if it is there.", metavar="COLUMN"),
+]
+TableOption = Annotated[
+    str | None, typer.Option("--table", help="Table or view of a DuckDB file.", metavar="NAME")
+]
+
+
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command("demo")(demo)
@@ -47,39 +84,16 @@ def demo(
 
 
 def init(
-    predictions: Annotated[
-        str,
-        typer.Argument(
-            help="Parquet, CSV or DuckDB file of predictions, or a pattern such as 'p/*.csv'.",
-            metavar="PREDICTIONS",
-        ),
-    ],
+    predictions: PredictionsArgument,
     config: ConfigOption = CONFIG,
-    id_: Annotated[
-        str | None, typer.Option("--id", help="Column of the item id.", metavar="COLUMN")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option("--time", help="Column of the time.", metavar="COLUMN")
-    ] = None,
-    score: Annotated[
-        str | None, typer.Option("--score", help="Column of the score.", metavar="COLUMN")
-    ] = None,
-    predicted: Annotated[
-        str | None,
-        typer.Option("--predicted", help="Column of the predicted class.", metavar="COLUMN"),
-    ] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option("--positive", help="Predicted value that means flagged.", metavar="VALUE"),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option("--threshold", help="Score from which on items are flagged.", metavar="SCORE"),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option("--label", help="Column of the true class, if it is there.", metavar="COLUMN"),
-    ] = None,
+    id_: IdOption = None,
+    time: TimeOption = None,
+    score: ScoreOption = None,
+    predicted: PredictedOption = None,
+    positive: PositiveOption = None,
+    threshold: ThresholdOption = None,
+    label: LabelOption = None,
+    table: TableOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write a commented config for a file of predictions.
@@ -87,13 +101,16 @@ def init(
     Which column holds what is told by names and types; what these do not tell is refused with the
     option to give.
     """
-    from monitor.datafiles import describe
+    from monitor.datafiles import SUFFIXES, describe
     from monitor.template import Chosen, write_config
 
     _refuse_place(config)
     path = _beside(predictions, config)
-    columns = [(each.name, each.type) for each in describe(path, config.parent)]
-    chosen = Chosen(id_, time, score, predicted, positive, threshold, label)
+    if table is None and SUFFIXES.get(Path(path).suffix.lower()) == "duckdb":
+        message = f"{predictions} is a DuckDB file, name its table or view"
+        raise typer.BadParameter(message, param_hint="--table")
+    columns = [(each.name, each.type) for each in describe(path, config.parent, table=table)]
+    chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table)
     _write(config, write_config(path, columns, chosen))
     if json:
         say_json({"config": str(config)})

@@ -73,6 +73,10 @@ def test_a_slot_whose_round_has_ended_stays_as_it_is(place):
             ["labels", "export", "--out", "todo.xlsx"],
             "Invalid value for --out: 'todo.xlsx' does not end in .csv or .jsonl",
         ),
+        (
+            ["init", "store.duckdb", "--config", "new.yaml"],
+            "Invalid value for --table: store.duckdb is a DuckDB file, name its table or view",
+        ),
         (["backfill"], "Missing option '--from'."),
         (["rund-once"], "No such command 'rund-once'. Did you mean 'run-once'?"),
     ],

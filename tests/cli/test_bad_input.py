@@ -283,5 +283,5 @@ def test_a_monitor_that_the_config_does_not_have(bare, words):
 
     done = bare.run(*words, "--monitor", "post")
 
-    sentence = "pr-monitor: there is no monitor 'post' in the config; there are mail"
+    sentence = "pr-monitor: there is no monitor 'post' in the config; it has mail"
     assert (done.code, done.lines) == (78, [sentence])

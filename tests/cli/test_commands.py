@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 
+import duckdb
 import pytest
 
 from monitor.config import load_config
@@ -27,6 +28,21 @@ def test_init_writes_a_config_that_can_be_used_at_once(bare, name):
 
 def open_to_nowhere(place):
     return (place.folder / "config.yaml").read_text().replace("sqlite:///mlflow.db", NOWHERE)
+
+
+def test_init_reads_a_table_of_a_duckdb_file(bare):
+    bare.predictions()
+    with duckdb.connect("store.duckdb") as connection:
+        connection.execute("create table scored as from 'predictions.parquet'")
+
+    wrote = bare.run("init", "store.duckdb", "--table", "scored", "--label", "is_travel")
+
+    assert wrote.code == 0
+    [monitor] = load_config("config.yaml").monitors
+    assert monitor.source.table == "scored"
+    assert getattr(monitor.labeling, "table", None) == "scored"
+    bare.write("config.yaml", open_to_nowhere(bare))
+    assert [line.split()[0] for line in bare.run("check").lines[:4]] == ["ok"] * 4
 
 
 def test_init_writes_paths_as_the_folder_of_the_config_sees_them(bare):

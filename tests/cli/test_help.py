@@ -7,26 +7,26 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from monitor.cli.app import SECTIONS, app
+from monitor.cli.app import SECTIONS
 
 ROOT = Path(__file__).parents[2]
 GENERATE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
 COMMANDS = dict(GENERATE["all_commands"]())
+TOP = {name.split()[1] for name in COMMANDS}
 
 
 def test_every_command_stands_in_one_section_of_the_help():
     told = [name for names in SECTIONS.values() for name in names]
 
-    assert sorted(told) == sorted(get_command(app).commands)
+    assert sorted(told) == sorted(TOP)
 
 
 def test_the_help_names_every_command_in_its_order(bare):
     lines = bare.run("--help").lines
 
     first_words = [line.split()[0] for line in lines if line.startswith("  ")]
-    told = [word for word in first_words if word in get_command(app).commands]
+    told = [word for word in first_words if word in TOP]
     assert told == [name for names in SECTIONS.values() for name in names]
 
 

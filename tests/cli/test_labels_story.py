@@ -58,54 +58,60 @@ def handed_out(place):
     return place.folder / "todo.csv"
 
 
-def test_a_round_is_labeled_by_hand_closed_and_corrected(place, handed_out):
-    rows = read(handed_out)
-    assert list(rows[0]) == ["task", "subject", "label", "annotator", "note"]  # blind
-    filled = [{**row, "label": truth(row)} for row in rows]
-
-    # Forty rows filled in an editor, with a typo, a row twice and an id that is none.
+def typed_by_hand(filled):
+    """Return the rows as an editor left them: a typo, a row twice and an id that is none."""
     typed = [{**row} for row in filled]
     typed[4]["label"] = "yes"
     typed[9] = {**typed[8]}
     typed[14]["task"] = "0000feed"
-    save(handed_out, typed)
+    return typed
+
+
+def closed_by_hand(place, handed_out):
+    """Import the hand-filled file, then the mended one, until the round closes; all is told."""
+    rows = read(handed_out)
+    assert list(rows[0]) == ["task", "subject", "label", "annotator", "note"]  # blind
+    filled = [{**row, "label": truth(row)} for row in rows]
+
+    save(handed_out, typed_by_hand(filled))
     first = place.run("labels", "import", "todo.csv")
-
-    assert (first.code, len(first.lines)) == (65, 5)
-    assert [line.partition(":")[2].split(":")[0] for line in first.lines[:3]] == [
-        " todo.csv row 6",
-        " todo.csv row 11",
-        " todo.csv row 16",
-    ]
-    assert first.lines[3] == "37 new answers, 0 known already, 3 rows refused"
-
-    # The round goes on waiting for the three.
     waiting = place.run("run-once")
-
-    assert waiting.code == 0
-    assert "waits for 3 answers of 40, until" in waiting.out
-
-    # The mended file brings them and nothing twice, and the round closes.
     save(handed_out, filled)
     second, again = (place.run("labels", "import", "todo.csv") for _ in range(2))
     closed = place.run("run-once")
 
+    return filled, first, waiting, second, again, closed
+
+
+def test_a_file_filled_by_hand_is_taken_row_by_row_until_the_round_closes(place, handed_out):
+    _, first, waiting, second, again, closed = closed_by_hand(place, handed_out)
+
+    assert [line.partition(": ")[2].partition(":")[0] for line in first.lines[:3]] == [
+        "todo.csv row 6",
+        "todo.csv row 11",
+        "todo.csv row 16",
+    ]
+    assert first.lines[3] == "37 new answers, 0 known already, 3 rows refused"
+    assert "waits for 3 answers of 40, until" in waiting.out
     assert second.lines[0] == "3 new answers, 37 known already, 0 rows refused"
     assert again.lines == ["0 new answers, 40 known already, 0 rows refused"]
     assert closed.lines == [f"mail: round 1 (due {place.at(place.slot)} UTC) is closed"]
-    assert (second.code, again.code, closed.code) == (0, 0, 0)
-    before = json.loads(place.run("show", 1, "--json").out)
+    codes = [each.code for each in (first, waiting, second, again, closed)]
+    assert codes == [65, 0, 0, 0, 0]
 
-    # A correction after closing: version 2, and version 1 as it was.
+
+def test_a_late_correction_makes_version_2_and_leaves_version_1_as_it_was(place, handed_out):
+    filled, *_ = closed_by_hand(place, handed_out)
+    before = json.loads(place.run("show", 1, "--json").out)
     changed = next(row for row in filled if row["label"] == "1")
     save(handed_out, [{**changed, "label": "0"}])
+
     late = place.run("labels", "import", "todo.csv")
     corrected = place.run("run-once")
 
     assert late.lines[0] == "1 new answer, 0 known already, 0 rows refused"
-    assert corrected.lines == [
-        f"mail: round 1 (due {place.at(place.slot)} UTC) is closed, version 2"
-    ]
+    due = f"due {place.at(place.slot)} UTC"
+    assert corrected.lines == [f"mail: round 1 ({due}) is closed, version 2"]
     version_1 = json.loads(place.run("show", 1, "--version", 1, "--json").out)
     version_2 = json.loads(place.run("show", 1, "--json").out)
     kept = ("version", "strata", "estimates", "evidence", "slot", "window")
@@ -113,13 +119,21 @@ def test_a_round_is_labeled_by_hand_closed_and_corrected(place, handed_out):
     assert (version_2["version"], version_1["latest_version"]) == (2, 2)
     assert estimate_of(version_2, "precision") < estimate_of(version_1, "precision")
     assert "version 1 of 2" in place.run("show", 1, "--version", 1).lines
+    corrected_in_sql()
+    one_run_each_in_mlflow()
 
-    # The same in SQL and in MLflow, where the round and the fleet have one run each.
+
+def corrected_in_sql():
+    """One positive less among the flagged, and the first matrix still there."""
     matrices = query(
         "monitor.db", "select version, tp, fp from confusion_matrices order by version"
     )
-    (first_version, tp, fp), corrected_matrix = matrices
-    assert (first_version, *corrected_matrix) == (1, 2, tp - 1, fp + 1)
+    (first_version, tp, fp), corrected = matrices
+    assert (first_version, *corrected) == (1, 2, tp - 1, fp + 1)
+
+
+def one_run_each_in_mlflow():
+    """The round and the fleet have one run each, which shows the newer version."""
     runs = query(
         "mlflow.db",
         "select e.name, t.value from tags t join runs r using (run_uuid) "

@@ -117,9 +117,9 @@ class Workplace:
         ``out`` may be a standard output of another kind, such as a terminal.
         """
         out, err = out or io.StringIO(), io.StringIO()
-        words = ["pr-monitor", *map(str, words)]
+        line = ["pr-monitor", *map(str, words)]
         with (
-            mock.patch.object(sys, "argv", words),
+            mock.patch.object(sys, "argv", line),
             redirect_stdout(out),
             redirect_stderr(err),
             pytest.raises(SystemExit) as ended,
@@ -127,5 +127,4 @@ class Workplace:
             main()
         structlog.reset_defaults()  # the log was bound to this standard error
         assert "Traceback" not in err.getvalue()
-        code = ended.value.code
-        return Ended(0 if code is None else code, out.getvalue(), err.getvalue())
+        return Ended(int(ended.value.code or 0), out.getvalue(), err.getvalue())

@@ -65,7 +65,7 @@ def draw(database, round_id, *, sizes=(100, 900), wanted=(5, 5), strata=STRATA):
     claim = claimed(database, round_id)
     with database.write() as connection:
         found = round_store.read_round(connection, round_id)
-        known = frame_store.history_for(connection, found.monitor_id, **MODEL)
+        known = frame_store.history_for(connection, found.monitor_id, **MODEL, unscored=False)
         history = known.id if known else add_history(connection, found.monitor_id)
         frame_store.write_frame(
             connection,

@@ -1,0 +1,70 @@
+"""Log lines: what commands leave to themselves, what a service tells, and in which form."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import redirect_stderr
+
+import pytest
+import structlog
+
+from monitor.cli.logs import SAID_BY_COMMANDS, set_up_logs
+from tests.cli.workplace import PEOPLE
+
+
+@pytest.fixture
+def logged():
+    """Set the log up, log as a function says, and return what stands on standard error."""
+
+    def run(log_some, **settings):
+        with redirect_stderr(io.StringIO()) as error:
+            set_up_logs(**settings)
+            log_some(structlog.get_logger())
+        return error.getvalue()
+
+    yield run
+    structlog.reset_defaults()
+
+
+def break_down(log):
+    try:
+        raise KeyError("canary")  # noqa: EM101, TRY301
+    except KeyError:
+        log.exception("tick failed", job="rounds")
+
+
+@pytest.mark.parametrize("event", sorted(SAID_BY_COMMANDS))
+def test_a_command_logs_nothing_that_it_says_itself(logged, event):
+    of_command = logged(lambda log: log.warning(event, monitor="mail"))
+    of_service = logged(lambda log: log.warning(event, monitor="mail"), service=True)
+
+    assert of_command == ""
+    assert f'event="{event}" monitor=mail' in of_service
+
+
+def test_a_command_logs_everything_else(logged):
+    assert 'event="label refused" where=row' in logged(
+        lambda log: log.warning("label refused", where="row")
+    )
+
+
+def test_an_error_of_ours_is_logged_with_its_traceback(logged):
+    assert "KeyError: 'canary'" in logged(break_down)
+
+
+def test_a_service_logs_json_when_asked(logged):
+    [line] = logged(break_down, service=True, json=True).splitlines()
+
+    found = json.loads(line)
+    assert (found["event"], found["level"], found["job"]) == ("tick failed", "error", "rounds")
+    assert found["timestamp"].endswith("Z")
+    assert "KeyError: 'canary'" in found["exception"]
+
+
+def test_what_goes_wrong_in_a_pass_is_told_once(place):
+    place.config(PEOPLE, path=("predictions.parquet", "away.parquet"))
+
+    done = place.run("run-once")
+
+    assert (done.out + done.err).count("no file matches away.parquet") == 1
