@@ -109,7 +109,7 @@ def test_labels_that_come_with_time_are_read_from_a_column(load):
 
 
 def test_an_unknown_monitor_is_refused_with_those_there_are(load):
-    with pytest.raises(ConfigRefused, match=r"no monitor 'mail'.*there are mail-travel"):
+    with pytest.raises(ConfigRefused, match=r"no monitor 'mail'.*it has mail-travel"):
         load(TEXT).monitor("mail")
 
 

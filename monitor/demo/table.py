@@ -134,7 +134,8 @@ def _alert_line(result: DemoResult) -> str:
     if fired < result.drop_round:
         return f"An alert fired in round {fired}, before the drop: a false alarm."
     rounds = fired - result.drop_round + 1
-    return f"The alert fired in round {fired}, with {rounds} round(s) of the drop; none before it."
+    seen = "the first" if rounds == 1 else f"{rounds}"
+    return f"The alert fired in round {fired}, with {seen} of the noisy rounds; none before it."
 
 
 def _evidence(value: float | None) -> str:

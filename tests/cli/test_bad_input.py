@@ -89,6 +89,9 @@ def test_a_window_without_a_predicted_positive_closes_as_not_estimable(place):
     shown = place.run("show", 1)
     assert "note: nothing was flagged, so precision and recall cannot be planned for" in shown.lines
     assert "precision: not estimable: nothing was predicted positive (TP + FP = 0)" in shown.lines
+    reason = "not estimable this round: the window holds no flagged item, so it says nothing about"
+    [others] = [line for line in shown.lines if line.startswith("recall, ")]
+    assert others.endswith(f"specificity: {reason} the classifier; see the window estimate")
     [row] = json.loads(place.run("rounds", "--json").out)["rounds"]
     precision = next(each for each in row["estimates"] if each["metric"] == "precision")
     assert precision["reason"] == "nothing was predicted positive (TP + FP = 0)"
@@ -105,6 +108,7 @@ def test_a_window_without_rows_is_abandoned_with_the_reason(place):
     assert f"ok       source of mail: {found}" in checked.lines
     reason = f"no predictions from {window}; is the source up to date?"
     assert f"mail: round 1 (due {place.at(place.slot)} UTC) is abandoned: {reason}" in ran.lines
+    assert 'is the source up to date?" notice=round.abandoned' in ran.err  # to the log
     status = place.run("status")
     assert "mail: STALE" in status.lines
     assert f"  problem: round 1 gave no estimate: {reason}" in status.lines

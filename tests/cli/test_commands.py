@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta
 
 import duckdb
@@ -191,6 +193,18 @@ def test_an_open_round_has_no_counts_yet(place):
     assert "flagged    20       15        -         -            -" in shown.lines
     waits = f"  round 1, due {place.at(place.slot)} UTC, is labeling: 0 of 40 answers, deadline "
     assert any(line.startswith(waits) for line in status.lines)
+
+
+def test_a_round_that_is_not_drawn_is_not_called_late_with_its_labels(place):
+    (place.folder / "predictions.parquet").unlink()
+    place.run("run-once")
+    with closing(sqlite3.connect("monitor.db", isolation_level=None)) as store:
+        store.execute("update rounds set deadline = '2020-01-01 00:00:00.000000'")
+
+    lines = place.run("status").lines
+
+    assert f"  round 1, due {place.at(place.slot)} UTC, is not drawn yet" in lines
+    assert not any("past its deadline" in line for line in lines)
 
 
 def test_an_export_of_nothing_writes_nothing(place):

@@ -15,6 +15,8 @@ import termios
 
 import pytest
 
+from monitor.cli.numbers import interval_text
+from monitor.stats.posterior import MetricEstimate
 from tests.cli.workplace import PEOPLE
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
@@ -133,6 +135,21 @@ def test_a_narrow_terminal_has_two_lines_for_each_round(corrected):
     assert narrow[1].split() == ["round", "due", "(UTC)", "state", "basis", "precision", "recall"]
     assert [line.split()[0] for line in narrow[3::2]] == [str(n) for n in range(1, 9)]
     assert [line.split()[0] for line in wide[3:]] == [str(n) for n in range(1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((0.86, 0.8034, 0.9088), "0.860 [0.803, 0.909]"),
+        ((-45.4629, -105.5199, -14.8203), "-45.5 [-105.5, -14.8]"),
+        ((None, None, None), "not estimable"),
+    ],
+)
+def test_an_interval_takes_few_characters(numbers, text):
+    point, low, high = numbers
+    found = MetricEstimate("recall", "rate", "round", point, low, high, 0.95, "any", 0.0, "why")
+
+    assert interval_text(found) == text
 
 
 def test_a_terminal_shows_an_alert_in_red_unless_colour_is_unwanted(corrected, monkeypatch):
