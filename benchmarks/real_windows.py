@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from monitor.domain.slots import window_of
 from monitor.rounds import steps
 from monitor.rounds.report import find_row, number_text
 from monitor.storage import alert_store, estimate_store, schema
+from monitor.storage.tables import store
 from monitor.wiring import build
 
 if TYPE_CHECKING:
@@ -95,6 +97,9 @@ def run(data: Data, path: Path, budget: int, folder: Path) -> None:
     )
     plant = build(load_config(config))
     schema.ready(plant.database)
+    with plant.database.write() as connection:  # the draws depend on the store's id
+        fixed = uuid.uuid5(uuid.NAMESPACE_URL, f"{data.name}/{budget}")
+        connection.execute(store.update().values(id=str(fixed)))
     [parts] = plant.monitors
     print(f"\n{data.name}, at most {budget} labels a window")
     heads = [f"{name:>9}  {'this round':<20}  {'carried':<20}" for name in ("precision", "recall")]
