@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from monitor.config import ReferenceFile
+from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.slots import newest_slot, window_of
 from monitor.hooks.log import LogHandler, LogSettings
 from monitor.hooks.webhook import WebhookHandler
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler
+from monitor.rounds.draw import why_unusable
 from monitor.rounds.parts import Parts, ReferenceItems
 from monitor.rounds.tell import LOG, MLFLOW
 from monitor.sources.duckdb import DuckdbSource
@@ -124,7 +126,8 @@ def check_source(parts: Parts) -> str:
     Raises
     ------
     SourceRefused
-        If a column is missing or of a wrong type, or no file is there.
+        If a column is missing or of a wrong type, no file is there, or so many rows are bad that
+        a round would be abandoned.
     """
     schedule = parts.settings.round.schedule
     window = window_of(schedule, newest_slot(schedule, parts.clock()))
@@ -134,6 +137,10 @@ def check_source(parts: Parts) -> str:
         span = parts.source.span()
         seen = "none at all yet" if span is None else f"the newest is of {span[1]:%Y-%m-%d %H:%M}"
         return f"no predictions in {newest}; {seen}"
+    reason = why_unusable(frame, parts.settings.round)
+    if reason is not None:
+        message = f"in {newest}: {reason}"
+        raise SourceRefused(message)
     found = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
     bad = [f"{count} {reason}" for reason, count in frame.bad_rows.items()]
     return f"{found}; left out: {', '.join(bad)}" if bad else found

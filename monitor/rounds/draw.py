@@ -40,21 +40,14 @@ class Sight:
     known: History | None
 
 
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """Why a window cannot be sampled."""
-
-    reason: str
-
-
 def draw(parts: Parts, found: Round, claim: Claim) -> None:
     """Scan the window, plan, and write the sample; or abandon the round with the reason."""
     sight = _look(parts, found)
-    unusable = _unusable(sight.frame, found.settings)
-    if unusable is None:
+    reason = why_unusable(sight.frame, found.settings)
+    if reason is None:
         _write_sample(parts, found, claim, sight)
     else:
-        _abandon(parts, found, claim, sight.frame, unusable.reason)
+        _abandon(parts, found, claim, sight.frame, reason)
 
 
 def base_key(settings: RoundSettings) -> tuple[object, ...]:
@@ -124,18 +117,19 @@ def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
     return BandEdges(flagged=edges[True], passed=edges[False], unscored=unscored)
 
 
-def _unusable(frame: Frame, settings: RoundSettings) -> Unusable | None:
+def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:
+    """Say why a window cannot be sampled; None if it can."""
     if frame.rows == 0:
-        return Unusable(f"no predictions from {frame.window}; is the source up to date?")
+        return f"no predictions from {frame.window}; is the source up to date?"
     bad = sum(frame.bad_rows.values())
     if bad > settings.bad_rows_max * (bad + frame.size):
         reasons = ", ".join(f"{count} {reason}" for reason, count in frame.bad_rows.items())
-        return Unusable(
+        return (
             f"{bad} of {bad + frame.size} rows cannot be used ({reasons}), more than "
             f"bad_rows_max = {settings.bad_rows_max:g} allows"
         )
     if frame.size == 0:
-        return Unusable(f"none of the {frame.rows} rows from {frame.window} can be sampled")
+        return f"none of the {frame.rows} rows from {frame.window} can be sampled"
     return None
 
 

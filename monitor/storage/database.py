@@ -124,7 +124,10 @@ class Database:
         if self.is_sqlite and (folder := self._missing_folder()):
             return ConfigRefused(f"store: there is no folder {folder}; make it or change the path")
         if self.is_sqlite and type(error) is DatabaseError:
-            return ConfigRefused(f"store: {self.shown} cannot be read as a store: {cause}")
+            return ConfigRefused(
+                f"store: {self.shown} cannot be read as a store: {cause}. Name another file, or "
+                "move this one away if it is no store"
+            )
         if isinstance(error, OperationalError) or error.connection_invalidated:
             return StoreUnavailable(
                 f"the store {self.shown} cannot be used now: {cause}. Nothing changed, or it is "
