@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
 
@@ -123,16 +123,6 @@ class Frame:
 
 NO_SCORE = "score missing"
 """Reason in ``Frame.bad_rows`` for items that no band takes because they have no score."""
-
-
-def without_duplicates(candidates: Iterable[Candidate]) -> tuple[tuple[Candidate, ...], int]:
-    """Keep the first candidate of each id; also say how many were dropped."""
-    seen: dict[str, Candidate] = {}
-    total = 0
-    for candidate in candidates:
-        total += 1
-        seen.setdefault(candidate.id, candidate)
-    return tuple(seen.values()), total - len(seen)
 
 
 @dataclass(frozen=True, slots=True)

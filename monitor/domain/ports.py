@@ -59,7 +59,7 @@ class Labeler(Protocol):
         """Bring label events for these tasks (by key) since ``cursor``, at least once each."""
 
     def close(self, round_name: str) -> None:
-        """Stop asking for labels of this round and delete what was shown."""
+        """Stop asking for labels of this round and delete what was shown; labels stay."""
 
 
 class EffectHandler(Protocol):

@@ -51,6 +51,28 @@ def collect(parts: Parts, round_ids: Sequence[int]) -> Collected | None:
     return collected
 
 
+def put_away(parts: Parts) -> None:
+    """End the asking for rounds that take no labels any more, and forget what people were shown.
+
+    Items and labels stay; a round without payloads has been put away.
+    """
+    now = parts.clock()
+    with parts.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+        if monitor_id is None:
+            return
+        accepting_labels = set(round_store.unfinished_rounds(connection, monitor_id, now))
+        ended = [
+            round_store.read_round(connection, each)
+            for each in label_store.rounds_that_show(connection, monitor_id)
+            if each not in accepting_labels
+        ]
+    for found in ended:
+        parts.labeler.close(found.name)
+        with parts.database.write() as connection:
+            label_store.forget_payloads(connection, found.id)
+
+
 def unanswered(parts: Parts) -> list[Task]:
     """Tasks of open rounds that have no answer yet."""
     with parts.database.read() as connection:

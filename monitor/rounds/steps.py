@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -11,7 +12,7 @@ from monitor.domain.errors import InputRefused, MonitorError, RoundMoved, TryLat
 from monitor.domain.slots import newest_slot, slots_between, slots_of_windows, window_of
 from monitor.domain.state import ENDED, RoundState
 from monitor.rounds import publish
-from monitor.rounds.collect import collect, send
+from monitor.rounds.collect import collect, put_away, send
 from monitor.rounds.draw import draw
 from monitor.storage import frame_store, label_store, round_store
 
@@ -32,7 +33,7 @@ _RETRIES = 5  # of a publish that met another one; each loser has let one winner
 
 
 def run(parts: Parts) -> None:
-    """Do all that is due for one monitor: open, draw, hand out, collect, close, correct.
+    """Do all that is due for one monitor: open, draw, hand out, collect, close, correct, put away.
 
     What keeps one round from going on does not keep the others.
 
@@ -43,17 +44,20 @@ def run(parts: Parts) -> None:
     """
     open_due(parts)
     ids = _unfinished(parts)
-    obstacles = [_met(begin, parts, each) for each in ids]
-    obstacles.append(_met(collect, parts, _drawn(parts, ids)))
-    obstacles += [_met(finish, parts, each) for each in ids]
+    obstacles = [
+        *[_met(partial(begin, parts, each)) for each in ids],
+        _met(lambda: collect(parts, _drawn(parts, ids))),
+        *[_met(partial(finish, parts, each)) for each in ids],
+        _met(partial(put_away, parts)),
+    ]
     for obstacle in obstacles:
         if obstacle is not None:
             raise obstacle
 
 
-def _met(act: Callable[[Parts, Any], object], parts: Parts, on: object) -> MonitorError | None:
+def _met(act: Callable[[], object]) -> MonitorError | None:
     try:
-        act(parts, on)
+        act()
     except MonitorError as error:
         return error
     return None

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, insert, select, tuple_, update
+from sqlalchemy import delete, exists, insert, select, tuple_, update
 
 from monitor.domain.labels import Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
@@ -133,6 +133,19 @@ def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:
         said[row.item_id].append(_stored(row))
     found = {item: current_label(statements) for item, statements in said.items()}
     return {item: answer for item, answer in found.items() if answer is not None}
+
+
+def rounds_that_show(connection: Connection, monitor_id: int) -> list[int]:
+    """Ids of a monitor's rounds of which labelers may still see something, oldest first."""
+    query = (
+        select(rounds.c.id)
+        .where(
+            rounds.c.monitor_id == monitor_id,
+            exists().where(payloads.c.round_id == rounds.c.id),
+        )
+        .order_by(rounds.c.slot)
+    )
+    return [int(each) for each in connection.execute(query).scalars()]
 
 
 def forget_payloads(connection: Connection, round_id: int) -> None:

@@ -496,3 +496,34 @@ def test_stored_labels_outlive_a_labeler_that_forgets_them(scene):
         labels = label_store.current_labels(connection, scene.round(1).id)
     assert len(labels) == 200
     assert scene.round(1).version == 1
+
+
+def test_what_people_were_shown_goes_when_late_labels_end_and_labels_stay(scene):
+    scene.settings = settings(late_labels=timedelta(days=10))
+    scene.play(1)
+    scene.now += timedelta(days=9)
+    scene.run()
+    before = scene.rows(
+        "select count(*) as n from payloads p join rounds r on r.id = p.round_id where r.number = 1"
+    )
+    scene.now += timedelta(days=2)
+    scene.run()
+
+    after = scene.rows(
+        "select count(*) as n from payloads p join rounds r on r.id = p.round_id where r.number = 1"
+    )
+    assert (before[0]["n"], after[0]["n"]) == (200, 0)
+    assert "mail-2025-03-03T0600" not in scene.labeler.sent
+    [labels] = scene.rows("select count(*) as n from label_events")
+    assert labels["n"] == 200
+
+
+def test_an_abandoned_round_is_put_away_at_once(scene):
+    scene.week(1)
+    scene.run(1)
+    scene.now += timedelta(days=5)
+    scene.run()
+
+    assert scene.round(1).state is RoundState.ABANDONED
+    assert scene.rows("select * from payloads") == []
+    assert scene.labeler.sent == {}
