@@ -39,7 +39,7 @@ def set_up_logs(*, service: bool = False, json: bool = False) -> None:
 
 def _renderers(*, json: bool) -> list[Processor]:
     if sys.stderr.isatty() and not json:
-        return [structlog.dev.ConsoleRenderer()]
+        return [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     if json:
         last: Processor = structlog.processors.JSONRenderer()
     else:

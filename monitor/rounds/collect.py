@@ -61,7 +61,8 @@ def put_away(parts: Parts) -> None:
         monitor_id = round_store.find_monitor(connection, parts.settings.name)
         if monitor_id is None:
             return
-        accepting_labels = set(round_store.unfinished_rounds(connection, monitor_id, now))
+        unfinished = round_store.unfinished_rounds(connection, monitor_id, now)
+        accepting_labels = {each.id for each in unfinished}
         ended = [
             round_store.read_round(connection, each)
             for each in label_store.rounds_that_show(connection, monitor_id)
@@ -96,8 +97,8 @@ def accepting(parts: Parts) -> dict[str, Task]:
         monitor_id = round_store.find_monitor(connection, parts.settings.name)
         if monitor_id is None:
             return {}
-        ids = round_store.unfinished_rounds(connection, monitor_id, parts.clock())
-        return label_store.all_tasks(connection, ids)
+        rounds = round_store.unfinished_rounds(connection, monitor_id, parts.clock())
+        return label_store.all_tasks(connection, [each.id for each in rounds])
 
 
 def store_labels(parts: Parts, collected: Collected) -> int:

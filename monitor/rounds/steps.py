@@ -43,13 +43,16 @@ def run(parts: Parts) -> None:
         The first obstacle met, once everything else is done.
     """
     open_due(parts)
-    ids = _unfinished(parts)
-    obstacles = [
-        *[_met(partial(begin, parts, each)) for each in ids],
-        _met(lambda: collect(parts, _drawn(parts, ids))),
-        *[_met(partial(finish, parts, each)) for each in ids],
-        _met(partial(put_away, parts)),
-    ]
+    begun = [each.id for each in _unfinished(parts) if each.state is not RoundState.CLOSED]
+    obstacles = [_met(partial(begin, parts, each)) for each in begun]
+    drawn = [each.id for each in _unfinished(parts) if each.state is not RoundState.OPEN]
+    unread = _met(partial(collect, parts, drawn))
+    # A deadline counts only for rounds whose labels were read just now: those that could not be
+    # read, and a round that another worker drew meanwhile, may have labels nobody has seen yet.
+    asked = set() if unread else set(drawn)
+    due = [each.id for each in _unfinished(parts) if each.id in asked and _may_finish(each)]
+    obstacles += [unread, *[_met(partial(finish, parts, each)) for each in due]]
+    obstacles.append(_met(partial(put_away, parts)))
     for obstacle in obstacles:
         if obstacle is not None:
             raise obstacle
@@ -146,7 +149,8 @@ def begin(parts: Parts, round_id: int) -> None:
     def step(claim: Claim) -> None:
         found = _read(parts, round_id)
         if found.state is RoundState.OPEN:
-            draw(parts, found, claim)
+            # Of two rounds that open one history at once, the second is drawn by the first's bands.
+            _retried(lambda: draw(parts, found, claim), times=1)
             found = _read(parts, round_id)
         if found.state is RoundState.LABELING:
             send(parts, found, claim)
@@ -162,9 +166,14 @@ def finish(parts: Parts, round_id: int) -> None:
         if found.state is RoundState.LABELING:
             _close_if_due(parts, found, claim)
         elif found.state is RoundState.CLOSED and _changed(found):
-            _published(lambda: publish.correct(parts, _read(parts, round_id), claim))
+            _retried(lambda: publish.correct(parts, _read(parts, round_id), claim))
 
     _claimed(parts, round_id, step)
+
+
+def _may_finish(found: Round) -> bool:
+    closed = found.state is RoundState.CLOSED
+    return _changed(found) if closed else found.state is RoundState.LABELING
 
 
 def _changed(found: Round) -> bool:
@@ -218,7 +227,7 @@ def _close_if_due(parts: Parts, found: Round, claim: Claim) -> None:
         if answered == wanted
         else f"the deadline passed with {answered} of {wanted} answers"
     )
-    _published(
+    _retried(
         lambda: publish.close(
             parts, _read(parts, found.id), claim, partial=answered < wanted, reason=reason
         )
@@ -234,8 +243,8 @@ def _class_without_label(planned: dict[str, int], labels: list[LabelCounts]) -> 
     return None
 
 
-def _published(act: Callable[[], None]) -> None:
-    for _ in range(_RETRIES):
+def _retried(act: Callable[[], None], times: int = _RETRIES) -> None:
+    for _ in range(times):
         try:
             act()
         except RoundMoved:
@@ -296,7 +305,7 @@ def _deadline(parts: Parts, settings: RoundSettings, now: datetime) -> datetime:
     return now + settings.deadline
 
 
-def _unfinished(parts: Parts) -> list[int]:
+def _unfinished(parts: Parts) -> list[Round]:
     with parts.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, parts.settings.name)
         if monitor_id is None:

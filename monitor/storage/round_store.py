@@ -152,29 +152,23 @@ def newest_closed(connection: Connection, monitor_id: int) -> int | None:
     return connection.execute(query.limit(1)).scalar()
 
 
-def unfinished_rounds(connection: Connection, monitor_id: int, now: datetime) -> list[int]:
-    """Ids of rounds that may have something to do, in slot order.
+def unfinished_rounds(connection: Connection, monitor_id: int, now: datetime) -> list[Round]:
+    """Read the rounds that may have something to do, in slot order.
 
     Those not ended, and the closed ones that still take late labels or have taken some since
     their last estimate.
     """
-    query = (
-        select(rounds.c.id, rounds.c.state, rounds.c.closed_at, rounds.c.settings)
-        .add_columns(rounds.c.label_revision, rounds.c.estimated_revision)
-        .where(
-            rounds.c.monitor_id == monitor_id,
-            rounds.c.state.in_([RoundState.OPEN, RoundState.LABELING, RoundState.CLOSED]),
-        )
-        .order_by(rounds.c.slot)
-    )
-    found = []
-    for row in connection.execute(query):
-        if row.state == RoundState.CLOSED and row.label_revision == row.estimated_revision:
-            late = _settings(json.dumps(row.settings)).late_labels
-            if row.closed_at + late < now:
-                continue
-        found.append(int(row.id))
-    return found
+    states = (RoundState.OPEN, RoundState.LABELING, RoundState.CLOSED)
+    query = _rounds().where(rounds.c.monitor_id == monitor_id, rounds.c.state.in_(states))
+    found = [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
+    return [each for each in found if not _is_final(each, now)]
+
+
+def _is_final(found: Round, now: datetime) -> bool:
+    """Whether a closed round takes no more labels and is estimated from all it took."""
+    if found.closed_at is None or found.label_revision != found.estimated_revision:
+        return False
+    return found.closed_at + found.settings.late_labels < now
 
 
 def add_round(

@@ -1,12 +1,20 @@
 """Several replicas on one store: each slot is one round, whoever is faster."""
 
-import pytest
-from sqlalchemy import insert
+from dataclasses import replace
+from datetime import timedelta
 
-from monitor.domain.errors import StoreUnavailable
+import pytest
+from sqlalchemy import event, insert
+
+from monitor.domain.errors import StoreUnavailable, TryLater
+from monitor.domain.settings import Bands, Sample
+from monitor.rounds import steps
+from monitor.rounds.draw import draw
+from monitor.storage import round_store
 from monitor.storage.database import Database
 from monitor.storage.tables import monitors
-from tests.rounds.scene import MONDAY, Scene, settings
+from monitor.testing import MemoryLabeler
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 from tests.workers import said_by_replicas
 
 ROUNDS = 4
@@ -40,8 +48,6 @@ replicas(5, work)
 
 def test_five_replicas_make_one_round_and_one_sample_per_slot(database, store_url):
     scene = Scene(database, settings())
-    scene.week(1, count=400)
-    scene.run(1)  # so that the history is there: who draws first would else send the others back
 
     met = said_by_replicas(REPLICAS, store_url, ROUNDS)
     for number in range(1, ROUNDS + 1):
@@ -68,6 +74,83 @@ def test_five_replicas_make_one_round_and_one_sample_per_slot(database, store_ur
     assert scene.rows("select count(*) as n from label_events") == [{"n": 200 * ROUNDS}]
     moves = "select count(*) as n from round_events where before is null or before <> after"
     assert scene.rows(moves) == [{"n": 3 * ROUNDS}]
+
+
+class WhileAsked(MemoryLabeler):
+    """A labeler during whose answer something else happens."""
+
+    def __init__(self, meanwhile):
+        super().__init__()
+        self.meanwhile = meanwhile
+
+    def collect(self, tasks, cursor):
+        self.meanwhile()
+        return super().collect(tasks, cursor)
+
+
+def test_a_round_that_another_worker_draws_meanwhile_is_not_ended_before_its_labels_are_read(
+    database,
+):
+    """As when `backfill` runs beside the service: its rounds are past their deadline at once."""
+    scene = Scene(database, settings(deadline=timedelta(0)))
+    scene.labeler.answers = scene.truth
+    scene.week(1, count=400)
+    scene.run(1)
+    scene.week(2, count=400)
+    scene.now += WEEK
+    steps.open_due(scene.parts)
+    with database.write() as connection:
+        claim = round_store.claim_round(connection, scene.round(2).id)
+    assert claim is not None
+
+    def other_worker_draws():
+        draw(scene.parts, scene.round(2), claim)
+        with database.write() as connection:
+            round_store.release_round(connection, claim)
+
+    hers = replace(scene.parts, labeler=WhileAsked(other_worker_draws))
+    steps.run(hers)
+    drawn = scene.round(2).state
+    scene.run()
+
+    assert (drawn, scene.round(2).state) == ("labeling", "closed")
+
+
+def test_a_deadline_waits_for_a_labeler_that_cannot_be_asked(database):
+    scene = Scene(database, settings())
+    scene.week(1, count=400)
+    scene.run(1)
+    scene.answer()
+    scene.now += scene.settings.deadline
+    scene.labeler.down = True
+
+    with pytest.raises(TryLater, match="told to be down"):
+        scene.run()
+    before = scene.round(1).state
+    scene.labeler.down = False
+    scene.run()
+
+    assert (before, scene.round(1).state) == ("labeling", "closed")
+    assert not scene.round(1).partial
+
+
+def test_a_tick_with_nothing_due_only_reads_and_the_same_few_things_however_many_rounds(database):
+    scene = Scene(
+        database, settings(sample=Sample(max_labels=20, bands=Bands(flagged=1, passed=1)))
+    )
+    asked: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *call: asked.append(call[2]))
+    idle = []
+
+    for number in (1, 2, 3, 4):
+        scene.play(number, count=400)
+        asked.clear()
+        scene.run()
+        idle.append([sql for sql in asked if not sql.lower().startswith(("begin", "pragma"))])
+
+    assert {len(statements) for statements in idle} == {len(idle[0])}
+    assert len(idle[0]) <= 20
+    assert all(sql.lower().startswith("select") for sql in idle[-1])
 
 
 def test_a_read_sees_one_state_of_the_store_while_others_write(database):
