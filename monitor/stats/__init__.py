@@ -6,89 +6,220 @@ turns it into labels per stratum. Over rounds: ``carry`` brings earlier ones for
 ``log_e_factor`` and ``Evidence`` watch a ``Limit``.
 """
 
+from monitor.stats.agreement import (
+    Agreement,
+    cohen_kappa,
+    disagreement,
+    fleiss_kappa,
+    krippendorff_alpha,
+)
 from monitor.stats.allocation import Allocation, allocate, random_sampling_labels
+from monitor.stats.alternatives import alternatives, check_testable, guess, steps
 from monitor.stats.bands import (
     FLAGGED_BANDS,
     PASSED_BANDS,
+    affordable_bands,
     band_edges,
     band_of,
     look_like_probabilities,
 )
 from monitor.stats.carryover import CarryStep, carry, carry_steps
+from monitor.stats.change import PrecisionChange, Working, precision_change, split_change
 from monitor.stats.counts import Counts, Interval, StratumCounts
-from monitor.stats.detector import (
-    Evidence,
-    alternatives,
-    check_testable,
-    guess,
-    log_e_factor,
-    log_threshold,
-    project,
+from monitor.stats.curve_draws import CurveBands, curve_bands
+from monitor.stats.curves import RocCurve, area_under_roc, average_precision, roc_curve
+from monitor.stats.delay import (
+    Detection,
+    detection,
+    false_alarms,
+    large_drop_delay,
+    smallest_drop,
 )
+from monitor.stats.detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.draws import Draws, Estimand, JointPosterior, draw, draw_rates, round_posterior
+from monitor.stats.few_labels import few_labels, unlabeled_share
+from monitor.stats.fleet import expected_alarms, shared_promise
+from monitor.stats.gain import GainCurve, area_under_gain, gain_curve
 from monitor.stats.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
+from monitor.stats.just_changed import change_probability
 from monitor.stats.knowledge import Knowledge
+from monitor.stats.label_error import (
+    CorrectedDraws,
+    LabelAudit,
+    corrected_draws,
+    corrected_estimates,
+)
 from monitor.stats.metrics import METRICS, Matrix, Metric, MetricValue, f_beta, metric
 from monitor.stats.missing import missing_bounds
 from monitor.stats.mixture import BetaMixture
+from monitor.stats.own_share import with_own_share
+from monitor.stats.paired import Comparison, PairedMetric, compare, compare_threshold
 from monitor.stats.posterior import (
     Basis,
     MetricEstimate,
     estimate,
     estimates,
-    unlabeled_share,
+)
+from monitor.stats.precision_band import (
+    around,
+    exact_size,
+    hoeffding_size,
+    joint_level,
+    precision_bounds,
+    variation_left,
+    widest,
+    width_of_variations,
+)
+from monitor.stats.predictive import NextEstimate, next_estimates, stratified_estimate
+from monitor.stats.prevalence import (
+    PrevalenceCurve,
+    adjusted_matrix,
+    f_beta_at,
+    f_beta_swap,
+    precision_at,
+    prevalence_curve,
+    prevalence_grid,
+    swap_prevalences,
 )
 from monitor.stats.probability import metric_quantile, probability_at_least, probability_at_most
+from monitor.stats.projection import project
 from monitor.stats.quick import estimate_matrix
+from monitor.stats.restratify import EffectiveCounts, restratify
+from monitor.stats.sample import LabeledSample, ScoredSample
+from monitor.stats.scenario import Scenario
+from monitor.stats.segments import (
+    MoreLabels,
+    more_labels,
+    segment_estimates,
+    segment_posterior,
+)
+from monitor.stats.shift import (
+    Move,
+    flagged_rate_move,
+    kolmogorov_smirnov,
+    moves,
+    population_stability_index,
+)
 
 __all__ = [
     "FLAGGED_BANDS",
     "METRICS",
     "PASSED_BANDS",
+    "Agreement",
     "Allocation",
     "Basis",
     "BetaMixture",
     "CarryStep",
+    "Comparison",
+    "CorrectedDraws",
     "Counts",
+    "CurveBands",
+    "Detection",
     "Draws",
+    "EffectiveCounts",
     "Estimand",
     "Evidence",
+    "GainCurve",
     "HalfSpace",
     "Interval",
     "JointPosterior",
     "Knowledge",
+    "LabelAudit",
+    "LabeledSample",
     "Limit",
     "LimitCannotBeTested",
     "Matrix",
     "Metric",
     "MetricEstimate",
     "MetricValue",
+    "MoreLabels",
+    "Move",
+    "NextEstimate",
+    "PairedMetric",
+    "PrecisionChange",
+    "PrevalenceCurve",
+    "RocCurve",
+    "Scenario",
+    "ScoredSample",
     "StratumCounts",
+    "Working",
+    "adjusted_matrix",
+    "affordable_bands",
     "allocate",
     "alternatives",
+    "area_under_gain",
+    "area_under_roc",
+    "around",
+    "average_precision",
     "band_edges",
     "band_of",
     "carry",
     "carry_steps",
+    "change_probability",
     "check_testable",
+    "cohen_kappa",
+    "compare",
+    "compare_threshold",
+    "corrected_draws",
+    "corrected_estimates",
+    "curve_bands",
+    "detection",
+    "disagreement",
     "draw",
     "draw_rates",
     "estimate",
     "estimate_matrix",
     "estimates",
+    "exact_size",
+    "expected_alarms",
     "f_beta",
+    "f_beta_at",
+    "f_beta_swap",
+    "false_alarms",
+    "few_labels",
+    "flagged_rate_move",
+    "fleiss_kappa",
+    "gain_curve",
     "guess",
     "half_space",
+    "hoeffding_size",
+    "joint_level",
+    "kolmogorov_smirnov",
+    "krippendorff_alpha",
+    "large_drop_delay",
     "log_e_factor",
     "log_threshold",
     "look_like_probabilities",
     "metric",
     "metric_quantile",
     "missing_bounds",
+    "more_labels",
+    "moves",
+    "next_estimates",
+    "population_stability_index",
+    "precision_at",
+    "precision_bounds",
+    "precision_change",
+    "prevalence_curve",
+    "prevalence_grid",
     "probability_at_least",
     "probability_at_most",
     "project",
     "random_sampling_labels",
+    "restratify",
+    "roc_curve",
     "round_posterior",
+    "segment_estimates",
+    "segment_posterior",
+    "shared_promise",
+    "smallest_drop",
+    "split_change",
+    "steps",
+    "stratified_estimate",
+    "swap_prevalences",
     "unlabeled_share",
+    "variation_left",
+    "widest",
+    "width_of_variations",
+    "with_own_share",
 ]

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy import optimize, special
 
-from monitor.stats.neyman import Problem, coefficients_of, optimum
-from monitor.stats.rounding import at_most_total, level_total, proportional_above, rounded_up
+from monitor.stats.blending import Design, spread_by_class, without_bands
+from monitor.stats.mixture import round_priors
+from monitor.stats.neyman import Problem, coefficients_of
+from monitor.stats.rounding import at_most_total, level_total, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,9 +32,15 @@ FLOOR = 10
 """Labels each stratum gets at least (or all its items): without them a stratum that was found
 pure once is never looked at again, and coverage breaks down."""
 
-SCORE_BLEND = 0.5
-"""Share of the labels above the floors that follow size, not the score, while only scores are
-known. Scores alone can cost up to 10 % more than no bands if they are wrong."""
+SCORE_BLEND = 0.85
+"""Weight of the plan without bands while only scores are known. Scores that order each class
+the wrong way round then cost at most 3 % more than no bands, without the blend four times as
+much (benchmarks/label_cost.py)."""
+
+PRIOR_PART = 0.3
+"""Part of the prior's variance that the interval's width shows. The whole of it would be right
+for a variance; but a stratum with few positives has a long tail, which the 95 % interval leaves
+out. With 0.3 a plan for the default bands foretells its labels to a few percent."""
 
 DEFAULT_MARGIN = 0.05
 
@@ -57,6 +65,8 @@ class Allocation:
         Labels that the asked margins need, whatever the budget; ``None`` if unknown.
     notes
         Sentences on what could not be done as asked.
+    cost
+        Of all labels together, in the unit in which costs were given; one label is 1 otherwise.
     """
 
     labels: Labels
@@ -64,6 +74,7 @@ class Allocation:
     asked: Mapping[str, float]
     needed: int | None
     notes: tuple[str, ...]
+    cost: float
 
     @property
     def total(self) -> int:
@@ -82,6 +93,7 @@ def allocate(
     estimand: Literal["rate", "window"] = "window",
     blend: float | None = None,
     floor: int = FLOOR,
+    cost: ArrayLike = 1.0,
 ) -> Allocation:
     """Allocate labels to strata: for margins, for a budget, or for margins within a budget.
 
@@ -94,21 +106,24 @@ def allocate(
     knowledge
         What is known of the rates.
     margins
-        Half-width wanted for ``precision``, ``recall`` or both, in (0, 1). The smallest total
-        that keeps all of them is found. With only a budget: equal margins.
+        Half-width wanted for ``precision``, ``recall`` or both, in (0, 1). The cheapest labels
+        that keep all of them are found. With only a budget: equal margins.
     max_labels
-        Budget. If the margins need more, all of them grow by one factor until it suffices.
+        Budget, in labels whatever they cost. If the margins need more, all of them grow by one
+        factor until it suffices.
     level
         Level of the intervals, in (0, 1).
     estimand
         ``window`` counts labeled items as known, so that small strata become a census.
         ``rate`` does not.
     blend
-        Share of the labels above the floors that is spread in proportion to size within each
-        predicted class. Default: ``SCORE_BLEND`` if scores are all that is known, else 0.
-        The split between the classes stays as it is, for that does not rest on the bands.
+        Weight, in [0, 1], of the plan in which each predicted class is one stratum, its labels
+        spread over the bands in proportion to size. Default: ``SCORE_BLEND`` if scores are all
+        that is known, else 0.
     floor
         Labels per stratum at least, 1 or more; strata with fewer items are taken whole.
+    cost
+        Of one label, the same for all or one for each stratum, shape ``(H,)``, in any unit.
 
     Raises
     ------
@@ -125,36 +140,40 @@ def allocate(
     ...     margins={"precision": 0.05, "recall": 0.05}, max_labels=2000,
     ... )
     >>> plan.labels, plan.needed, round(plan.margins["recall"], 3)
-    (array([ 130, 1870]), 4681, 0.077)
+    (array([ 130, 1870]), 4690, 0.077)
     """
     size = np.asarray(sizes, dtype=np.int64)
     up = np.asarray(is_flagged, dtype=np.bool_)
     _check(size, up, knowledge, margins, max_labels)
     _check_settings(level, blend, floor)
+    price = _prices(cost, size)
     if blend is None:
         blend = SCORE_BLEND if knowledge.source == "scores" else 0.0
-    coefficients, notes = coefficients_of(size, up, knowledge)
     asked = dict(margins or {})
+    coefficients, notes = coefficients_of(size, up, knowledge)
     problem = Problem(
         size=size.astype(np.float64),
         is_flagged=up,
         low=np.minimum(floor, size).astype(np.float64),
         coefficients=coefficients,
+        doubt=_doubt(size, up, knowledge),
+        cost=price,
         z=float(special.ndtri(0.5 + level / 2)),
         in_window=estimand == "window",
-        blend=blend,
     )
     if knowledge.source == "nothing":
-        return _even_split(problem, asked, max_labels, notes)
+        labels, more = _even_split(problem, max_labels)
+        return Allocation(labels, {}, asked, None, notes + more, float(price @ labels))
+    design = Design(problem, without_bands(problem, knowledge) if blend > 0 else None, blend)
     wanted = {name: asked[name] for name in asked if name in coefficients}
-    needed = int(_within_margins(problem, wanted).sum()) if asked else None
+    needed = int(_within_margins(design, wanted).sum()) if asked else None
     if max_labels is None or (needed is not None and needed <= max_labels):
-        labels = _within_margins(problem, wanted)
-        notes += _out_of_reach(problem, wanted, labels)
+        labels = _within_margins(design, wanted)
+        more = _out_of_reach(problem, wanted, labels)
     else:
-        labels, more = _within_budget(problem, wanted or _equal_margins(problem), max_labels)
-        notes += more
-    return Allocation(labels, problem.half_widths(labels), asked, needed, notes)
+        labels, more = _within_budget(design, wanted or _equal_margins(problem), max_labels)
+    widths = problem.half_widths(labels)
+    return Allocation(labels, widths, asked, needed, notes + more, float(price @ labels))
 
 
 def random_sampling_labels(
@@ -170,6 +189,11 @@ def random_sampling_labels(
     Expected numbers, not a guarantee: :math:`n\,N_+/N` labels fall on predicted positives and
     :math:`n\,\eta` on actual ones, with variances :math:`P(1-P)` and :math:`R(1-R)` per label
     (section 2.1 of Shang et al., 2023) and the finite-population term of the window.
+
+    Parameters
+    ----------
+    sizes, is_flagged, knowledge, margins, level
+        As for :func:`allocate`.
 
     Examples
     --------
@@ -196,33 +220,22 @@ def random_sampling_labels(
     return math.ceil(needed)
 
 
-def _plan(problem: Problem, margins: Mapping[str, float], factor: float) -> Values:
-    """Optimum for the margins times a factor, blended within each class."""
-    labels = optimum(problem, {name: factor * margin for name, margin in margins.items()})
-    if problem.blend == 0:
-        return labels
-    by_size = labels.copy()
-    for members in (problem.is_flagged, ~problem.is_flagged):
-        by_size[members] = proportional_above(
-            problem.low[members], problem.size[members], float(labels[members].sum())
-        )
-    return (1 - problem.blend) * labels + problem.blend * by_size
-
-
-def _within_margins(problem: Problem, margins: Mapping[str, float]) -> Labels:
+def _within_margins(design: Design, margins: Mapping[str, float]) -> Labels:
     """Whole numbers of labels that keep all margins, as far as a census can."""
+    problem = design.problem
 
     def excess(log_factor: float) -> float:
-        labels = _plan(problem, margins, math.exp(log_factor))
+        labels = design.plan(margins, math.exp(log_factor))
         worst = (problem.half_width(name, labels) / margins[name] for name in margins)
         return max(worst, default=0.0) - _MEETS
 
     factor = 1.0
-    if problem.blend > 0 and excess(0.0) > 0:
-        tightest = math.log(_TIGHTEST)
-        root = optimize.brentq(excess, tightest, 0.0) if excess(tightest) < 0 else tightest
+    if design.blend > 0 and margins:
+        ends = math.log(_TIGHTEST), math.log(_LOOSEST)
+        low, high = (excess(end) for end in ends)
+        root = optimize.brentq(excess, *ends) if low < 0 < high else ends[int(high <= 0)]
         factor = math.exp(root) * (1 - 1e-9)
-    return rounded_up(_plan(problem, margins, factor), problem.size)
+    return rounded_up(design.plan(margins, factor), problem.size)
 
 
 def _out_of_reach(
@@ -237,9 +250,10 @@ def _out_of_reach(
 
 
 def _within_budget(
-    problem: Problem, margins: Mapping[str, float], budget: int
+    design: Design, margins: Mapping[str, float], budget: int
 ) -> tuple[Labels, tuple[str, ...]]:
     """Whole numbers of labels that spend the budget on margins grown by one factor."""
+    problem = design.problem
     if budget >= problem.size.sum():
         return problem.size.astype(np.int64), ("the budget covers every item of the window",)
     if budget <= problem.low.sum():
@@ -251,24 +265,22 @@ def _within_budget(
         return level_total(problem.low, problem.is_flagged, budget), notes
 
     def surplus(log_factor: float) -> float:
-        return float(_plan(problem, margins, math.exp(log_factor)).sum()) - budget
+        return float(design.plan(margins, math.exp(log_factor)).sum()) - budget
 
     tightest, loosest = math.log(_TIGHTEST), math.log(_LOOSEST)
     if not margins or surplus(tightest) <= 0:
-        return rounded_up(_plan(problem, margins, _TIGHTEST), problem.size), (
+        return rounded_up(design.plan(margins, _TIGHTEST), problem.size), (
             "more labels than this would not make the margins narrower",
         )
     factor = math.exp(optimize.brentq(surplus, tightest, loosest, xtol=1e-13))
-    return at_most_total(_plan(problem, margins, factor), problem.is_flagged, budget), ()
+    return at_most_total(design.plan(margins, factor), problem.is_flagged, budget), ()
 
 
 def _equal_margins(problem: Problem) -> dict[str, float]:
     return dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
 
 
-def _even_split(
-    problem: Problem, asked: dict[str, float], budget: int | None, notes: tuple[str, ...]
-) -> Allocation:
+def _even_split(problem: Problem, budget: int | None) -> tuple[Labels, tuple[str, ...]]:
     """Half of the budget for each predicted class, in proportion to size within it."""
     if budget is None:
         message = (
@@ -276,18 +288,29 @@ def _even_split(
             "max_labels, a reference matrix or scores"
         )
         raise ValueError(message)
-    notes += ("nothing is known of the rates, so no margin can be foretold",)
-    up, down = problem.is_flagged, ~problem.is_flagged
+    notes = ("nothing is known of the rates, so no margin can be foretold",)
     if not problem.low.sum() < budget < problem.size.sum():
-        labels, more = _within_budget(problem, {}, budget)
-        return Allocation(labels, {}, asked, None, notes + more)
-    least = max(problem.low[up].sum(), budget - problem.size[down].sum())
-    most = min(problem.size[up].sum(), budget - problem.low[down].sum())
-    flagged = float(np.clip(budget / 2, least, most))
-    spread = np.empty(len(up))
-    spread[up] = proportional_above(problem.low[up], problem.size[up], flagged)
-    spread[down] = proportional_above(problem.low[down], problem.size[down], budget - flagged)
-    return Allocation(at_most_total(spread, up, budget), {}, asked, None, notes)
+        labels, more = _within_budget(Design(problem), {}, budget)
+        return labels, notes + more
+    spread = spread_by_class(problem, budget / 2, float(budget))
+    return at_most_total(spread, problem.is_flagged, budget), notes
+
+
+def _doubt(size: NDArray[np.int64], is_flagged: NDArray[np.bool_], knowledge: Knowledge) -> Values:
+    """Labels at which a stratum's prior weighs as much in its variance as its labels do."""
+    prior = np.empty(len(size))
+    for members in (is_flagged, ~is_flagged):
+        prior[members] = round_priors(max(1, int((size[members] > 0).sum()))).mean()
+    return np.asarray(PRIOR_PART * prior / knowledge.label_variance)
+
+
+def _prices(cost: ArrayLike, size: NDArray[np.int64]) -> Values:
+    """Cost of a label of each stratum, shape ``(H,)``."""
+    given = np.asarray(cost, dtype=np.float64)
+    if given.shape not in {(), size.shape} or not np.all((given > 0) & np.isfinite(given)):
+        message = f"cost must be one positive number, or one for each stratum; got {cost!r}"
+        raise ValueError(message)
+    return np.broadcast_to(given, size.shape)
 
 
 def _check(

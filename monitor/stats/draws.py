@@ -16,7 +16,7 @@ from scipy import special, stats
 from scipy.stats import qmc
 
 from monitor.stats.metrics import Matrix
-from monitor.stats.mixture import BetaMixture, prior_count
+from monitor.stats.mixture import BetaMixture, round_priors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,17 +60,18 @@ class JointPosterior:
 def round_posterior(counts: Counts) -> JointPosterior:
     r"""Posterior of the rates from one round's labels alone.
 
-    .. math:: \pi_h \sim \mathrm{Beta}\big(\tfrac{1}{2H} + y_h,\ \tfrac{1}{2H} + n_h - y_h\big)
+    .. math:: \pi_h \sim \mathrm{Beta}(a + y_h,\ a + n_h - y_h)
 
-    with H the number of strata *of the same predicted class* that hold an item, so that each
-    class has Jeffreys' half count once, shared out. Two strata: Jeffreys' prior itself.
+    One stratum in a class has Jeffreys' prior, a = 1/2. With H strata *of the same predicted class*
+    that hold an item, half of the draws take :math:`a = 0.1/H` in all of them and half
+    :math:`a = 0.5/\sqrt H`: a mixture of two components, see ``mixture.round_priors``.
 
     Notes
     -----
-    An empty stratum takes no share: it weighs nothing in any metric, and giving it one would
+    An empty stratum does not count in H: it weighs nothing in any metric, and counting it would
     weaken the prior of the others for a band in which nothing happened. It still gets the
-    prior Beta(1/(2H), 1/(2H)), so that shapes stay those of the counts. A class without any
-    item counts as one stratum.
+    prior, so that shapes stay those of the counts. A class without any item counts as one
+    stratum.
 
     Examples
     --------
@@ -86,10 +87,11 @@ def round_posterior(counts: Counts) -> JointPosterior:
 
 
 def _class_posterior(strata: tuple[StratumCounts, ...]) -> BetaMixture:
-    prior = prior_count(max(1, sum(stratum.size > 0 for stratum in strata)))
+    prior = round_priors(max(1, sum(stratum.size > 0 for stratum in strata)))[:, np.newaxis]
     positive = np.array([stratum.positive for stratum in strata], dtype=np.float64)
     labeled = np.array([stratum.labeled for stratum in strata], dtype=np.float64)
-    return BetaMixture.single(prior + positive, prior + labeled - positive)
+    weight = np.full(len(prior), 1 / len(prior))
+    return BetaMixture(weight, prior + positive, prior + labeled - positive)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,6 +184,13 @@ def draw(
     ------
     ValueError
         If ``points`` is not a power of 2, or ``size`` does not have H values.
+
+    Examples
+    --------
+    >>> uniform = BetaMixture.single(np.ones(1), np.ones(1))
+    >>> draws = draw(JointPosterior(uniform, uniform), seed=7, points=2**10)
+    >>> draws.rates.shape, draws.uniforms.shape, draws.flagged
+    ((1024, 2), (1024, 2), 1)
     """
     if points < 1 or points & (points - 1):
         message = f"points must be a power of 2, got {points!r}"
@@ -217,6 +226,13 @@ def _mixture_rates(
 
 def draw_rates(posterior: JointPosterior, seed: int, points: int = POINTS) -> Values:
     """Joint draws of all rates, flagged strata first, shape ``(points, H)``.
+
+    Parameters
+    ----------
+    posterior
+        What is known of H strata.
+    seed, points
+        As in ``draw``.
 
     Examples
     --------

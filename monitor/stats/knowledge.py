@@ -163,6 +163,38 @@ class Knowledge:
         both = variance / spread
         return cls(rate * both, (1 - rate) * both, "rounds")
 
+    def pooled(self, sizes: ArrayLike, is_flagged: ArrayLike) -> Knowledge:
+        r"""Return what is known of each class as one stratum, flagged before passed.
+
+        With :math:`w_h = N_h / \sum N` over the class, the class's rate is
+        :math:`\sum w_h \pi_h`; the Beta has its mean and variance. A class without items is
+        left out.
+
+        Parameters
+        ----------
+        sizes
+            Items in each stratum, shape ``(H,)``.
+        is_flagged
+            Which strata are predicted positive, shape ``(H,)``.
+
+        Examples
+        --------
+        >>> bands = Knowledge.of_rates([0.9, 0.5, 0.1])
+        >>> bands.pooled([30, 10, 900], [True, True, False]).rate
+        array([0.8, 0.1])
+        """
+        size = np.asarray(sizes, dtype=np.float64)
+        up = np.asarray(is_flagged, dtype=np.bool_)
+        classes = [members for members in (up, ~up) if size[members].sum() > 0]
+        weights = [size[members] / size[members].sum() for members in classes]
+        pairs = list(zip(weights, classes, strict=True))
+        rate = np.array([weight @ self.rate[members] for weight, members in pairs])
+        spread = self.rate * (1 - self.rate) - self.label_variance  # of each stratum's rate
+        known = np.array([weight**2 @ spread[members] for weight, members in pairs])
+        known = np.maximum(known, rate * (1 - rate) / _CERTAIN)
+        both = rate * (1 - rate) / known - 1
+        return Knowledge(rate * both, (1 - rate) * both, self.source)
+
     @classmethod
     def nothing(cls, is_flagged: ArrayLike) -> Knowledge:
         """No knowledge: the prior of each class."""

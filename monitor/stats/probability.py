@@ -52,7 +52,24 @@ def probability_at_least(draws: Draws, size: NDArray[np.int64], name: str, value
 
 
 def probability_at_most(draws: Draws, size: NDArray[np.int64], name: str, value: float) -> float:
-    """Posterior probability that a metric is at most ``value``; see ``probability_at_least``."""
+    """Posterior probability that a metric (``rate`` estimand) is at most ``value``.
+
+    Parameters
+    ----------
+    draws, size, name, value
+        As in ``probability_at_least``, in whose example recall is at least .52 with .949.
+
+    Examples
+    --------
+    >>> from monitor.stats.counts import Counts
+    >>> from monitor.stats.draws import draw, round_posterior
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
+    ... )
+    >>> draws = draw(round_posterior(counts), seed=0)
+    >>> round(probability_at_most(draws, counts.size, "recall", 0.52), 3)
+    0.051
+    """
     return float(np.mean(_values(draws, size, name) <= value))
 
 
@@ -76,6 +93,17 @@ def metric_quantile(draws: Draws, size: NDArray[np.int64], name: str, share: flo
     ------
     ValueError
         If ``share`` is not inside (0, 1).
+
+    Examples
+    --------
+    >>> from monitor.stats.counts import Counts
+    >>> from monitor.stats.draws import draw, round_posterior
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
+    ... )
+    >>> draws = draw(round_posterior(counts), seed=0)
+    >>> round(metric_quantile(draws, counts.size, "recall", 0.05), 3)
+    0.52
     """
     if not 0 < share < 1:
         message = f"share must lie strictly between 0 and 1, got {share!r}"

@@ -13,14 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
-from monitor.stats.carryover import (
-    SHIFTS,
-    UNSHIFTED,
-    carry,
-    carry_steps,
-    log_beta_binomial,
-    restarted,
-)
+from monitor.stats.carryover import UNSHIFTED, carry, carry_steps
+from monitor.stats.run_length import SHIFTS, log_beta_binomial, restarted
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "carryover.json").read_text())
 OLD_SETTINGS: dict[str, Any] = {"hazard": 0.2, "restart": 5.0, "shifts": UNSHIFTED}
@@ -248,7 +242,7 @@ def test_weights_agree_with_a_forty_digit_product_over_whole_stretches_of_rounds
     with mpmath.workdps(40):
         weights, log_total = weights_by_product(pairs[1:], pairs[0], 0.5, 3, shifts)
 
-    steps = carry_steps(pairs[1:], reference=pairs[0], shifts=shifts)
+    steps = carry_steps(pairs[1:], reference=pairs[0], hazard=0.5, shifts=shifts)
 
     assert steps[-1].mixture.weight == pytest.approx(weights, rel=1e-10, abs=1e-14)
     assert np.cumsum([step.log_predictive for step in steps]) == pytest.approx(
@@ -377,6 +371,17 @@ def test_a_stratum_left_unlabeled_keeps_its_betas_while_the_class_takes_its_step
     assert after.started.tolist() == [0, 2]
     assert after.mixture.alpha[0, 1] == before.mixture.alpha[0, 1]
     assert after.mixture.alpha[0, 0] == before.mixture.alpha[0, 0] + 5
+
+
+def test_the_most_likely_start_is_that_of_the_heaviest_components_together():
+    quiet, fell = ([80], [100]), ([40], [100])
+
+    steps = carry_steps([quiet, quiet, fell, fell])
+
+    assert [step.most_likely_start() for step in steps] == [0, 0, 3, 3]
+    shares = [steps[-1].mixture.weight[steps[-1].started == t].sum() for t in (0, 3)]
+    assert shares[1] > 0.9
+    assert shares[0] < 0.1
 
 
 def test_with_no_rounds_the_reference_speaks():

@@ -14,19 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from monitor.stats.counts import Counts
-from monitor.stats.detector import (
+from monitor.stats.alternatives import (
     BEYOND,
     CAP,
-    Evidence,
     alternatives,
     check_testable,
     guess,
-    log_e_factor,
-    log_threshold,
-    project,
-    update,
+    steps,
 )
+from monitor.stats.counts import Counts
+from monitor.stats.detector import Evidence, log_e_factor, log_mixed, log_threshold, update
 from monitor.stats.half_space import (
     EDGE,
     WATCHABLE,
@@ -35,6 +32,7 @@ from monitor.stats.half_space import (
     LimitCannotBeTested,
     half_space,
 )
+from monitor.stats.projection import project
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "detector.json").read_text())
 PRECISION, RECALL = Limit("precision", 0.76, "at_least"), Limit("recall", 0.62, "at_least")
@@ -43,6 +41,7 @@ FIVE = REFERENCE["projection_five_strata"]
 FIVE_SIZES, FIVE_FLAGGED = np.array(FIVE["size"]), np.array(FIVE["flagged"])
 FIVE_GUESS = np.array([0.9, 0.6, 0.0005, 0.005, 0.025])
 MIRRORED = {"fpr", "false_omission_rate"}
+FOUR_EQUAL = Evidence((-math.inf,) * 4, weights=(0.25,) * 4)
 QUICK = settings(max_examples=80, deadline=None, derandomize=True)
 
 
@@ -143,10 +142,11 @@ def test_the_projection_with_five_strata_is_the_stated_one():
 
 
 def test_the_evidence_against_a_precision_limit_is_the_stated_one():
-    case, evidence, found = REFERENCE["precision"], Evidence(), []
+    case, evidence, found = REFERENCE["precision"], FOUR_EQUAL, []
 
     for y in case["positives"]:
-        log_e = log_e_factor(PRECISION, matrix(y, case["n"], 0, 0), np.array([0.79, 0.02]))
+        counts = matrix(y, case["n"], 0, 0)
+        log_e = log_e_factor(PRECISION, counts, np.array([0.79, 0.02]), BEYOND)
         evidence = evidence.after(log_e)
         found.append(math.exp(evidence.log_mean))
 
@@ -154,11 +154,12 @@ def test_the_evidence_against_a_precision_limit_is_the_stated_one():
 
 
 def test_the_evidence_against_a_recall_limit_is_the_stated_one():
-    case, evidence, found = REFERENCE["recall"], Evidence(), []
+    case, evidence, found = REFERENCE["recall"], FOUR_EQUAL, []
 
     for y1, n1, y0, n0, k in case["rows_y1_n1_y0_n0_k"]:
         counts = matrix(y1, n1, y0, n0, flagged_size=round(k * 1_000_000))
-        evidence = evidence.after(log_e_factor(RECALL, counts, np.array([case["guess"], 0.02])))
+        rates = np.array([case["guess"], 0.02])
+        evidence = evidence.after(log_e_factor(RECALL, counts, rates, BEYOND))
         found.append(math.exp(evidence.log_mean))
 
     assert found == pytest.approx(case["evidence_M"], rel=1e-9)
@@ -245,12 +246,12 @@ def test_a_step_adds_one_and_multiplies_in_the_factor():
 
 
 def test_evidence_is_the_mean_over_the_alternatives_and_fires_at_the_threshold():
-    evidence = Evidence((math.log(10), math.log(20), math.log(30), -math.inf))
+    evidence = Evidence((math.log(10), math.log(20), -math.inf))
 
-    assert math.exp(evidence.log_mean) == pytest.approx(15)
+    assert math.exp(evidence.log_mean) == pytest.approx(0.1 * 10 + 0.8 * 20)
     assert evidence.fires(evidence.log_mean)
-    assert evidence.fires(math.log(14.99))
-    assert not evidence.fires(math.log(15.01))
+    assert evidence.fires(math.log(16.99))
+    assert not evidence.fires(math.log(17.01))
     assert log_threshold(52, 2) == pytest.approx(math.log(104))
     assert log_threshold(1, 1) == 0
 
@@ -263,7 +264,8 @@ def test_evidence_is_the_mean_over_the_alternatives_and_fires_at_the_threshold()
 def test_the_mean_of_e_is_at_most_one_wherever_the_limit_is_kept(window, limit, seed):
     size, is_flagged, rates, labeled = window
     space = half_space(limit, size, is_flagged)
-    rows = alternatives(limit, size, is_flagged, rates)
+    about = (limit, size, is_flagged, rates)
+    rows = np.vstack([alternatives(*about), alternatives(*about, steps(*about, labeled))])
     points = null_points(np.random.default_rng(seed), space, 20)
 
     assert (means_of_e(space, rows, labeled, points) <= 1 + 1e-9).all()
@@ -388,7 +390,7 @@ def test_a_window_too_lopsided_to_solve_is_no_evidence_and_no_error():
     limit, rates = Limit("specificity", 1 - 1e-9, "at_least"), np.array([0.5, 0.5])
     counts = matrix(10, 40, 1, 2, flagged_size=10**15, passed_size=2)
 
-    assert log_e_factor(limit, counts, rates).tolist() == [0.0] * 4
+    assert log_e_factor(limit, counts, rates).tolist() == [0.0] * 3
 
 
 @pytest.mark.parametrize("metric", WATCHABLE)
@@ -430,7 +432,7 @@ NO_ITEMS = Counts.of_matrix(tp=0, fp=0, fn=0, tn=0, flagged_size=0, passed_size=
 def test_a_week_that_says_nothing_about_a_metric_is_no_evidence_and_no_error(metric, counts):
     log_e = log_e_factor(Limit(metric, 0.6, "at_least"), counts, np.array([0.8, 0.02]))
 
-    assert log_e.tolist() == [0.0] * 4
+    assert log_e.tolist() == [0.0] * 3
 
 
 def test_recall_without_flagged_labels_is_judged_as_if_every_flagged_item_were_positive():
@@ -447,7 +449,7 @@ def test_recall_without_flagged_labels_is_judged_as_if_every_flagged_item_were_p
 
 
 def test_without_a_guess_there_is_no_evidence():
-    assert log_e_factor(PRECISION, matrix(0, 300, 9, 9), None).tolist() == [0.0] * 4
+    assert log_e_factor(PRECISION, matrix(0, 300, 9, 9), None).tolist() == [0.0] * 3
 
 
 def test_without_a_label_there_is_no_guess():
@@ -455,12 +457,61 @@ def test_without_a_label_there_is_no_guess():
     assert guess([NO_ITEMS], reference=NO_ITEMS) is None
 
 
+def test_the_default_alternatives_lie_the_stated_standard_errors_beyond_the_limit():
+    # recall .5 of 40 flagged items at .8 and 1000 passed: 32 / (32 + 1000 p) gives p = .032
+    size, labeled, rates = np.array([40, 1000]), np.array([20, 100]), np.array([0.8, 0.01])
+    error = math.sqrt(20**2 * 0.8 * 0.2 / 20 + 500**2 * 0.032 * 0.968 / 100)
+
+    found = steps(Limit("recall", 0.5, "at_least"), size, TWO, rates, labeled)
+
+    assert found == pytest.approx(np.array([0.75, 1.5, 3.0]) * error / (500 * 0.032), rel=1e-12)
+
+
+def test_only_labeled_strata_count_towards_the_standard_error():
+    limit, size = Limit("recall", 0.5, "at_least"), np.array([40, 1000])
+    rates = np.array([0.8, 0.01])
+
+    found = steps(limit, size, TWO, rates, np.array([0, 100]))
+
+    error = math.sqrt(500**2 * 0.032 * 0.968 / 100)
+    assert found[1] == pytest.approx(1.5 * error / (500 * 0.032), rel=1e-12)
+
+
+def test_many_guesses_at_once_give_the_alternatives_of_each():
+    limit, labeled = Limit("recall", 0.62, "at_least"), np.array(FIVE["n"])
+    rows = np.array([FIVE_GUESS, FIVE_GUESS[::-1], [0.5] * 5])
+    about = (limit, FIVE_SIZES, FIVE_FLAGGED)
+
+    found = alternatives(*about, rows, steps(*about, rows, labeled))
+
+    each = [alternatives(*about, row, steps(*about, row, labeled)) for row in rows]
+    assert found.shape == (3, 3, 5)
+    assert found == pytest.approx(np.array(each), rel=1e-13)
+
+
+def test_the_evidence_of_a_round_is_that_of_its_default_alternatives():
+    counts, rates = matrix(214, 307, 120, 4410), np.array([0.79, 0.02])
+    beyond = steps(RECALL, counts.size, TWO, rates, counts.labeled)
+
+    found = log_e_factor(RECALL, counts, rates)
+
+    assert found.tolist() == log_e_factor(RECALL, counts, rates, beyond.tolist()).tolist()
+    assert found.shape == (3,)
+
+
+def test_the_evidence_of_all_alternatives_is_their_weighted_mean_row_by_row():
+    log_m = np.log([[10.0, 20.0, 30.0], [1.0, 2.0, 3.0]])
+
+    assert np.exp(log_mixed(log_m)) == pytest.approx([20.0, 2.0])
+    assert np.exp(log_mixed(log_m, (0.5, 0.25, 0.25))) == pytest.approx([17.5, 1.75])
+
+
 def test_an_alternative_that_the_cap_leaves_within_the_limit_is_no_evidence():
     limit = Limit("precision", 0.0012, "at_least")  # f_L is above the cap from r = .15 on
     rates, low = np.array([0.5, 0.01]), Limit("precision", 0.0005, "at_least")
 
     assert (log_e_factor(limit, matrix(0, 307, 0, 0), rates) > 0).all()
-    assert log_e_factor(low, matrix(0, 307, 0, 0), rates).tolist() == [0.0] * 4
+    assert log_e_factor(low, matrix(0, 307, 0, 0), rates).tolist() == [0.0] * 3
 
 
 def test_adding_blocks_in_proportion_equals_judging_them_at_once():
@@ -468,13 +519,13 @@ def test_adding_blocks_in_proportion_equals_judging_them_at_once():
     blocks = [matrix(60, 100, 9, 300), matrix(150, 200, 8, 600)]
     whole = matrix(210, 300, 17, 900)
 
-    parts = sum(log_e_factor(RECALL, block, rates) for block in blocks)
+    parts = sum(log_e_factor(RECALL, block, rates, BEYOND) for block in blocks)
 
-    assert parts == pytest.approx(log_e_factor(RECALL, whole, rates), rel=1e-9)
+    assert parts == pytest.approx(log_e_factor(RECALL, whole, rates, BEYOND), rel=1e-9)
 
 
 @QUICK
-@given(st.lists(st.tuples(*[st.floats(-50, 50)] * 4), max_size=6))
+@given(st.lists(st.tuples(*[st.floats(-50, 50)] * 3), max_size=6))
 def test_evidence_replayed_from_stored_factors_is_the_evidence_that_was(log_e):
     evidence = Evidence()
     for row in log_e:
@@ -486,7 +537,7 @@ def test_evidence_replayed_from_stored_factors_is_the_evidence_that_was(log_e):
 
 
 def test_evidence_starts_at_nothing_and_a_useless_round_is_a_step_all_the_same():
-    one, two = Evidence.replay([[0.0] * 4]), Evidence.replay([[0.0] * 4] * 2)
+    one, two = Evidence.replay([[0.0] * 3]), Evidence.replay([[0.0] * 3] * 2)
 
     assert Evidence().log_mean == -math.inf
     assert (math.exp(one.log_mean), math.exp(two.log_mean)) == pytest.approx((1, 2))
@@ -586,10 +637,16 @@ def test_watching_nothing_is_refused():
         log_threshold(52, 0)
 
 
-@pytest.mark.parametrize("log_m", [(0.0,) * 3, (0.0, 0.0, 0.0, math.nan)])
+@pytest.mark.parametrize("log_m", [(0.0,) * 4, (0.0, 0.0, math.nan)])
 def test_evidence_of_another_shape_is_refused(log_m):
-    with pytest.raises(ValueError, match="evidence has 4 numbers"):
+    with pytest.raises(ValueError, match=r"^evidence has 3 numbers, one per alternative; got "):
         Evidence(log_m)
+
+
+@pytest.mark.parametrize("weights", [(0.5, 0.6), (0.0, 1.0), (-0.5, 1.5), (0.5, 0.4999)])
+def test_weights_that_are_no_shares_of_one_are_refused(weights):
+    with pytest.raises(ValueError, match=r"^weights must be positive and sum to 1, got "):
+        Evidence((0.0, 0.0), weights=weights)
 
 
 # --- simulation ----------------------------------------------------------------------------------
@@ -641,10 +698,12 @@ def test_the_mean_of_e_is_at_most_one_at_thousands_of_null_points_of_five_strata
         Limit(metric, level - 0.03, "at_least"),
         Limit(metric, level + 0.03, "at_most"),
     ):
-        space = half_space(limit, size, FIVE_FLAGGED)
-        rows = alternatives(limit, size, FIVE_FLAGGED, rates)
+        space, about = half_space(limit, size, FIVE_FLAGGED), (limit, size, FIVE_FLAGGED, rates)
+        by_errors = alternatives(*about, steps(*about, np.array(labeled)))
+        rows = np.vstack([alternatives(*about), by_errors])
         nearest = np.array([project(space, row, np.array(labeled)) for row in rows])
-        around = np.clip(np.repeat(nearest, 500, axis=0) + rng.normal(0, 0.01, (2_000, 5)), 0, 1)
+        near = np.repeat(nearest, 500, axis=0)
+        around = np.clip(near + rng.normal(0, 0.01, near.shape), 0, 1)
         points = np.vstack([null_points(rng, space, 2_000), around[space.contains(around)]])
 
         means = means_of_e(space, rows, np.array(labeled), points)

@@ -49,7 +49,10 @@ WITHOUT_VALUE = {
 }
 
 every_metric = pytest.mark.parametrize("name", METRICS)
-cells = st.tuples(*[st.integers(0, 10**7) | st.floats(0, 1e9) for _ in range(4)])
+# no subnormal cells: a hundredth of 5e-324 is 0, and then another matrix
+cells = st.tuples(
+    *[st.integers(0, 10**7) | st.floats(0, 1e9, allow_subnormal=False) for _ in range(4)]
+)
 
 
 @pytest.mark.parametrize(

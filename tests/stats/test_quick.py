@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,14 @@ from monitor.stats.counts import Counts
 from monitor.stats.posterior import estimates
 from monitor.stats.quick import SUMMARY_METRICS, estimate_matrix
 
-MATRIX = {"tp": 8, "fp": 2, "fn": 3, "tn": 17, "flagged_size": 10, "passed_size": 20}
+MATRIX: dict[str, Any] = {
+    "tp": 8,
+    "fp": 2,
+    "fn": 3,
+    "tn": 17,
+    "flagged_size": 10,
+    "passed_size": 20,
+}
 
 
 def test_the_estimates_are_those_of_the_two_strata():

@@ -1,0 +1,281 @@
+r"""Has the population moved? No labels needed: stratum sizes are counted in every window.
+
+This window's sizes are compared with the pooled earlier windows of the history, whose strata are
+the same. Three distances: the population stability index (PSI), the Kolmogorov-Smirnov distance
+of the scores (KS, as far as the strata resolve it) and the move of the flagged rate. None of them
+says that the classifier got worse, only that it meets other items than before.
+
+Fixed bars such as "PSI above 0.1" fit no window: a small one passes them by chance, and a large
+one doubles its flagged rate below them. Here a bar is the largest of three: what sampling alone
+does, what the history's own windows did to each other, and a floor under which nobody would care.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy import special
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Values = NDArray[np.float64]
+    Sizes = NDArray[np.int64]
+
+Kind = Literal["psi", "ks", "flagged_rate"]
+
+LEVEL = 0.995
+"""Chance that an ordinary window stays under one bar, by its own history."""
+
+MEMORY = 26
+"""Windows that are looked back at. A move that stays is told for about a tenth of them, by when
+it is part of what is usual."""
+
+FEWEST = 3
+"""Earlier windows needed: from fewer their wobble cannot be told."""
+
+FLOORS: Mapping[Kind, float] = {"psi": 0.01, "ks": 0.02, "flagged_rate": 0.1}
+"""Moves too small to tell anyone, however certain: 2 % of the items in another score band, or a
+tenth more or less flagged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """How far a window lies from the earlier ones, and how far is usual.
+
+    Parameters
+    ----------
+    kind
+        ``psi``, ``ks``, or ``flagged_rate``: the change of its log odds, signed.
+    value
+        The distance.
+    bar
+        What ordinary windows stay under.
+    """
+
+    kind: Kind
+    value: float
+    bar: float
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether the window lies beyond the bar."""
+        return abs(self.value) > self.bar
+
+
+def moves(now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike) -> tuple[Move, ...]:
+    r"""Compare a window's population with the earlier windows of its history.
+
+    With :math:`d_s^2` the squared distances (PSI is one already) of each of T earlier windows to
+    the others, the wobble's bar is the root of
+
+    .. math:: F_{1,T-1}^{-1}(.995)\ \frac{T^2-1}{T^2}\ \frac1T \sum_s d_s^2
+
+    which is exact where windows wobble normally along one direction, such as more or fewer
+    positives, and safe where they wobble along many. The sampling bar is that of two
+    multinomial samples: :math:`\chi^2_{H-1}`, Kolmogorov's and a normal quantile.
+
+    Parameters
+    ----------
+    now
+        Items in each stratum of this window, in order of score (passed, then flagged; a band
+        of items without a score anywhere), shape ``(H,)``.
+    earlier
+        The same of the earlier windows, oldest first, shape ``(T, H)``; the last ``MEMORY``
+        with any item are used.
+    is_flagged
+        Which strata are predicted positive, shape ``(H,)``.
+
+    Returns
+    -------
+    tuple of Move
+        PSI, KS and flagged rate; empty where this window is empty, or fewer than ``FEWEST``
+        earlier ones are not.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree or a size is negative.
+
+    Examples
+    --------
+    >>> weeks = [[9000, 500, 300], [9100, 480, 310], [8900, 510, 300], [9050, 490, 290]]
+    >>> for move in moves([8800, 520, 680], weeks, [False, False, True]):
+    ...     print(move.kind, round(move.value, 3), round(move.bar, 3), move.is_unusual)
+    psi 0.032 0.01 True
+    ks 0.039 0.02 True
+    flagged_rate 0.838 0.222 True
+    """
+    window, before, up = _checked(now, earlier, is_flagged)
+    before = before[before.sum(axis=1) > 0][-MEMORY:]
+    if window.sum() == 0 or len(before) < FEWEST:
+        return ()
+    pooled = before.sum(axis=0)
+    own = [_distances(each, pooled - each, up) for each in before]
+    found: list[Move] = []
+    for kind, value in _distances(window, pooled, up).items():
+        bars = (
+            FLOORS[kind],
+            _sampling_bar(kind, window, pooled, up),
+            _wobble_bar(kind, np.array([distances[kind] for distances in own])),
+        )
+        found.append(Move(kind, value, max(bars)))
+    return tuple(found)
+
+
+def population_stability_index(now: ArrayLike, usual: ArrayLike) -> float:
+    r"""Compute the population stability index (PSI) of two sets of counts over the same strata.
+
+    .. math:: \sum_h (p_h - q_h) \ln (p_h / q_h)
+
+    the symmetric Kullback-Leibler divergence of the shares, with half an item added to each
+    stratum that is empty on one side only; strata empty on both sides say nothing.
+
+    Parameters
+    ----------
+    now, usual
+        Items per stratum, shape ``(H,)``, each with one item or more.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a size is negative, or a side has no item.
+
+    Examples
+    --------
+    >>> round(population_stability_index([50, 50], [90, 10]), 4)
+    0.8789
+    """
+    p, q = _shares(now, usual)
+    n = [float(np.sum(side)) for side in (now, usual)]
+    there = (p > 0) | (q > 0)
+    p, q = np.where(p > 0, p, 0.5 / n[0])[there], np.where(q > 0, q, 0.5 / n[1])[there]
+    return float((p - q) @ np.log(p / q))
+
+
+def kolmogorov_smirnov(now: ArrayLike, usual: ArrayLike) -> float:
+    r"""Largest difference of the two distribution functions, strata in order of score.
+
+    .. math:: \max_h \Big| \sum_{g \le h} (p_g - q_g) \Big|
+
+    At most that of the scores themselves, which the strata only see at their edges.
+
+    Parameters
+    ----------
+    now, usual
+        Items per stratum, shape ``(H,)``, each with one item or more.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a size is negative, or a side has no item.
+
+    Examples
+    --------
+    >>> round(kolmogorov_smirnov([50, 50], [90, 10]), 4)
+    0.4
+    """
+    p, q = _shares(now, usual)
+    return float(np.abs(np.cumsum(p - q)).max())
+
+
+def flagged_rate_move(now: ArrayLike, usual: ArrayLike, is_flagged: ArrayLike) -> float:
+    r"""Change of the log odds of being flagged, half an item for a class that is empty.
+
+    .. math:: \operatorname{logit} f - \operatorname{logit} f_{usual}, \quad
+        \operatorname{logit} f = \ln (N_+ / N_-)
+
+    For rare flags close to the log of the ratio of the two rates: 0.1 is a tenth more.
+
+    Parameters
+    ----------
+    now, usual
+        Items per stratum, shape ``(H,)``, each with one item or more.
+    is_flagged
+        Which strata are predicted positive, shape ``(H,)``.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a size is negative, or a side has no item.
+
+    Examples
+    --------
+    >>> round(flagged_rate_move([900, 100], [950, 50], [False, True]), 4)
+    0.7472
+    """
+    _shares(now, usual)
+    up = np.asarray(is_flagged, dtype=np.bool_)
+    odds: list[float] = []
+    for side in (now, usual):
+        sizes = np.asarray(side, dtype=np.float64)
+        odds.append((float(sizes[up].sum()) or 0.5) / (float(sizes[~up].sum()) or 0.5))
+    return math.log(odds[0] / odds[1])
+
+
+def _distances(now: Sizes, usual: Sizes, is_flagged: NDArray[np.bool_]) -> dict[Kind, float]:
+    return {
+        "psi": population_stability_index(now, usual),
+        "ks": kolmogorov_smirnov(now, usual),
+        "flagged_rate": flagged_rate_move(now, usual, is_flagged),
+    }
+
+
+def _wobble_bar(kind: Kind, own: Values) -> float:
+    """Bar from the earlier windows' distances to each other."""
+    windows = len(own)
+    squared = own if kind == "psi" else own**2
+    mean = float(squared.mean()) * (windows**2 - 1) / windows**2
+    bar = mean * float(special.fdtri(1, windows - 1, LEVEL))
+    return bar if kind == "psi" else math.sqrt(bar)
+
+
+def _sampling_bar(kind: Kind, now: Sizes, usual: Sizes, is_flagged: NDArray[np.bool_]) -> float:
+    """Bar from what two samples of one population differ by."""
+    per_item = 1 / float(now.sum()) + 1 / float(usual.sum())
+    if kind == "psi":
+        strata = int(((now > 0) | (usual > 0)).sum())
+        return per_item * float(special.chdtri(strata - 1, 1 - LEVEL)) if strata > 1 else 0.0
+    if kind == "ks":
+        return math.sqrt(per_item) * float(special.kolmogi(1 - LEVEL))
+    both = now + usual
+    flagged, passed = (float(both[up].sum()) or 0.5 for up in (is_flagged, ~is_flagged))
+    spread = per_item * float(both.sum()) ** 2 / (flagged * passed)
+    return float(special.ndtri(0.5 + LEVEL / 2)) * math.sqrt(spread)
+
+
+def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Values, Values]:
+    """Shares of the strata in both sets of counts."""
+    found: list[Values] = []
+    for name, side in (("now", now), ("usual", usual)):
+        sizes = np.asarray(side, dtype=np.float64)
+        if sizes.ndim != 1 or np.shape(now) != np.shape(usual) or np.any(sizes < 0):
+            message = f"{name} must hold sizes, 0 or more, one per stratum, got {side!r}"
+            raise ValueError(message)
+        if sizes.sum() == 0:
+            message = f"{name} holds no item, so there is nothing to compare"
+            raise ValueError(message)
+        found.append(sizes / sizes.sum())
+    return found[0], found[1]
+
+
+def _checked(
+    now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike
+) -> tuple[Sizes, Sizes, NDArray[np.bool_]]:
+    window, up = np.asarray(now, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
+    before = np.asarray(earlier, dtype=np.int64).reshape(-1, window.size)
+    if window.ndim != 1 or up.shape != window.shape:
+        message = (
+            f"now {window.shape} and is_flagged {up.shape} must have the shape (H,), and earlier "
+            "(T, H)"
+        )
+        raise ValueError(message)
+    if np.any(window < 0) or np.any(before < 0):
+        message = "sizes must be 0 or more"
+        raise ValueError(message)
+    return window, before, up

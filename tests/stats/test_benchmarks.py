@@ -1,0 +1,106 @@
+"""The short cuts of the coverage benchmarks: the same intervals as the monitor's, to the digit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell
+from benchmarks.fast_rounds import Design, FastRounds, beta_quantiles, binomial_quantiles
+from benchmarks.rarer import expected_rarer, taken_whole
+from monitor.stats.counts import Counts
+from monitor.stats.posterior import Estimand, estimates
+
+POINTS = 2**9
+SIZE = np.array([120, 300, 40, 9000, 800, 300])
+LABELED = np.array([20, 30, 40, 90, 40, 40])
+FINITE = Design(SIZE, LABELED, 3, positive=np.array([80, 270, 39, 3, 40, 90]))
+INFINITE = Design(SIZE, LABELED, 3, rate=np.array([0.7, 0.9, 0.99, 0.001, 0.05, 0.3]))
+PURE = Design(
+    size=np.array([500, 9000]), labeled=np.array([30, 60]), flagged=1, rate=np.array([0.99, 1e-3])
+)
+
+
+@pytest.mark.parametrize("design", [FINITE, INFINITE, PURE], ids=["window", "rates", "pure"])
+def test_ends_and_misses_are_those_of_the_monitors_estimate(design):
+    positive = design.simulate(12, np.random.default_rng(4))
+    rounds = FastRounds(design, positive, points=POINTS)
+    ends, missed = rounds.ends(12), rounds.misses()
+    estimand: Estimand = "rate" if design.rate is not None else "window"
+
+    for index, found in enumerate(positive):
+        counts = Counts.of_arrays(
+            size=design.size,
+            labeled=design.labeled,
+            positive=found,
+            is_flagged=np.arange(len(design.size)) < design.flagged,
+        )
+        expected = estimates(counts, estimands=(estimand,), points=POINTS)
+        for metric, (each, truth) in enumerate(zip(expected, design.truths, strict=True)):
+            assert ends[metric, :, index] == pytest.approx([each.low, each.high], abs=1e-8)
+            told = [truth < each.low, truth > each.high]
+            assert missed[metric, :, index].tolist() == told
+
+
+def test_splined_beta_quantiles_are_right_to_eight_digits():
+    uniforms = np.random.default_rng(1).random(500)
+    alpha, beta = np.array([0.05, 0.5, 7.2, 300.0]), np.array([20.0, 0.5, 90.0, 4000.0])
+
+    found = beta_quantiles(alpha, beta, uniforms)
+
+    expected = special.betaincinv(alpha[:, None], beta[:, None], uniforms)
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+def test_expanded_binomial_quantiles_are_off_by_one_at_most_and_mostly_right():
+    uniforms = np.random.default_rng(1).random((3, 2000))
+    rates = np.broadcast_to([[0.001], [0.05], [0.6]], uniforms.shape)
+
+    found = binomial_quantiles(uniforms, 5000, rates)
+
+    gap = np.abs(found - stats.binom.ppf(uniforms, 5000, rates))
+    assert gap.max() <= 1
+    assert np.mean(gap > 0) < 0.002
+
+
+def test_named_cells_are_forty_and_begin_with_the_published_table():
+    assert len(NAMED) == 40
+    assert NAMED[:12] == TABLE_3
+    first = make_cell(TABLE_3[0]).design  # v = 5000, 1/k = 20, s = 1
+    assert first.labeled.tolist() == [238, 4762]
+    assert first.rate == pytest.approx([0.9, 0.005], rel=1e-3)
+
+
+@pytest.mark.parametrize("setting", [NAMED[12], NAMED[18], *grid(6)])
+def test_a_cell_has_the_precision_the_recall_and_the_labels_it_is_asked_for(setting):
+    design = make_cell(setting).design
+
+    expected = (setting.precision, setting.recall)
+    rounding = 1e-3 if setting.times is None else 3 / design.size[: design.flagged].sum() + 0.05
+    assert design.truths == pytest.approx(expected, abs=rounding)
+    assert design.labeled.sum() <= setting.labels
+    assert len(grid(6)) == 6
+
+
+def test_expected_rarer_answers_of_one_stratum_each_are_its_own():
+    precision, recall = expected_rarer(PURE)
+
+    assert precision == pytest.approx(30 * 0.01, rel=1e-9)
+    assert recall == pytest.approx(60 * 1e-3, rel=1e-9)
+
+
+def test_a_window_whose_items_are_all_labeled_expects_no_doubt():
+    whole = Design(
+        size=np.array([30, 60]),
+        labeled=np.array([30, 60]),
+        flagged=1,
+        positive=np.array([20, 4]),
+    )
+
+    assert expected_rarer(whole) == (math.inf, math.inf)
+    assert taken_whole(whole)
+    assert taken_whole(FINITE)  # one of its strata is
+    assert not taken_whole(INFINITE)

@@ -1,0 +1,132 @@
+"""Independent implementations: statsmodels, samplics, and what the coverage benchmark computes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from monitor.stats.counts import Counts
+from monitor.stats.knowledge import Knowledge
+from monitor.stats.neyman import coefficients_of
+from monitor.stats.posterior import estimate
+
+SIZE = np.array([4000, 6000, 50_000, 9000, 1000])
+LABELED = np.array([200, 150, 800, 400, 300])
+POSITIVE = np.array([120, 138, 6, 40, 90])
+IS_FLAGGED = np.array([True, True, False, False, False])
+
+
+def of_arrays(labeled=LABELED, positive=POSITIVE):
+    return Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=IS_FLAGGED)
+
+
+def ratio_of_samplics(of_recall):
+    """Stratified ratio estimate, its standard error and 95 % interval, by samplics."""
+    estimation = pytest.importorskip("samplics.estimation", reason="needs polars and pandas")
+    types = pytest.importorskip("samplics.utils.types")
+    stratum = np.repeat(np.arange(5), LABELED)
+    truth = np.concatenate(
+        [np.arange(n) < y for n, y in zip(LABELED, POSITIVE, strict=True)]
+    ).astype(float)
+    flagged = IS_FLAGGED[stratum].astype(float)
+    taylor = estimation.TaylorEstimator(types.PopParam.ratio)
+    taylor.estimate(
+        y=truth * flagged,
+        x=truth if of_recall else flagged,
+        samp_weight=(SIZE / LABELED)[stratum],
+        stratum=stratum,
+        psu=np.arange(len(stratum)),
+    )
+    return taylor.point_est, taylor.stderror, taylor.lower_ci, taylor.upper_ci
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["precision", "recall"])
+def test_the_variance_that_plans_rest_on_is_that_of_samplics_to_ten_digits(name):
+    _, error, *_ = ratio_of_samplics(name == "recall")
+    coefficients, _ = coefficients_of(SIZE, IS_FLAGGED, Knowledge.of_rates(POSITIVE / LABELED))
+    variance = np.sum(coefficients[name] / (LABELED - 1))  # samplics divides by n - 1
+    foretold = math.sqrt(variance)
+
+    assert foretold == pytest.approx(error, rel=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("metric", [0, 1], ids=["precision", "recall"])
+def test_the_survey_ratio_of_the_coverage_benchmark_is_that_of_samplics_to_ten_digits(metric):
+    pytest.importorskip("statsmodels", reason="the benchmark needs it")
+    from benchmarks.fast_rounds import Design  # noqa: PLC0415
+    from benchmarks.other_methods import OTHERS  # noqa: PLC0415
+
+    design = Design(SIZE, LABELED, 2, rate=POSITIVE / LABELED)
+    *_, low, high = ratio_of_samplics(metric == 1)
+    [method] = [m for name, (of, m) in OTHERS.items() if of == metric and "survey" in name]
+
+    ends = method(design, POSITIVE[np.newaxis])
+
+    assert ends is not None
+    assert ends[:, 0] == pytest.approx([low, high], rel=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["precision", "recall"])
+def test_with_many_labels_the_interval_is_that_of_samplics_within_a_twelfth_of_its_width(name):
+    point, _, low, high = ratio_of_samplics(name == "recall")
+
+    found = estimate(of_arrays(), metrics=(name,))[name]
+
+    tolerance = (high - low) / 12  # symmetric against skewed
+    assert found.point == pytest.approx(point, abs=tolerance)
+    assert [found.low, found.high] == pytest.approx([low, high], abs=tolerance)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["precision", "recall"])
+def test_with_a_hundred_times_the_labels_it_is_that_of_samplics_to_three_digits(name):
+    point, error, *_ = ratio_of_samplics(name == "recall")
+    many = Counts.of_arrays(
+        size=SIZE * 100,
+        labeled=LABELED * 100,
+        positive=POSITIVE * 100,
+        is_flagged=IS_FLAGGED,
+    )
+
+    found = estimate(many, metrics=(name,))[name]
+
+    assert found.low is not None
+    assert found.high is not None
+    assert found.point == pytest.approx(point, abs=2e-4)
+    assert found.high - found.low == pytest.approx(2 * 1.96 * error / 10, rel=1e-2)
+
+
+def test_recall_of_two_strata_is_the_log_ratio_interval_of_statsmodels_within_their_skewness():
+    proportion = pytest.importorskip("statsmodels.stats.proportion", reason="needs pandas")
+    low, high = proportion.confint_proportions_2indep(
+        1080, 48_400, 1380, 1600, compare="ratio", method="log"
+    )
+    counts = Counts.of_matrix(
+        tp=1380, fp=220, fn=1080, tn=47_320, flagged_size=160_000, passed_size=4_840_000
+    )
+
+    found = estimate(counts)["recall"]
+
+    odds = 4_840_000 / 160_000
+    expected = [1 / (1 + high * odds), 1 / (1 + low * odds)]
+    assert [found.low, found.high] == pytest.approx(expected, abs=3e-4)
+
+
+@pytest.mark.parametrize("positive", [0, 1, 7, 30])
+def test_a_single_stratum_is_the_jeffreys_interval_of_statsmodels(positive):
+    proportion = pytest.importorskip("statsmodels.stats.proportion", reason="needs pandas")
+    low, high = proportion.proportion_confint(positive, 30, method="jeffreys")
+    counts = Counts.of_matrix(
+        tp=positive, fp=30 - positive, fn=3, tn=90, flagged_size=10**6, passed_size=10**7
+    )
+
+    found = estimate(counts, metrics=("precision",))["precision"]
+
+    ends = [0.0 if positive == 0 else low, 1.0 if positive == 30 else high]
+    assert [found.low, found.high] == pytest.approx(ends, abs=2e-4)
+    assert found.point == pytest.approx((positive + 0.5) / 31, abs=1e-4)
