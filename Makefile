@@ -1,6 +1,7 @@
 # make demo    watch a real classifier for half a year; the result stays in ./demo
 # make test    run the tests
 # make check   run all other checks: format, lint, types, layers, locks, wheel, ...
+# make mutants change monitor/stats in thousands of ways and see which no test notices (hours)
 # make lock    write the locks anew (needs uv); make lock LOCK_FLAGS=--upgrade takes newer versions
 # make clean   remove what these made
 #
@@ -15,7 +16,7 @@ OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types layers stats-alone migrations-check docs-check \
-	lock-check wheel-check lock clean
+	lock-check wheel-check mutants lock clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -104,6 +105,10 @@ lock:
 		--output-file requirements-dev.lock
 	$(LOCK) --group stats --constraint requirements-dev.lock --output-file requirements-stats.lock
 
+mutants: $(VENV)/.ready-dev
+	@$(BIN)/$(PIP) "mutmut>=3.8"
+	$(BIN)/mutmut run $(MUTANTS)
+
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache \
-		.import_linter_cache .hypothesis
+		.import_linter_cache .hypothesis mutants

@@ -1,7 +1,8 @@
 """Precision and recall of a binary classifier in production, from few human labels.
 
-``estimate`` works on one labeled matrix, ``history`` reads a monitor's rounds as a table. Both
-load what they need when called: importing `monitor` or `monitor.stats` stays cheap.
+``estimate`` works on one labeled matrix, ``history`` reads a monitor's rounds as a table, ``plan``
+says how many labels a round needs. They load what they need when called: importing `monitor` or
+`monitor.stats` stays cheap.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
 
-__all__ = ["estimate", "history"]
+__all__ = ["estimate", "history", "plan"]
 
 
 def estimate(
@@ -75,6 +77,71 @@ def estimate(
     except ValueError as error:
         raise InputRefused(str(error)) from error
     return {"estimates": [asdict(each) for each in found]}
+
+
+def plan(
+    monitor: str | None = None,
+    *,
+    config: Path | str = "config.yaml",
+    precision: float | None = None,
+    recall: float | None = None,
+    flagged_rate: float | None = None,
+    size: int = 100_000,
+    margins: Mapping[str, float] | None = None,
+    max_labels: int | None = None,
+    flagged_cost: float = 1.0,
+    passed_cost: float = 1.0,
+) -> dict[str, Any]:
+    """Say how many labels a round needs, in which strata, and what other numbers would buy.
+
+    Of a monitor of the config, from its predictions and what is known of them; or, with
+    ``precision``, ``recall`` and ``flagged_rate``, of a window that is only assumed.
+
+    Parameters
+    ----------
+    monitor, config
+        Which monitor of which config; the only one there is if not named.
+    precision, recall, flagged_rate, size
+        Assumed values; they take the place of a monitor.
+    margins
+        Half-widths wanted of ``precision``, ``recall`` or both. If neither they nor
+        ``max_labels`` are given: those of the config, or 0.05 each.
+    max_labels
+        Labels that there are.
+    flagged_cost, passed_cost
+        Of one label of each predicted class, with assumed values; else the config has them.
+
+    Returns
+    -------
+    dict
+        ``labels``, ``cost``, ``margins``, ``needed``, ``strata``; ``labels_for_margins`` with the
+        labels of two strata and of random sampling beside them; ``margins_for_labels``; and
+        ``alerts`` with the smallest drop found within 4 rounds and the delay of a 10-point drop.
+
+    Raises
+    ------
+    ConfigRefused
+        If the config cannot be used or has no such monitor.
+    InputRefused
+        If a value is impossible, or there are no predictions to plan from.
+
+    Examples
+    --------
+    >>> found = plan(precision=0.8, recall=0.6, flagged_rate=0.03, max_labels=2000)
+    >>> found["labels"], {name: round(half, 3) for name, half in found["margins"].items()}
+    (2000, {'precision': 0.07, 'recall': 0.086})
+    """
+    from monitor.planned import planned  # noqa: PLC0415
+
+    return planned(
+        monitor,
+        config=config,
+        assumed={"precision": precision, "recall": recall, "flagged_rate": flagged_rate},
+        size=size,
+        margins=margins,
+        max_labels=max_labels,
+        costs=(flagged_cost, passed_cost),
+    ).as_json()
 
 
 def history(monitor: str, config: Path | str = "config.yaml") -> pd.DataFrame:

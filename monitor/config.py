@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,7 @@ from monitor.domain.errors import ConfigRefused
 from monitor.domain.settings import (
     Bands,
     Carry,
+    FalseAlarms,
     Limits,
     Matrix,
     MonitorSettings,
@@ -32,6 +34,10 @@ from monitor.domain.settings import (
     Schedule,
     Settings,
 )
+from monitor.domain.slots import rounds_per
+from monitor.hooks.alertmanager import AlertmanagerSettings
+from monitor.hooks.apprise import AppriseSettings
+from monitor.hooks.command import CommandSettings
 from monitor.hooks.log import LogSettings
 from monitor.hooks.webhook import WebhookSettings
 from monitor.labeling.column import ColumnSettings
@@ -54,6 +60,13 @@ def _name(value: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(_name)]
+
+
+def _not_a_sink(value: str) -> str:
+    if value in {"log", "mlflow"}:
+        message = f"every monitor has a sink named {value} already; give the hook another name"
+        raise ValueError(message)
+    return value
 
 
 class ReferenceFile(Settings):
@@ -82,7 +95,10 @@ Reference = Annotated[
 
 
 Labeler = Annotated[FilesSettings | ColumnSettings, Field(discriminator="kind")]
-Hook = Annotated[WebhookSettings | LogSettings, Field(discriminator="kind")]
+Hook = Annotated[
+    WebhookSettings | AppriseSettings | AlertmanagerSettings | CommandSettings | LogSettings,
+    Field(discriminator="kind"),
+]
 
 
 ONE_BAND = Bands(flagged=1, passed=1)
@@ -145,10 +161,17 @@ class MonitorConfig(Settings):
                 reference=given,
                 deadline=self.labeling.deadline,
                 late_labels=self.labeling.late_labels,
+                overlap=self.labeling.overlap,
+                adjudicator=self.labeling.adjudicator,
+                gold=self.labeling.gold,
                 bad_rows_max=self.bad_rows_max,
                 hooks=self.hooks,
             ),
         )
+
+
+SHORTEST_PROMISE = 2
+"""Rounds: a promise of more than one false alarm in every second round is none."""
 
 
 def _store(value: str) -> str:
@@ -168,12 +191,14 @@ class Config(Settings):
 
     ``store`` is where rounds, labels and estimates are kept: ``sqlite:///FILE`` or
     ``postgresql+psycopg://USER@HOST/DATABASE``. Paths are relative to the folder of the file.
+    ``false_alarms`` is a promise over all monitors; without it each has its own.
     """
 
     store: Annotated[str, AfterValidator(_store), Field(repr=False)] = "sqlite:///monitor.db"
     mlflow: Annotated[MlflowSettings, Field(repr=False)] = MlflowSettings()  # may hold a password
     monitors: Annotated[tuple[MonitorConfig, ...], Field(min_length=1)]
-    hooks: dict[Name, Hook] = Field(default_factory=dict)
+    hooks: dict[Annotated[Name, AfterValidator(_not_a_sink)], Hook] = Field(default_factory=dict)
+    false_alarms: FalseAlarms | None = None
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
@@ -187,6 +212,52 @@ class Config(Settings):
         """Address of the store, the path of a SQLite file made absolute."""
         path = self.store.removeprefix("sqlite:///")
         return self.store if path == self.store else f"sqlite:///{self.folder / path}"
+
+    @model_validator(mode="after")
+    def _one_promise(self) -> Config:
+        if self.false_alarms is None:
+            return self
+        both = [m.name for m in self.monitors if "false_alarm_every" in m.limits.model_fields_set]
+        if both:
+            message = (
+                f"false_alarms: it promises for all monitors together, so leave "
+                f"limits.false_alarm_every out of {', '.join(both)}"
+            )
+            raise ValueError(message)
+        if self.false_alarm_every(self.monitors[0]) < SHORTEST_PROMISE:
+            message = (
+                f"false_alarms: at most {self.false_alarms.at_most:g} in that time is more than "
+                "one in every second round; promise fewer, or name a longer time in per"
+            )
+            raise ValueError(message)
+        return self
+
+    def false_alarm_every(self, monitor: MonitorConfig) -> float:
+        """Return the rounds per false alarm that a monitor promises, alone or as its share."""
+        promise = self.false_alarms
+        if promise is None:
+            return monitor.limits.false_alarm_every
+        from monitor.stats.fleet import shared_promise  # noqa: PLC0415  numpy takes 0.2 s
+
+        rounds = [rounds_per(each.schedule, promise.per) for each in self.monitors]
+        return round(shared_promise(rounds, at_most=promise.at_most), 3)
+
+    def false_alarms_a_year(self) -> dict[str, float]:
+        """Most false alarms to expect of each monitor that has limits, in 52 weeks."""
+        year = timedelta(weeks=52)
+        return {
+            each.name: rounds_per(each.schedule, year) / self.false_alarm_every(each)
+            for each in self.monitors
+            if each.limits.bounds
+        }
+
+    def settings_of(self, monitor: MonitorConfig) -> MonitorSettings:
+        """Return what the rounds of a monitor need, its share of the promise among it."""
+        found = monitor.settings()
+        limits = monitor.limits.model_copy(
+            update={"false_alarm_every": self.false_alarm_every(monitor)}
+        )
+        return found.model_copy(update={"round": found.round.model_copy(update={"limits": limits})})
 
     def placed(self, folder: Path) -> Config:
         """Return the same config as it reads in another folder."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from monitor.config import Config
-from monitor.config_errors import is_secret, keys_of, line_of, models_at
+from monitor.config_errors import is_secret, keys_of, kind_in, line_of, models_at
 from monitor.yaml_file import Node, Problem, Way, way_to
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def literal_secrets(root: Node) -> list[tuple[Way, Problem]]:
         if leaf.value is None:
             continue
         text, key = str(leaf.value), str(way[-1]) if way else ""
-        if _is_literal_secret(way, key, text):
+        if _is_literal_secret(root, way, key, text):
             message = (
                 "a secret may not stand in this file; set a variable and write "
                 f"`{key}: ${{NAME}}`, or write `{key}_file: PATH`"
@@ -131,12 +131,29 @@ def literal_secrets(root: Node) -> list[tuple[Way, Problem]]:
     return found
 
 
-def _is_literal_secret(way: Way, key: str, text: str) -> bool:
+def _is_literal_secret(root: Node, way: Way, key: str, text: str) -> bool:
     """Whether a setting that holds a secret shows it; of a URL any part may be the secret."""
+    kind = _kind_at(root, way[:-1])
     for model in models_at(Config, way[:-1]):
+        if kind is not None and kind_in(model) not in {None, kind}:
+            continue
         setting = model.model_fields.get(key)
         if setting is not None and is_secret(setting.annotation):
             if key.endswith("url"):
                 return not any(found[1] for found in _VARIABLE.finditer(text))
             return _ONLY_VARIABLES.fullmatch(text) is None
     return False
+
+
+def _kind_at(root: Node, way: Way) -> str | None:
+    """Return the ``kind`` that a section of the file names, if it is one there is."""
+    node = root
+    for part in way:
+        child = node.child(part)
+        if child is None:
+            return None
+        node = child
+    kind = node.child("kind") if isinstance(node.value, dict) else None
+    named = kind.value if kind is not None else None
+    known = [kind_in(model) for model in models_at(Config, way)]
+    return named if isinstance(named, str) and named in known else None

@@ -13,6 +13,7 @@ import structlog
 
 from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, gravest
 from monitor.rounds import steps
+from monitor.rounds.dead import bury_orphans
 from monitor.rounds.effects import Delivered, deliver
 from monitor.rounds.tell import MLFLOW
 
@@ -71,6 +72,7 @@ def _bug(error: Exception) -> MonitorError:
 def one_pass(plant: Plant, monitors: Sequence[Parts]) -> Pass:
     """Do once what the service does at every tick."""
     errors = advance_all(monitors)
+    bury_orphans(plant.database, plant.handlers, plant.clock)
     return Pass(errors, deliver(plant.database, plant.handlers, plant.clock))
 
 
@@ -109,6 +111,7 @@ def serve(plant: Plant, *, tick: timedelta = TICK) -> None:
 
 def _rounds(plant: Plant, stop: threading.Event) -> None:
     advance_all(plant.monitors, stopping=stop.is_set)
+    bury_orphans(plant.database, plant.handlers, plant.clock)
     deliver(plant.database, _sinks(plant, mlflow=False), plant.clock, stopping=stop.is_set)
 
 

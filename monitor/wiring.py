@@ -8,24 +8,31 @@ from typing import TYPE_CHECKING
 
 from monitor.config import ReferenceFile
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, EffectKind
 from monitor.domain.slots import newest_slot, window_of
-from monitor.hooks.log import LogHandler, LogSettings
-from monitor.hooks.webhook import WebhookHandler
+from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
+from monitor.hooks.apprise import AppriseHandler, AppriseSettings
+from monitor.hooks.command import CommandHandler, CommandSettings
+from monitor.hooks.log import LogHandler
+from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler
 from monitor.rounds.draw import why_unusable
 from monitor.rounds.parts import Parts, ReferenceItems
 from monitor.rounds.tell import LOG, MLFLOW
 from monitor.sources.duckdb import DuckdbSource
+from monitor.storage import effect_care
 from monitor.storage.database import Database
+from monitor.tracking.links import round_link
 from monitor.tracking.mlflow import MlflowHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from monitor.config import Config, MonitorConfig
+    from monitor.config import Config, Hook, MonitorConfig
     from monitor.domain.ports import Clock, EffectHandler, Labeler
+    from monitor.domain.report import Notice
+    from monitor.hooks.links import Link
 
 
 def utc_now() -> datetime:
@@ -62,7 +69,7 @@ def build(config: Config, *, clock: Clock = utc_now) -> Plant:
         config=config,
         database=database,
         monitors=tuple(_parts(config, each, database, clock) for each in config.monitors),
-        handlers=_handlers(config),
+        handlers=_handlers(config, database, clock),
         clock=clock,
     )
 
@@ -72,16 +79,44 @@ def mlflow_handler(config: Config) -> MlflowHandler:
     return MlflowHandler(config.mlflow, config.folder)
 
 
-def _handlers(config: Config) -> dict[str, EffectHandler]:
-    handlers: dict[str, EffectHandler] = {LOG: LogHandler(), MLFLOW: mlflow_handler(config)}
-    for name, hook in config.hooks.items():
-        handlers[name] = LogHandler() if isinstance(hook, LogSettings) else WebhookHandler(hook)
-    return handlers
+def _handlers(config: Config, database: Database, clock: Clock) -> dict[str, EffectHandler]:
+    link = _link(config, database)
+    return {
+        LOG: LogHandler(link=link),
+        MLFLOW: mlflow_handler(config),
+        **{name: _hook(name, hook, config, clock, link) for name, hook in config.hooks.items()},
+    }
+
+
+def _hook(name: str, hook: Hook, config: Config, clock: Clock, link: Link) -> EffectHandler:
+    if isinstance(hook, WebhookSettings):
+        return WebhookHandler(hook, name, clock, link)
+    if isinstance(hook, AppriseSettings):
+        return AppriseHandler(hook, name, link)
+    if isinstance(hook, AlertmanagerSettings):
+        return AlertmanagerHandler(hook, name, clock, link)
+    if isinstance(hook, CommandSettings):
+        return CommandHandler(hook, config.folder, name, link)
+    return LogHandler(link=link)
+
+
+def _link(config: Config, database: Database) -> Link:
+    """Find rounds in MLflow's pages, if it serves any, by what the store knows."""
+    uri, prefix = config.mlflow.tracking_uri, config.mlflow.experiment_prefix
+
+    def link(notice: Notice) -> str | None:
+        if notice.event == "test" or not uri.startswith(("http://", "https://")):
+            return None  # a test is of no round, and needs no store
+        with database.read() as connection:
+            receipt = effect_care.last_receipt(connection, notice.monitor, EffectKind.ROUND_RUN)
+        return round_link(uri, f"{prefix}/{notice.monitor}", notice.round_key, receipt)
+
+    return link
 
 
 def _parts(config: Config, monitor: MonitorConfig, database: Database, clock: Clock) -> Parts:
     return Parts(
-        settings=monitor.settings(),
+        settings=config.settings_of(monitor),
         database=database,
         source=DuckdbSource(monitor.source, config.folder),
         labeler=_labeler(config, monitor, clock),

@@ -195,7 +195,7 @@ def _models(annotation):
 MONITOR_SETTINGS = [
     way for way in _settings(MonitorConfig) if way[:1] != ("limits",) or way[-1] != "bounds"
 ]
-MAY_BE_LISTS = {"hooks", "path", "show", "positive", "negative"}
+MAY_BE_LISTS = {"hooks", "path", "show", "segments", "positive", "negative"}
 
 
 @pytest.mark.parametrize("way", MONITOR_SETTINGS, ids=".".join)

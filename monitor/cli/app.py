@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from monitor.cli import estimates, labels, results, runs, setup
+from monitor.cli import compare, effects, estimates, labels, plan, results, runs, setup, simulate
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
 
 SECTIONS = {
-    "Begin": ("demo", "init", "check"),
+    "Begin": ("demo", "init", "plan", "check"),
     "Do what is due": ("run-once", "backfill", "serve"),
-    "Look and answer": ("status", "rounds", "show", "labels", "alerts"),
-    "Apart from that": ("estimate", "db"),
+    "Look and answer": ("status", "rounds", "show", "compare", "labels", "alerts", "effects"),
+    "Apart from that": ("simulate", "estimate", "db"),
 }
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -83,8 +83,12 @@ def pr_monitor(
 setup.add_to(app)
 runs.add_to(app)
 results.add_to(app)
+effects.add_to(app)
+compare.add_to(app)
 labels.add_to(app)
 estimates.add_to(app)
+plan.add_to(app)
+simulate.add_to(app)
 
 
 def main() -> None:

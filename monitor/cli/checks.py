@@ -7,6 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import DeliveryFailed, MonitorError, gravest
+from monitor.hooks.apprise import AppriseHandler
+from monitor.hooks.command import CommandHandler
 from monitor.storage import schema
 from monitor.wiring import check_labels, check_source, mlflow_handler
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from monitor.config import Config
+    from monitor.rounds.parts import Parts
     from monitor.storage.database import Database
     from monitor.wiring import Plant
 
@@ -35,13 +38,53 @@ class Check:
 
 def checks(plant: Plant, config: Path) -> Iterator[Check]:
     """Try one after the other, so that each is shown when it is known."""
-    yield Check("config", str(config))
+    yield Check("config", "; ".join([str(config), *promise_lines(plant.config)]))
     yield _tried("store", partial(_store, plant.database))
     for parts in plant.monitors:
         name = parts.settings.name
         yield _tried(f"source of {name}", partial(check_source, parts))
         yield _tried(f"labels of {name}", partial(check_labels, parts))
+        found = alerts_line(parts)
+        if found is not None:
+            yield Check(f"alerts of {name}", found)
     yield _tried("MLflow", partial(_mlflow, plant.config))
+    for name in plant.config.hooks:
+        handler = plant.handlers[name]
+        if isinstance(handler, AppriseHandler | CommandHandler):
+            yield _tried(f"hook {name}", handler.usable)
+
+
+def promise_lines(config: Config) -> list[str]:
+    """Say how many false alarms a year all monitors together promise; nothing without limits."""
+    promised = config.false_alarms_a_year()
+    if not promised:
+        return []
+    over = "" if len(promised) == 1 else f" over {len(promised)} monitors with limits"
+    return [f"false alarms: at most {sum(promised.values()):.3g} a year{over}"]
+
+
+def alerts_line(parts: Parts) -> str | None:
+    """Say which drops a monitor's labels can find; None without limits or anything to go by."""
+    limits = parts.settings.round.limits
+    if not limits.bounds:
+        return None
+    from monitor.rounds.foretell import SOON, known_of, smallest_drops
+
+    try:
+        known = known_of(parts, None, None)
+    except MonitorError:
+        return None  # a new monitor, or one whose source is told of above
+    drops = smallest_drops(known, limits.watched(), limits.false_alarm_every)
+    told = [
+        f"no drop of {metric}" if drop is None else f"{metric} down by {drop:.2f}"
+        for metric, drop in drops.items()
+    ]
+    if not told:
+        return None
+    return (
+        f"found within {SOON} rounds in 8 of 10 cases: {', '.join(told)} "
+        f"({known.scenario.labels:,} labels a round; more by simulate)"
+    )
 
 
 def exit_code(found: Sequence[Check]) -> int:

@@ -57,7 +57,7 @@ def estimate(
 
 
 def _say_estimates(found: Sequence[dict[str, Any]]) -> None:
-    from monitor.cli.numbers import interval_text, reason_text
+    from monitor.cli.numbers import caution_lines, interval_text, reason_text
     from monitor.stats.posterior import MetricEstimate
 
     rows = [MetricEstimate(**each) for each in found]
@@ -71,5 +71,8 @@ def _say_estimates(found: Sequence[dict[str, Any]]) -> None:
         ["metric", "rate", "window"],
         [[metric, of["rate"], of["window"]] for metric, of in cells.items()],
     )
-    for reason in reasons:
-        say(reason, indent="  ")
+    cautions = caution_lines((row.metric, row.caution) for row in rows)
+    if reasons or cautions:
+        say()
+    for sentence in (*reasons, *cautions):
+        say(sentence, indent="  ")

@@ -14,7 +14,7 @@ from monitor.cli.printing import say, say_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.domain.model import Collected, Task
+    from monitor.domain.model import Collected, LabelEvent, Task
     from monitor.rounds.parts import Parts
     from monitor.wiring import Plant
 
@@ -36,20 +36,31 @@ def export(
         Path | None,
         typer.Option("--out", "-o", help="File to write, .csv or .jsonl.", metavar="FILE"),
     ] = None,
+    second: Annotated[
+        bool, typer.Option("--second", help="Second copies, for another person.")
+    ] = False,
+    disputed: Annotated[
+        bool, typer.Option("--disputed", help="Items that people label differently, to decide.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Write the items that wait for an answer, blind and shuffled.
 
     They go to standard output as CSV unless --out names a file. Fill the column label with 1, 0
-    or cannot tell, and give the file to pr-monitor labels import.
+    or cannot tell, and give the file to pr-monitor labels import. With labeling.overlap some items
+    are labeled by a second person too, from --second; nobody may label both copies. --disputed
+    has the items on which they differ: the answer of labeling.adjudicator decides.
     """
     from monitor.labeling.label_files import write_tasks
-    from monitor.rounds.collect import unanswered
 
+    if second and disputed:
+        message = "cannot be given together with --second"
+        raise typer.BadParameter(message, param_hint="--disputed")
     if out is not None:
         _refuse_name(out)
     with opened(config) as plant:
-        tasks = [task for parts in _asking_people(plant, monitor) for task in unanswered(parts)]
+        asking = _asking_people(plant, monitor)
+        tasks = [task for parts in asking for task in _tasks(parts, second, disputed)]
     if out is not None:
         _write(out, tasks)
     if json:
@@ -85,7 +96,7 @@ def import_(
             tasks |= mine
             parts_of |= dict.fromkeys(mine, parts)
         collected = read_labels(file, tasks, known="it is of no round that takes labels now")
-        new = _store(collected, parts_of)
+        new, collected = _store(collected, parts_of)
     if json:
         say_json(_result(collected, new))
     else:
@@ -121,15 +132,27 @@ def _write(out: Path, tasks: Sequence[Task]) -> None:
         raise InputRefused(message) from error
 
 
-def _store(collected: Collected, parts_of: dict[str, Parts]) -> int:
+def _tasks(parts: Parts, second: bool, disputed: bool) -> list[Task]:
+    from monitor.rounds import collect
+
+    return collect.disputed(parts) if disputed else collect.unanswered(parts, 2 if second else 1)
+
+
+def _store(collected: Collected, parts_of: dict[str, Parts]) -> tuple[int, Collected]:
+    """Store what may be stored; return how many answers are new, and what was taken or refused."""
     from monitor.domain.model import Collected as Part
-    from monitor.rounds.collect import store_labels
+    from monitor.rounds.collect import store_labels, without_same_person
 
     new = 0
+    kept: list[LabelEvent] = []
+    refused = list(collected.refused)
     for parts in {id(parts): parts for parts in parts_of.values()}.values():
         mine = tuple(e for e in collected.events if parts_of[e.task_key] is parts)
-        new += store_labels(parts, Part(events=mine))
-    return new
+        taken = without_same_person(parts, Part(events=mine))
+        new += store_labels(parts, taken)
+        kept += taken.events
+        refused += taken.refused
+    return new, Part(tuple(kept), tuple(refused))
 
 
 def _asking_people(plant: Plant, monitor: str | None) -> list[Parts]:

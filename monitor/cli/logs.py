@@ -11,7 +11,9 @@ import structlog
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
 
-SAID_BY_COMMANDS = frozenset({"monitor stopped", "not delivered", "round waits"})
+SAID_BY_COMMANDS = frozenset(
+    {"alerts not kept up", "monitor stopped", "not delivered", "round waits"}
+)
 """Events that a command which ends tells by itself, in its own words."""
 
 

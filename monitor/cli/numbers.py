@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 WIDE = 10
 """From here on a number needs no third digit."""
@@ -41,3 +44,16 @@ def reason_text(found: Estimate) -> str:
     """Say why there is no number."""
     reason = found.reason or "no reason was kept"
     return reason if reason.startswith("not estimable") else f"not estimable: {reason}"
+
+
+def caution_lines(cautions: Iterable[tuple[str, str | None]]) -> list[str]:
+    """Say of which metrics a caution holds, those of one caution together.
+
+    >>> caution_lines([("recall", "few labels decide this"), ("f1", "few labels decide this")])
+    ['recall, f1: few labels decide this']
+    """
+    found: dict[str, dict[str, None]] = {}
+    for metric, caution in cautions:
+        if caution is not None:
+            found.setdefault(caution, {})[metric] = None
+    return [f"{', '.join(metrics)}: {caution}" for caution, metrics in found.items()]

@@ -23,6 +23,7 @@ def add_to(app: typer.Typer) -> None:
     alerts_app = typer.Typer(help="List alerts, open ones first, or end one by hand.")
     alerts_app.callback(invoke_without_command=True)(alerts)
     alerts_app.command("resolve")(resolve)
+    alerts_app.command("test")(hook_test)
     app.add_typer(alerts_app, name="alerts")
 
 
@@ -34,19 +35,26 @@ def status(
     alert: a metric passed its limit. stale: something keeps estimates from coming. learning: no
     limits are set yet. ok: none of these.
     """
+    from monitor.cli.checks import promise_lines
     from monitor.cli.status_page import overview_json, say_overview
     from monitor.rounds.overview import overview
 
     with opened(config) as plant:
         chosen = plant.monitors if monitor is None else (plant.parts(monitor),)
         found = [overview(plant.database, parts.settings, plant.clock()) for parts in chosen]
+        promised = plant.config.false_alarms_a_year()
     if json:
-        say_json({"monitors": [overview_json(each) for each in found]})
+        monitors = [overview_json(each) for each in found]
+        say_json({"monitors": monitors, "false_alarms_a_year": sum(promised.values())})
         return
     for place, each in enumerate(found):
         if place:
             say()
         say_overview(each)
+    if monitor is None and len(promised) > 1:
+        say()
+        for line in promise_lines(plant.config):
+            say(line)
 
 
 def rounds(
@@ -93,7 +101,7 @@ def show(
     from monitor.cli.round_page import round_page, say_round
 
     with opened(config) as plant:
-        page = round_page(plant, _only(plant, monitor), number, version)
+        page = round_page(plant, only_monitor(plant, monitor), number, version)
     if json:
         say_json(page)
     else:
@@ -136,10 +144,11 @@ def resolve(
 ) -> None:
     """End an open alert by hand.
 
-    Evidence starts anew with the next round.
+    Evidence starts anew with the next round. Hooks are told with the next run.
     """
     from monitor.domain.alerting import AlertState
     from monitor.domain.errors import InputRefused
+    from monitor.rounds.tell import tell_ended
     from monitor.storage import alert_store
 
     with opened(config) as plant, plant.database.write() as connection:
@@ -153,13 +162,37 @@ def resolve(
         alert_store.end(
             connection, chosen[0].id, AlertState.RESOLVED, why=reason, now=plant.clock()
         )
+        tell_ended(connection, chosen[0], reason, plant.clock())
     if json:
         say_json({"resolved": chosen[0].id})
     else:
         say(f"resolved {chosen[0].id[:8]}: {chosen[0].monitor}, {_limit(chosen[0])}")
 
 
-def _only(plant: Plant, monitor: str | None) -> str:
+def hook_test(
+    config: ConfigOption = CONFIG,
+    hook: Annotated[
+        str | None, typer.Option("--hook", help="Only this hook.", metavar="NAME")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Send a notice that says it is a test through each hook.
+
+    Says of each whether it was taken. No round, alert or store is needed.
+    """
+    from monitor.cli.hook_tests import say_tests, try_hooks
+    from monitor.domain.errors import gravest
+
+    found = try_hooks(config, hook)
+    if json:
+        say_json({"hooks": [asdict(each) for each in found]})
+    else:
+        say_tests(found)
+    raise typer.Exit(gravest(each.exit_code for each in found))
+
+
+def only_monitor(plant: Plant, monitor: str | None) -> str:
+    """Name the monitor that a command is about: the one named, or the only one there is."""
     if monitor is not None:
         return plant.config.monitor(monitor).name
     if len(plant.monitors) == 1:

@@ -7,15 +7,24 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
-from monitor.cli.numbers import interval_text, reason_text
+from monitor.cli.numbers import caution_lines, interval_text, reason_text
 from monitor.cli.printing import say, say_table
+from monitor.cli.segments_table import say_segments
 from monitor.domain.errors import InputRefused
-from monitor.domain.report import EstimateRow
+from monitor.domain.report import AgreementRow, AnswersRow, EstimateRow, SegmentRow
+from monitor.rounds.answering import answers_row
 from monitor.rounds.report import find_row
-from monitor.storage import estimate_store, frame_store, round_store
+from monitor.storage import (
+    copy_store,
+    effect_store,
+    estimate_store,
+    frame_store,
+    round_store,
+    segment_store,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -23,6 +32,12 @@ if TYPE_CHECKING:
     from monitor.wiring import Plant
 
 COUNTED = ["stratum", "size", "planned", "labeled", "positive", "declined"]
+OWN = ("round", "window")
+"""Basis and estimand that are shown of a round alone."""
+
+CORRECTED = ("corrected", "window")
+"""The same, corrected for label errors."""
+
 LARGEST = 700
 """Log evidence above which e**x is no finite number."""
 
@@ -36,9 +51,13 @@ def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> 
         If the monitor has no such round, or the round no such version.
     """
     with plant.database.read() as connection:
-        found = _find(connection, monitor, number)
+        found = find_round(connection, monitor, number)
         version = _version(found, version)
         issues = frame_store.read_issues(connection, found.id)
+        strata = _strata(connection, found, version)
+        answers = _answers(connection, found, version)
+        agreement = copy_store.read_agreement(connection, found.id, version)
+        estimates = estimate_store.read_estimates(connection, found.id, version)
         return {
             "monitor": monitor,
             "round": found.number,
@@ -49,12 +68,18 @@ def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> 
             "version": version,
             "latest_version": found.version,
             "partial": found.partial,
-            "strata": _strata(connection, found, version),
-            "estimates": [
+            "strata": strata,
+            "estimates": [row.model_dump() for row in estimates],
+            "cautions": _cautions(strata, estimates),
+            "answers": answers and answers.model_dump(),
+            "agreement": None if agreement is None else agreement.model_dump(),
+            "segments": [
                 row.model_dump()
-                for row in estimate_store.read_estimates(connection, found.id, version)
+                for row in segment_store.read_estimates(connection, found.id, version)
             ],
             "evidence": estimate_store.read_evidence(connection, found.id, version),
+            "cause": effect_store.told_report(connection, found.id, version).get("cause"),
+            "notices": effect_store.told_notices(connection, found.id, version),
             "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
             "notes": {reason: count for reason, (count, bad) in issues.items() if not bad},
             "events": round_store.read_events(connection, found.id),
@@ -74,14 +99,31 @@ def say_round(page: dict[str, Any]) -> None:
         say(f"census: every item of {', '.join(whole)} is drawn", indent="  ")
     if page["estimates"]:
         say()
-        _say_estimates([EstimateRow(**row) for row in page["estimates"]])
-    if page["evidence"]:
-        say()
-    for row in page["evidence"]:
-        say(_evidence_sentence(row), indent="  ")
+        _say_estimates([EstimateRow(**row) for row in page["estimates"]], page["cautions"])
+    if page["answers"] is not None and (told := AnswersRow(**page["answers"]).sentence):
+        say(told, indent="  ")
+    if page["agreement"] is not None:
+        say(f"agreement: {AgreementRow(**page['agreement']).sentence}", indent="  ")
+    say_segments([SegmentRow(**row) for row in page["segments"]])
+    _say_lines(_cause_lines(page))
+    _say_lines(_evidence_sentence(row) for row in page["evidence"])
+    _say_lines(f"notice, {row['kind']}: {row['sentence']}" for row in page["notices"])
     say()
     for event in page["events"]:
         say(f"{minute(event['at'])}  {event['after']}: {event['reason']}", indent=" " * 18)
+
+
+def _cause_lines(page: dict[str, Any]) -> list[str]:
+    cause = page["cause"]
+    return [] if cause is None else [f"against earlier rounds: {cause['sentence']}"]
+
+
+def _say_lines(lines: Iterable[str]) -> None:
+    """Print lines, if there are any, after an empty one."""
+    for place, line in enumerate(lines):
+        if place == 0:
+            say()
+        say(line, indent="  ")
 
 
 def _head_lines(page: dict[str, Any]) -> Iterator[str]:
@@ -99,7 +141,8 @@ def _head_lines(page: dict[str, Any]) -> Iterator[str]:
         yield f"note: {reason if count == 1 else f'{count} {reason}'}"
 
 
-def _find(connection: Connection, monitor: str, number: int) -> Round:
+def find_round(connection: Connection, monitor: str, number: int) -> Round:
+    """Find a round by its number, or refuse with the numbers that there are."""
     rounds = round_store.find_rounds(connection, monitor)
     for each in rounds:
         if each.number == number:
@@ -137,8 +180,33 @@ def _strata(connection: Connection, found: Round, version: int) -> list[dict[str
     ]
 
 
-def _say_estimates(rows: Sequence[EstimateRow]) -> None:
-    """Print a line for each metric, precision and recall first; then why some have no number.
+def _answers(connection: Connection, found: Round, version: int) -> AnswersRow | None:
+    counted = estimate_store.read_counts(connection, [found.id], version=version or None)
+    return answers_row(connection, found, counted[found.id]) if found.id in counted else None
+
+
+def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]) -> dict[str, str]:
+    """Say which metrics of this round alone few labels decide."""
+    from monitor.stats.counts import Counts
+    from monitor.stats.few_labels import few_labels
+
+    metrics = [
+        row.metric
+        for row in estimates
+        if (row.basis, row.estimand) == OWN and row.point is not None
+    ]
+    if not metrics:
+        return {}
+    counts = Counts.of_arrays(
+        **{name: [row[name] for row in strata] for name in ("size", "labeled", "positive")},
+        is_flagged=[row["flagged"] for row in strata],
+    )
+    found = {metric: few_labels(counts, metric, estimand="window") for metric in metrics}
+    return {metric: caution for metric, caution in found.items() if caution is not None}
+
+
+def _say_estimates(rows: Sequence[EstimateRow], cautions: dict[str, str]) -> None:
+    """Print a line for each metric, precision and recall first; then what to know of some.
 
     A round alone shows the window's own value and the carried one the rate, as everywhere.
     """
@@ -146,16 +214,31 @@ def _say_estimates(rows: Sequence[EstimateRow]) -> None:
         (metric, find_row(rows, metric, "round"), find_row(rows, metric, "carried"))
         for metric in _metrics(rows)
     ]
-    say_table(
-        ["metric", "this round alone", "with earlier rounds"],
-        [[metric, _number(own), _number(carried)] for metric, own, carried in shown],
-    )
-    for _, own, _ in shown:
-        if own is not None and own.bound_low is not None and own.bound_high is not None:
-            lies = f"{own.bound_low:.3f} to {own.bound_high:.3f}"
-            say(f"{own.metric}: {lies} in this round, whatever the missing answers would be")
-    for sentence in _reasons([row for _, *found in shown for row in found if row is not None]):
+    head = ["metric", "this round alone", "with earlier rounds"]
+    table = [[metric, _number(own), _number(carried)] for metric, own, carried in shown]
+    corrected = {row.metric: row for row in rows if (row.basis, row.estimand) == CORRECTED}
+    if corrected:
+        head.append("this round, corrected for label errors")
+        table = [[*cells, _number(corrected.get(cells[0]))] for cells in table]
+    say_table(head, table)
+    found = [row for _, *both in shown for row in both if row is not None]
+    reasons = _reasons([*found, *corrected.values()])
+    told = [(metric, cautions.get(metric)) for metric, *_ in shown]
+    remarks = [*_missing(own for _, own, _ in shown), *reasons, *caution_lines(told)]
+    if remarks:
+        say()
+    for sentence in remarks:
         say(sentence, indent="  ")
+
+
+def _missing(rows: Iterable[EstimateRow | None]) -> list[str]:
+    """Say where metrics lie whatever the missing answers are."""
+    return [
+        f"{row.metric}: {row.bound_low:.3f} to {row.bound_high:.3f} in this round, "
+        "whatever the missing answers would be"
+        for row in rows
+        if row is not None and row.bound_low is not None and row.bound_high is not None
+    ]
 
 
 def _reasons(rows: Sequence[EstimateRow]) -> list[str]:

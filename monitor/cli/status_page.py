@@ -70,7 +70,7 @@ def _doing(found: Overview) -> Iterator[str]:
     yield from (_open_sentence(each) for each in found.open_rounds)
     yield from (f"problem: {problem}" for problem in found.problems)
     yield from (f"note: {note}" for note in found.notes)
-    yield from (waiting_sentence(waiting) for waiting in found.waiting)
+    yield from (waiting_sentence(waiting) for waiting in found.waiting if not waiting.dead)
 
 
 def _open_sentence(found: OpenRound) -> str:

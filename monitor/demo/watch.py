@@ -131,7 +131,7 @@ def _read(connection: Connection, found: Round, truth: Confusion, news: list[Not
         ),
         fires_at=max(math.exp(reading.log_threshold) for reading in readings),
         fired=tuple(str(n.metric) for n in news if n.event == "alert.firing"),
-        told=tuple(notice.sentence for notice in news),
+        told=tuple(each.sentence for each in news if not each.event.startswith("notice.")),
     )
 
 

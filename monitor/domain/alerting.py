@@ -86,6 +86,7 @@ def next_reading(
         and last.log_m is not None
         and not last.fires
         and (last.limit, last.log_threshold) == (limit, log_threshold)
+        and len(last.log_m) == len(log_e)  # else from a version with other alternatives
     )
     before = Evidence(last.log_m) if goes_on and last and last.log_m else Evidence()
     # A round that says nothing (e = 1) takes no step: M would grow by 1 and in the end fire.

@@ -88,12 +88,14 @@ class DeliveryFailed(TryLater):
     """MLflow or a hook did not take an effect; it stays in the store and is tried again.
 
     ``sink_down`` says that the sink itself did not answer, so that the other effects
-    waiting for it need not find out one by one.
+    waiting for it need not find out one by one. ``lasting`` says that trying again will not help
+    until somebody mends something, such as an address or a permission.
     """
 
-    def __init__(self, message: str, *, sink_down: bool = True) -> None:
+    def __init__(self, message: str, *, sink_down: bool = True, lasting: bool = False) -> None:
         super().__init__(message)
-        self.sink_down = sink_down
+        self.sink_down = sink_down and not lasting
+        self.lasting = lasting
 
 
 class RoundMoved(TryLater):

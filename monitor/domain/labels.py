@@ -34,12 +34,17 @@ def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
     }
 
 
-def current_label(statements: Iterable[Statement]) -> Answer | None:
+def current_label(statements: Iterable[Statement], adjudicator: str | None = None) -> Answer | None:
     """Majority of the annotators' latest answers; a tie is "cannot tell", none is None.
 
-    An annotator who cannot tell does not outvote one who can.
+    An annotator who cannot tell does not outvote one who can. The answer of the ``adjudicator``
+    decides alone, unless it is that nobody can tell.
     """
-    votes = Counter(current_answers(statements).values())
+    answers = current_answers(statements)
+    decided = answers.get(adjudicator) if adjudicator is not None else None
+    if decided is not None and decided is not Answer.CANNOT_TELL:
+        return decided
+    votes = Counter(answers.values())
     if not votes:
         return None
     positive, negative = votes[Answer.POSITIVE], votes[Answer.NEGATIVE]

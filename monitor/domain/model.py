@@ -72,19 +72,28 @@ def _bands(name: str, edges: Sequence[float], *, unscored: bool) -> list[Stratum
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A prediction that may be drawn; candidates come in the random order of the draw."""
+    """A prediction that may be drawn; candidates come in the random order of the draw.
+
+    ``segments`` are its values of the frame's segment columns.
+    """
 
     id: str
     score: float | None
+    segments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class StratumFrame:
-    """A stratum as counted: its size and its first candidates in random order, no id twice."""
+    """A stratum as counted: its size and its first candidates in random order, no id twice.
+
+    ``segments`` holds the size of each value, for each of the frame's segment columns; they add
+    up to ``size``.
+    """
 
     stratum: Stratum
     size: int
     candidates: tuple[Candidate, ...]
+    segments: tuple[Mapping[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +110,8 @@ class Frame:
         Rows worth telling about that are not bad, per reason (another model version, ...).
     model_version
         The version that made the newest prediction, where the source has a column for it.
+    segment_columns
+        Columns whose values are counted apart, in the order of ``StratumFrame.segments``.
     """
 
     window: Window
@@ -109,6 +120,7 @@ class Frame:
     bad_rows: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
     model_version: str | None = None
+    segment_columns: tuple[str, ...] = ()
 
     @property
     def flagged_size(self) -> int:
@@ -127,13 +139,14 @@ NO_SCORE = "score missing"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A prediction drawn into a round; score and predicted class are frozen here."""
+    """A prediction drawn into a round; score, predicted class and segments are frozen here."""
 
     id: str
     stratum: str
     order: int
     score: float | None
     predicted: bool
+    segments: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +154,16 @@ class Task:
     """A request to label one item: what the labeler may know, and nothing else.
 
     ``key`` is opaque; ``shown`` holds the payload columns the config names. Score, predicted
-    class and stratum never get here. ``item_id`` and ``predicted_before`` (the end of the
-    round's window) are for the adapter only.
+    class and stratum never get here. ``item_id``, ``predicted_before`` (the end of the round's
+    window) and ``slot`` are for the adapter only. Tasks of one item with different slots are
+    copies that must go to different people, none of whom may learn of the other.
     """
 
     key: str
     item_id: str
     shown: Mapping[str, str] = field(default_factory=dict)
     predicted_before: datetime | None = None
+    slot: int = 1
 
 
 class Answer(StrEnum):
@@ -219,7 +234,8 @@ class EffectKind(StrEnum):
 class Effect:
     """Something to be done outside, kept in the store until it is done.
 
-    ``key`` is stable over retries; ``payload`` is all a handler needs, JSON-ready.
+    ``key`` is stable over retries; ``payload`` is all a handler needs, JSON-ready. ``has_failed``
+    tells whether an earlier try did.
     """
 
     id: int
@@ -229,3 +245,4 @@ class Effect:
     monitor: str
     payload: Mapping[str, Any]
     attempt: int
+    has_failed: bool = False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,8 @@ class Source(Protocol):
 
         Candidates come sorted by ``md5(seed + "|" + id)`` as lower-case hex of UTF-8 bytes; the
         same window, strata and seed always give the same frame. Rows that cannot be used are
-        counted per reason and in no stratum.
+        counted per reason and in no stratum. Where the source has segment columns, each stratum
+        is also counted by their values, of which the largest are kept (`monitor.domain.segments`).
 
         Raises
         ------
@@ -72,4 +73,18 @@ class EffectHandler(Protocol):
         ------
         DeliveryFailed
             If it was not done, or may not have been done.
+        """
+
+
+@runtime_checkable
+class AlertKeeper(Protocol):
+    """A sink that holds alerts as state and may lose them, so it is told of them again."""
+
+    def keep(self, notices: Sequence[Mapping[str, Any]]) -> None:
+        """Say how these alerts stand; safe to repeat, and in any order.
+
+        Raises
+        ------
+        DeliveryFailed
+            If it did not take them.
         """

@@ -66,6 +66,138 @@ class StratumRow(Report):
         return self.planned - self.labeled - self.declined
 
 
+class SegmentRow(Report):
+    """Precision or recall of one segment in this round alone, of the window's own items.
+
+    ``segment`` is the column and ``value`` its value; ``flagged`` counts the predicted positives
+    of its ``size`` items. ``more_round`` and ``more_segment`` are the labels that ``margin`` still
+    needs: added to the whole round, drawn as it was (None: no number suffices), or to items of
+    the segment only. All three are None where the metric does not exist.
+    """
+
+    segment: str
+    value: str
+    metric: str
+    size: int
+    flagged: int
+    labeled: int
+    point: float | None
+    low: float | None
+    high: float | None
+    reason: str | None = None
+    margin: float | None = None
+    more_round: int | None = None
+    more_segment: int | None = None
+
+    @property
+    def needs(self) -> str | None:
+        """Say how many labels the margin still needs; None where that means nothing."""
+        if self.margin is None or self.more_segment is None:
+            return None
+        asked = f"{self.metric} ±{self.margin:g}"
+        if self.more_segment == 0:
+            return f"{asked}: reached"
+        more = "out of reach" if self.more_round is None else f"{self.more_round} more"
+        return f"{asked}: {more}, or {self.more_segment} of its own"
+
+
+class AnswersRow(Report):
+    """How many answers a round wanted and got, and how long after its opening they came.
+
+    ``half_hours``, ``most_hours`` and ``last_hours`` are the times by which half, nine in ten and
+    all of the answers had come, ``open_hours`` that of the closing.
+    """
+
+    wanted: int
+    labeled: int
+    declined: int
+    half_hours: float | None
+    most_hours: float | None
+    last_hours: float | None
+    open_hours: float | None
+
+    @property
+    def missing(self) -> int:
+        """Items without a usable answer."""
+        return self.wanted - self.labeled
+
+    @property
+    def sentence(self) -> str | None:
+        """Say how many answers are missing and when the others came; None if all are there."""
+        if not self.missing:
+            return None
+        share = self.missing / self.wanted
+        unanswered = self.missing - self.declined
+        told = (
+            f"{self.missing} of {self.wanted} answers are missing ({share:.1%}): {unanswered} not "
+            f"given, {self.declined} “cannot tell”"
+        )
+        ends = (self.half_hours, self.most_hours, self.last_hours)
+        if None in ends or self.open_hours is None:
+            return told
+        half, most, last = (_after(end or 0.0) for end in ends)
+        return (
+            f"{told}; half of the others came within {half}, nine in ten within {most}, the last "
+            f"after {last}; the round closed after {_after(self.open_hours)}"
+        )
+
+
+def _after(hours: float) -> str:
+    """Say how long, in hours or days.
+
+    >>> _after(0.52), _after(30), _after(120)
+    ('0.5 h', '30.0 h', '5.0 d')
+    """
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"  # noqa: PLR2004
+
+
+class AgreementRow(Report):
+    """How far people agreed on the items that two or more of them answered with 1 or 0.
+
+    ``disagreement`` weighs the strata: the share of the window's items on which two people would
+    differ. Kappa (Cohen's where the same two people answered all, else Fleiss') and
+    Krippendorff's alpha speak of the sample; None where all answers are the same.
+    """
+
+    items: int
+    disagreed: int
+    annotators: int
+    disagreement: float | None
+    disagreement_low: float | None
+    disagreement_high: float | None
+    kappa: float | None
+    kappa_low: float | None
+    kappa_high: float | None
+    alpha: float | None
+    alpha_low: float | None
+    alpha_high: float | None
+
+    @property
+    def sentence(self) -> str:
+        """Say all of it."""
+        told = [
+            f"{self.annotators} people, {self.items} items with two answers, {self.disagreed} of "
+            "them contradicting"
+        ]
+        ends = (self.disagreement, self.disagreement_low, self.disagreement_high)
+        if None not in ends:
+            share, low, high = (100 * (end or 0.0) for end in ends)
+            told.append(
+                f"two people would differ on {share:.1f} % [{low:.1f}, {high:.1f}] of the window"
+            )
+        told += [
+            f"{name} {value:.2f} [{low:.2f}, {high:.2f}]"
+            for name, value, low, high in (
+                ("kappa", self.kappa, self.kappa_low, self.kappa_high),
+                ("alpha", self.alpha, self.alpha_low, self.alpha_high),
+            )
+            if value is not None and low is not None and high is not None
+        ]
+        if self.alpha is None:
+            told.append("no kappa or alpha, since all answers are the same")
+        return "; ".join(told)
+
+
 class EvidenceRow(Report):
     """Evidence against one limit: it fires when ``log_evidence >= log_threshold``."""
 
@@ -85,6 +217,83 @@ class AlertRow(Report):
     limit: float
     state: str
     fired_in_round: int
+
+
+class NoticeRow(Report):
+    """Something unusual about a round that is worth a look and no alarm.
+
+    ``kind`` is ``frame`` (the window holds other items; ``value`` is the population stability
+    index), ``predictive`` (the labels found something unexpected; ``value`` is the metric they
+    found), ``changed`` (a predicted class changed just now; ``value`` is its probability) or
+    ``disagreement`` (people label alike too seldom; ``value`` is Krippendorff's alpha).
+    ``subject`` is the population, the metric, the class or the labels.
+    """
+
+    kind: str
+    subject: str
+    value: float
+    sentence: str
+
+
+class CauseRow(Report):
+    """Why precision in this round alone differs from the earlier rounds of its history, pooled.
+
+    Each value is (point, low, high). The points of ``by_prevalence`` (positives became rarer or
+    more frequent) and ``by_classifier`` (TPR or FPR moved) add up to that of ``change``.
+    """
+
+    rounds: int
+    before: tuple[float, float, float]
+    after: tuple[float, float, float]
+    prevalence_before: tuple[float, float, float]
+    prevalence_after: tuple[float, float, float]
+    change: tuple[float, float, float]
+    by_prevalence: tuple[float, float, float]
+    by_classifier: tuple[float, float, float]
+    level: float
+    sentence: str
+
+
+class CurveRow(Report):
+    """A curve and its band over ``x``."""
+
+    x: list[float]
+    point: list[float]
+    low: list[float]
+    high: list[float]
+
+
+class PrevalenceRow(Report):
+    """Precision against the prevalence (P3), with earlier rounds; (point, low, high) elsewhere.
+
+    ``prevalence`` is the window's own, and ``value`` the precision there.
+    """
+
+    curve: CurveRow
+    prevalence: tuple[float, float, float]
+    value: tuple[float, float, float]
+    tpr: tuple[float, float, float]
+    fpr: tuple[float, float, float]
+    level: float
+
+
+class CurvesRow(Report):
+    """Curves of this round alone and their areas (point, low, high), at its own prevalence.
+
+    ``roc`` is TPR over FPR, ``precision_recall`` precision over recall, ``gain`` precision gain
+    over recall gain.
+    """
+
+    roc: CurveRow
+    precision_recall: CurveRow
+    gain: CurveRow
+    roc_area: tuple[float, float, float]
+    average_precision: tuple[float, float, float]
+    gain_area: tuple[float, float, float]
+    prevalence: tuple[float, float, float]
+    labeled: int
+    positive: int
+    level: float
 
 
 class TimelinePoint(Report):
@@ -129,7 +338,15 @@ class RoundReport(Report):
     alerts: list[AlertRow]
     proposed_limits: dict[str, float]
     timeline: list[TimelinePoint]
+    notices: list[NoticeRow] = []
+    distances: dict[str, float] = {}
     sentence: str
+    segments: list[SegmentRow] = []
+    agreement: AgreementRow | None = None
+    answers: AnswersRow | None = None
+    cause: CauseRow | None = None
+    p3: PrevalenceRow | None = None
+    curves: CurvesRow | None = None
 
     def estimate(self, metric: str, *, basis: str, estimand: str) -> EstimateRow | None:
         """Find one estimate."""
@@ -150,7 +367,12 @@ class Notice(Report):
     """Something people should know now; goes to hooks and to the log.
 
     ``id`` is stable: a notice that arrives twice carries it twice. ``event`` is one of
-    ``alert.firing``, ``alert.resolved``, ``alert.revised``, ``round.abandoned``.
+    ``alert.firing``, ``alert.resolved``, ``alert.revised``, ``round.abandoned``,
+    ``delivery.dead`` and ``delivery.recovered`` (of ``sink``, which takes nothing, or does again),
+    ``test``, or, in the log only, ``notice.`` and the kind of a :class:`NoticeRow`.
+
+    ``at`` is when it happened; ``alert`` and ``since`` are the id of the alert and when it fired.
+    ``link`` leads to the round in MLflow; it is put in when the notice is delivered.
     """
 
     id: str
@@ -169,3 +391,9 @@ class Notice(Report):
     false_alarm_every: float | None = None
     model: str | None = None
     sentence: str
+    at: datetime | None = None
+    alert: str | None = None
+    since: datetime | None = None
+    sink: str | None = None
+    to_do: str | None = None
+    link: str | None = None

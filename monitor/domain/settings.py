@@ -132,14 +132,24 @@ class Margin(Settings):
 
 
 class Bands(Settings):
-    """Score bands per predicted class.
+    """Score bands per predicted class, at most: fewer if ``max_labels`` leaves a band under 25.
 
-    3 and 5 are enough: the passed class is larger and holds the rarer outcome, so more bands
-    pay there, and each further band costs its floor of labels.
+    The passed class is larger and holds the rarer outcome, so more bands pay there; beyond 4 and
+    10 they save little (benchmarks/label_cost.py).
     """
 
-    flagged: Annotated[int, Field(ge=1, le=50)] = 3
-    passed: Annotated[int, Field(ge=1, le=50)] = 5
+    flagged: Annotated[int, Field(ge=1, le=50)] = 4
+    passed: Annotated[int, Field(ge=1, le=50)] = 10
+
+
+class Cost(Settings):
+    """What one label costs, in any unit, where those of one class cost more than the other's.
+
+    Plans then spend the least on their margins; ``max_labels`` still counts labels.
+    """
+
+    flagged: Annotated[float, Field(gt=0)] = 1.0
+    passed: Annotated[float, Field(gt=0)] = 1.0
 
 
 class Sample(Settings):
@@ -152,18 +162,24 @@ class Sample(Settings):
     margin: Margin = Margin()
     max_labels: Annotated[int, Field(ge=2, le=200_000)] = 1000
     bands: Bands = Bands()
+    cost: Cost = Cost()
 
 
 class Carry(Settings):
     """How earlier rounds inform this one (beta run-length mixture, docs/method.md).
 
     ``hazard`` is the chance per round that a class changed; ``restart`` how many of a stratum's
-    rarer answers its memory is worth when it did. The defaults held coverage best after drops of
-    10 points and more at little cost after smaller ones (benchmarks/carry_coverage.py).
+    rarer answers its memory is worth when it did; ``own_share`` the weight that the round alone
+    keeps, whatever the history says; ``lean`` by how many standard errors that part leans to the
+    worse. A larger share, or 0.22 with no lean, covers better after improvements and narrows
+    less. The defaults cover 90 % in the first round after drops of 3 to 15 points, at .7 of the
+    width of the round alone in quiet times (benchmarks/carry_coverage.py).
     """
 
-    hazard: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    hazard: Annotated[float, Field(gt=0, lt=1)] = 0.04
     restart: Annotated[float, Field(gt=0)] = 3.0
+    own_share: Annotated[float, Field(ge=0, le=1)] = 0.16
+    lean: Annotated[float, Field(ge=0, le=3)] = 0.4
 
 
 class Bound(Settings):
@@ -245,6 +261,19 @@ class Limits(Settings):
         return found
 
 
+class FalseAlarms(Settings):
+    """One promise over all monitors together: ``at_most`` so many false alarms ``per`` time.
+
+    It takes the place of every monitor's own ``false_alarm_every`` and is shared out in
+    proportion to their rounds: each may raise one false alarm in as many rounds as all monitors
+    have in the time, divided by ``at_most``. Another promise, schedule or number of monitors
+    starts all evidence anew.
+    """
+
+    at_most: Annotated[float, Field(gt=0)] = 1
+    per: Duration = timedelta(weeks=52)
+
+
 def _bound(metric: str, value: object) -> object:
     if isinstance(value, dict):
         return value
@@ -267,15 +296,50 @@ class Matrix(Settings):
         return self
 
 
+class Gold(Settings):
+    """An audit of the labels: items whose truth is known, and how they were labeled.
+
+    ``tp`` of the truly positive ones were labeled 1 and ``fn`` 0; ``tn`` of the truly negative
+    ones were labeled 0 and ``fp`` 1.
+    """
+
+    tp: Annotated[int, Field(ge=0)]
+    fn: Annotated[int, Field(ge=0)]
+    tn: Annotated[int, Field(ge=0)]
+    fp: Annotated[int, Field(ge=0)]
+
+    @model_validator(mode="after")
+    def _labels_tell_something(self) -> Gold:
+        if not self.tp + self.fn or not self.tn + self.fp:
+            message = (
+                "an audit needs truly positive items (tp, fn) and truly negative ones (tn, fp)"
+            )
+            raise ValueError(message)
+        if self.tp * self.tn <= self.fn * self.fp:
+            message = (
+                f"by these counts labels are right on {self.tp / (self.tp + self.fn):.0%} of the "
+                f"positive and {self.tn / (self.tn + self.fp):.0%} of the negative items: no "
+                "better than chance, so nothing can be corrected; are fn and fp swapped with tp "
+                "and tn?"
+            )
+            raise ValueError(message)
+        return self
+
+
 class Labeling(Settings):
     """What every labeler shares.
 
     ``deadline`` counts from the opening of the round; labels that come within ``late_labels``
-    of its closing still correct it.
+    of its closing still correct it. ``overlap`` is the share of the items that a second person
+    labels too, ``adjudicator`` the name of the annotator whose answer decides where others
+    disagree (else a tie counts as "cannot tell"), ``gold`` an audit of the labels.
     """
 
     deadline: Duration = timedelta(days=5)
     late_labels: Duration = timedelta(days=90)
+    overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
+    adjudicator: Annotated[str, Field(min_length=1)] | None = None
+    gold: Gold | None = None
 
 
 class RoundSettings(Settings):
@@ -290,6 +354,9 @@ class RoundSettings(Settings):
     reference: Matrix | None = None
     deadline: Duration
     late_labels: Duration
+    overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
+    adjudicator: str | None = None
+    gold: Gold | None = None
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     hooks: tuple[str, ...] = ()
     level: Annotated[float, Field(ge=0.95, le=0.95)] = 0.95

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from monitor.domain.settings import Schedule
+
+
+_MANY = 366  # a year of days, seven of weeks
 
 
 def slots_after(schedule: Schedule, after: datetime) -> Iterator[datetime]:
@@ -46,6 +49,16 @@ def _instants(schedule: Schedule, start: datetime, *, reverse: bool) -> Iterator
 def slots_between(schedule: Schedule, after: datetime, until: datetime) -> list[datetime]:
     """Slots with ``after < slot <= until``, ascending."""
     return list(takewhile(lambda slot: slot <= until, slots_after(schedule, after)))
+
+
+def rounds_per(schedule: Schedule, span: timedelta) -> float:
+    """How many rounds fall into a time of this length, in the mean over many rounds.
+
+    Counted from one fixed Monday on, so that the answer never depends on today.
+    """
+    first = datetime(2024, 1, 1, tzinfo=UTC)
+    slots = list(islice(slots_after(schedule, first), _MANY))
+    return span / ((slots[-1] - slots[0]) / (len(slots) - 1))
 
 
 def newest_slot(schedule: Schedule, now: datetime) -> datetime:

@@ -7,11 +7,14 @@ the address of an open connection does not change.
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING
+import math
+import time
+from typing import TYPE_CHECKING, Any
 
 import httpcore
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterable
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -40,11 +43,18 @@ def is_public(address: str) -> bool:
 
 
 class GuardedBackend(httpcore.NetworkBackend):
-    """Opens connections and closes them at once where the peer is private and must not be."""
+    """Opens connections and closes them at once where the peer is private and must not be.
 
-    def __init__(self, *, allow_private: bool) -> None:
+    Parameters
+    ----------
+    seconds
+        After which everything ends, however slowly the peer goes on sending.
+    """
+
+    def __init__(self, *, allow_private: bool, seconds: float = math.inf) -> None:
         self._allow_private = allow_private
         self._inner = httpcore.SyncBackend()
+        self._end = time.monotonic() + seconds
 
     def connect_tcp(
         self,
@@ -63,7 +73,7 @@ class GuardedBackend(httpcore.NetworkBackend):
         """
         stream = self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
         if self._allow_private:
-            return stream
+            return TimedStream(stream, self._end)
         peer = stream.get_extra_info("server_addr")
         if peer is None or not is_public(str(peer[0])):
             stream.close()
@@ -72,4 +82,44 @@ class GuardedBackend(httpcore.NetworkBackend):
                 "public address; set allow_private: true if the receiver is meant to be there"
             )
             raise AddressRefused(message)
-        return stream
+        return TimedStream(stream, self._end)
+
+
+class TimedStream(httpcore.NetworkStream):
+    """A connection all of whose reading and writing ends at one moment."""
+
+    def __init__(self, inner: httpcore.NetworkStream, end: float) -> None:
+        self._inner = inner
+        self._end = end
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read what has come."""
+        return self._inner.read(max_bytes, self._left(timeout, httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write all of it."""
+        self._inner.write(buffer, self._left(timeout, httpcore.WriteTimeout))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._inner.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        """Go on encrypted."""
+        left = self._left(timeout, httpcore.ConnectTimeout)
+        return TimedStream(self._inner.start_tls(ssl_context, server_hostname, left), self._end)
+
+    def get_extra_info(self, info: str) -> Any:
+        """Tell about the connection."""
+        return self._inner.get_extra_info(info)
+
+    def _left(self, timeout: float | None, error: type[httpcore.TimeoutException]) -> float | None:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise error
+        return min(left, math.inf if timeout is None else timeout)

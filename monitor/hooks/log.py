@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import structlog
 
-from monitor.domain.report import Notice
 from monitor.domain.settings import Settings
+from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from monitor.domain.model import Effect
+    from monitor.domain.report import Notice
+    from monitor.hooks.links import Link
 
-_CALM = frozenset({"alert.resolved"})
+_CALM = ("alert.resolved", "delivery.recovered", "notice.", "test")
+"""How the events begin that need nobody."""
 
 
 class LogSettings(Settings):
@@ -33,15 +37,16 @@ class LogHandler:
         Where lines go; by default logfmt on standard error, whatever the host set up.
     """
 
-    def __init__(self, logger: FilteringBoundLogger | None = None) -> None:
+    def __init__(self, logger: FilteringBoundLogger | None = None, link: Link = no_link) -> None:
         self._logger = logger
+        self._link = link
 
     def deliver(self, effect: Effect) -> str:
         """Write the notice and return its id; a repeat writes the line again."""
-        notice = Notice.model_validate(dict(effect.payload))
+        notice = read_notice(effect.payload, self._link)
         logger = self._logger or _stderr_logger()
-        write = logger.info if notice.event in _CALM else logger.warning
-        write(notice.sentence, **_keys(notice))
+        write = logger.info if notice.event.startswith(_CALM) else logger.warning
+        write(clean(notice.sentence), **_keys(notice))
         return notice.id
 
 

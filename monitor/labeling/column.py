@@ -87,6 +87,14 @@ class ColumnSettings(Labeling):
             raise ValueError(message)
         return self
 
+    @model_validator(mode="after")
+    def _nobody_is_asked(self) -> ColumnSettings:
+        for name in ("overlap", "adjudicator"):
+            if name in self.model_fields_set:
+                message = f"{name}: labels from a column have no annotators; leave it out"
+                raise ValueError(message)
+        return self
+
     @property
     def paths(self) -> tuple[str, ...]:
         """All paths, also where one was given."""

@@ -50,7 +50,8 @@ class FilesLabeler:
     """A `Labeler` over a folder.
 
     Tasks of a round stand in ``<folder>/<round>.csv``; tasks added later in ``<round>.part2.csv``
-    and so on. A file that people may have filled is never written over.
+    and so on, second copies for another person in ``<round>.second.csv``. A file that people may
+    have filled is never written over.
     """
 
     name = "files"
@@ -72,14 +73,18 @@ class FilesLabeler:
         self.make_folder()
         parts = self._parts(round_name)
         out = {key for part in parts for key in read_keys(part)}
-        missing = [task for task in tasks if task.key not in out]
-        if missing:
-            free = (self._part(round_name, number) for number in count(1))
-            path = next(path for path in free if not path.exists())
-            try:
-                write_tasks(path, missing, self.settings.format)
-            except OSError as error:
-                raise self._unwritable(path, error) from error
+        for second in (False, True):
+            missing = [task for task in tasks if task.key not in out and (task.slot > 1) is second]
+            if missing:
+                self._write(round_name, missing, second=second)
+
+    def _write(self, round_name: str, tasks: Sequence[Task], *, second: bool) -> None:
+        free = (self._part(round_name, number, second=second) for number in count(1))
+        path = next(path for path in free if not path.exists())
+        try:
+            write_tasks(path, tasks, self.settings.format)
+        except OSError as error:
+            raise self._unwritable(path, error) from error
 
     def make_folder(self) -> None:
         """Make the folders for task files and filled ones.
@@ -145,13 +150,13 @@ class FilesLabeler:
             write = _bare_csv if part.suffix == ".csv" else _bare_jsonl
             write_whole(part, partial(write, lines=lines))
 
-    def _part(self, round_name: str, number: int) -> Path:
-        part = "" if number == 1 else f".part{number}"
+    def _part(self, round_name: str, number: int, *, second: bool) -> Path:
+        part = (".second" if second else "") + ("" if number == 1 else f".part{number}")
         return self.folder / f"{_file_name(round_name)}{part}.{self.settings.format}"
 
     def _parts(self, round_name: str) -> list[Path]:
         name = re.escape(_file_name(round_name))
-        pattern = re.compile(rf"{name}(\.part(\d+))?\.(csv|jsonl)")
+        pattern = re.compile(rf"{name}(\.second)?(\.part(\d+))?\.(csv|jsonl)")
         return [path for path in _label_files(self.folder) if pattern.fullmatch(path.name)]
 
     def _filled_files(self) -> list[Path]:

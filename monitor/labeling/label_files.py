@@ -159,8 +159,13 @@ def _event(line: Line, tasks: Mapping[str, Task], known: str) -> LabelEvent | No
         hint = f"; {known}" if known else ""
         message += f"{hint}; copy the column task as it was exported"
         raise ValueError(message)
-    annotator = _text(line.cells.get("annotator")) or UNNAMED
+    annotator = _text(line.cells.get("annotator")) or _unnamed(tasks[key])
     return LabelEvent(key, annotator, answer, at=_time(line.cells.get(LABELED_AT)))
+
+
+def _unnamed(task: Task) -> str:
+    """Name who answered a copy without saying so; a second copy went to somebody else."""
+    return UNNAMED if task.slot == 1 else f"{UNNAMED} {task.slot}"
 
 
 def _text(cell: object) -> str:

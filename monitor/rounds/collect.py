@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from monitor.domain.model import Collected, Refusal
 from monitor.domain.state import RoundState
-from monitor.storage import label_store, round_store
+from monitor.storage import copy_store, label_store, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.domain.model import Collected, Task
+    from sqlalchemy import Connection
+
+    from monitor.domain.model import Task
     from monitor.rounds.parts import Parts
     from monitor.storage.round_store import Claim, Round
 
@@ -44,7 +47,7 @@ def collect(parts: Parts, round_ids: Sequence[int]) -> Collected | None:
         cursor = label_store.read_cursor(connection, monitor_id, labeler.name)
     if not tasks:
         return None
-    collected = labeler.collect(tasks, cursor)
+    collected = without_same_person(parts, labeler.collect(tasks, cursor))
     for refusal in collected.refused:
         log.warning("label refused", where=refusal.where, reason=refusal.reason)
     store_labels(parts, collected)
@@ -74,21 +77,55 @@ def put_away(parts: Parts) -> None:
             label_store.forget_payloads(connection, found.id)
 
 
-def unanswered(parts: Parts) -> list[Task]:
-    """Tasks of open rounds that have no answer yet."""
+def without_same_person(parts: Parts, collected: Collected) -> Collected:
+    """Refuse answers to one copy of an item by someone who answered its other copy."""
     with parts.database.read() as connection:
-        open_ids = [
-            each.id
-            for each in round_store.find_rounds(connection, parts.settings.name)
-            if each.state is RoundState.LABELING
-        ]
+        again = copy_store.same_person_again(connection, collected.events)
+    refused = [
+        Refusal(
+            f"task {event.task_key}",
+            f"is a second copy of an item that {event.annotator!r} answered already; give it to "
+            "another person",
+        )
+        for event in again
+    ]
+    kept = tuple(event for event in collected.events if event not in again)
+    return Collected(kept, (*collected.refused, *refused), collected.cursor)
+
+
+def unanswered(parts: Parts, slot: int = 1) -> list[Task]:
+    """Tasks of open rounds that have no answer yet: first copies, or second ones."""
+    with parts.database.read() as connection:
+        open_ids = _labeling(connection, parts)
         tasks = label_store.all_tasks(connection, open_ids)
-        answered = {
-            item_id
-            for round_id in open_ids
-            for item_id in label_store.current_labels(connection, round_id)
-        }
-    return [task for task in tasks.values() if task.item_id not in answered]
+        answered = copy_store.answered_tasks(connection, open_ids)
+    return [task for key, task in tasks.items() if task.slot == slot and key not in answered]
+
+
+def disputed(parts: Parts) -> list[Task]:
+    """First copies of the items on which people contradict each other and nobody decided.
+
+    Those of rounds that take labels now, also of closed ones.
+    """
+    with parts.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+        if monitor_id is None:
+            return []
+        rounds = round_store.unfinished_rounds(connection, monitor_id, parts.clock())
+        found: list[Task] = []
+        for each in rounds:
+            items = copy_store.disputed_items(connection, each.id)
+            tasks = label_store.all_tasks(connection, [each.id]).values()
+            found += [task for task in tasks if task.slot == 1 and task.item_id in items]
+    return found
+
+
+def _labeling(connection: Connection, parts: Parts) -> list[int]:
+    return [
+        each.id
+        for each in round_store.find_rounds(connection, parts.settings.name)
+        if each.state is RoundState.LABELING
+    ]
 
 
 def accepting(parts: Parts) -> dict[str, Task]:

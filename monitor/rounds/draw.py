@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,19 +13,21 @@ from monitor.domain.model import NO_SCORE, BandEdges, Item
 from monitor.domain.state import RoundState
 from monitor.rounds.estimate import Tally, carried_before
 from monitor.rounds.plan import plan_labels
+from monitor.rounds.rebin import binned, carried_reference, earlier_rounds
 from monitor.rounds.tell import tell_abandoned
-from monitor.stats.bands import band_edges, band_of
-from monitor.stats.detector import check_testable
+from monitor.stats.alternatives import check_testable
+from monitor.stats.bands import affordable_bands, band_edges
 from monitor.stats.half_space import LimitCannotBeTested
-from monitor.storage import estimate_store, frame_store, round_store
+from monitor.storage import estimate_store, frame_store, round_store, segment_store
 from monitor.storage.frame_store import History, PlannedStratum
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from monitor.domain.model import Frame, Stratum
+    from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
-    from monitor.rounds.parts import Parts, ReferenceItems
+    from monitor.rounds.parts import Parts
+    from monitor.rounds.rebin import References
     from monitor.stats.draws import JointPosterior
     from monitor.storage.round_store import Claim, Round
 
@@ -42,7 +46,7 @@ class Sight:
 
 def draw(parts: Parts, found: Round, claim: Claim) -> None:
     """Scan the window, plan, and write the sample; or abandon the round with the reason."""
-    sight = _look(parts, found)
+    sight = look(parts, found)
     reason = why_unusable(sight.frame, found.settings)
     if reason is None:
         _write_sample(parts, found, claim, sight)
@@ -56,7 +60,7 @@ def base_key(settings: RoundSettings) -> tuple[object, ...]:
     return (settings.model, bands.flagged, bands.passed)
 
 
-def _look(parts: Parts, found: Round) -> Sight:
+def look(parts: Parts, found: Round) -> Sight:
     """Scan with the newest history's bands; scan again only if the window belongs to another.
 
     It does where another model version scored it, or where items without a score turn up for
@@ -106,7 +110,9 @@ def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bo
 
 
 def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
-    bands = {True: settings.sample.bands.flagged, False: settings.sample.bands.passed}
+    asked = settings.sample.bands
+    found = affordable_bands(asked.flagged, asked.passed, settings.sample.max_labels)
+    bands = dict(zip((True, False), found, strict=True))
     edges: dict[bool, tuple[float, ...]] = {True: (), False: ()}
     unscored = False
     for part in profile.strata:
@@ -153,13 +159,20 @@ def _abandon(parts: Parts, found: Round, claim: Claim, frame: Frame, reason: str
 def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> None:
     frame = sight.frame
     settings = found.settings
-    reference = _reference(parts, settings, sight)
-    known = _known(parts, found, sight, reference)
+    reference = reference_of(parts, found, sight)
+    known = known_before(parts, found, sight, reference)
     plan = plan_labels(frame, known, settings)
     untestable = _untestable(frame, known, settings)
     wanted: list[int] = plan.labels.tolist()  # databases know no numpy integers
     drawn = [
-        Item(c.id, part.stratum.name, order, c.score, part.stratum.flagged)
+        Item(
+            c.id,
+            part.stratum.name,
+            order,
+            c.score,
+            part.stratum.flagged,
+            dict(zip(frame.segment_columns, c.segments, strict=True)),
+        )
         for part, size in zip(frame.strata, wanted, strict=True)
         for order, c in enumerate(part.candidates[:size])
     ]
@@ -191,7 +204,9 @@ def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> Non
             drawn=drawn,
             shown=shown,
             issues=_issues(frame) | dict.fromkeys((*plan.notes, *untestable), (1, False)),
+            doubled=_doubled(drawn, settings.overlap),
         )
+        segment_store.write_sizes(connection, found.id, frame)
         round_store.move(
             connection,
             claim,
@@ -204,7 +219,14 @@ def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> Non
         )
 
 
-def _known(
+def _doubled(drawn: Sequence[Item], overlap: float) -> set[str]:
+    """Choose the items that a second person labels too: of each stratum the first by draw."""
+    of = Counter(item.stratum for item in drawn)
+    first = {stratum: math.ceil(round(overlap * count, 6)) for stratum, count in of.items()}
+    return {item.id for item in drawn if item.order < first[item.stratum]}
+
+
+def known_before(
     parts: Parts, found: Round, sight: Sight, reference: Mapping[str, tuple[int, int]] | None
 ) -> JointPosterior | None:
     """Say what the reference and the earlier rounds of the history know of the strata."""
@@ -236,40 +258,32 @@ def _issues(frame: Frame) -> dict[str, tuple[int, bool]]:
     return bad | {reason: (count, False) for reason, count in frame.notes.items()}
 
 
-def _reference(
-    parts: Parts, settings: RoundSettings, sight: Sight
-) -> Mapping[str, tuple[int, int]] | None:
-    """Positive and labeled per stratum from before launch, where that is known."""
+def reference_of(parts: Parts, found: Round, sight: Sight) -> References | None:
+    """Positive and labeled per stratum from before the history, where that is known."""
     if sight.known is not None:
         return sight.known.reference
+    before = _before_launch(parts, found.settings, sight.edges)
+    with parts.database.read() as connection:
+        rounds = earlier_rounds(connection, found, sight.frame.model_version)
+        if not rounds:
+            return before
+        return carried_reference(
+            connection,
+            rounds,
+            sight.edges,
+            before,
+            hazard=found.settings.carry.hazard,
+            restart=found.settings.carry.restart,
+        )
+
+
+def _before_launch(parts: Parts, settings: RoundSettings, edges: BandEdges) -> References | None:
     if parts.reference is not None:
-        return _binned(parts.reference(), sight.edges)
+        return binned(parts.reference(), edges)
     matrix = settings.reference
-    if matrix is None or sight.edges != BandEdges():
+    if matrix is None or edges != BandEdges():
         return None  # four counts spread over bands mislead; the plan still uses them
     return {
         "flagged": (matrix.tp, matrix.tp + matrix.fp),
         "passed": (matrix.fn, matrix.fn + matrix.tn),
     }
-
-
-def _binned(items: ReferenceItems, edges: BandEdges) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    for is_flagged, inner in ((True, edges.flagged), (False, edges.passed)):
-        mine = items.flagged == is_flagged
-        band = band_of(items.score[mine], inner)
-        if not inner and not edges.unscored:
-            band[:] = 0  # one band holds them all, scored or not
-        for stratum, index in zip(_of_class(edges, is_flagged), _indices(inner), strict=False):
-            chosen = items.positive[mine][band == index]
-            found[stratum.name] = (int(chosen.sum()), len(chosen))
-    return found
-
-
-def _of_class(edges: BandEdges, is_flagged: bool) -> list[Stratum]:
-    return [stratum for stratum in edges.strata() if stratum.flagged == is_flagged]
-
-
-def _indices(inner: tuple[float, ...]) -> list[int]:
-    """Bands as `band_of` counts them; the last is for items without a score."""
-    return list(range(len(inner) + 2))

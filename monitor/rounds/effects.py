@@ -1,29 +1,55 @@
-"""Delivering effects: claimed in order, tried again until done, one sink never holding another."""
+"""Delivering effects: claimed in order, tried again until done, one sink never holding another.
+
+A failed effect is tried again after a minute, then after twice as long each time, up to an hour,
+or up to a day where trying cannot help. Before somebody has to know it is `waiting`; when it has
+failed for a day, or for a reason that lasts, it is `dead`: it is told to the other hooks and in
+`status` (`monitor.rounds.dead`), and still tried, so that nothing has to be repaired by hand.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.ports import AlertKeeper
+from monitor.rounds.dead import tell_dead, tell_recovered
+from monitor.rounds.report import notice_id
 from monitor.rounds.tell import MLFLOW
-from monitor.storage import effect_store
+from monitor.storage import alert_store, effect_care, effect_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
+    from sqlalchemy import Connection
+
     from monitor.domain.model import Effect
     from monitor.domain.ports import Clock, EffectHandler
     from monitor.storage.database import Database
+    from monitor.storage.effect_store import Turn
 
 log = structlog.get_logger("monitor.effects")
 
 FIRST_WAIT = timedelta(minutes=1)
 LONGEST_WAIT = timedelta(hours=1)
+LONGEST_WAIT_IF_LASTING = timedelta(days=1)
+JITTER = 0.25
+"""Share of a wait that is left to chance, so that queues do not knock all at once."""
+
+DEAD_AFTER = timedelta(days=1)
+DEAD_TRIES = 5
+"""An effect that waits for its turn for days is not dead because its first try fails."""
+
+DEAD_TRIES_IF_LASTING = 3
+"""A receiver that is being replaced may answer 404 for a minute."""
+
+ENDED_SINCE = timedelta(days=1)
+"""How long ended alerts are told again to sinks that keep them, should one have been missed."""
 
 
 @dataclass(slots=True)
@@ -56,7 +82,8 @@ def deliver(
 
     A sink that is down is asked once per call. Safe to run in several processes at a time: an
     effect belongs to whoever claimed it, and a write-back after the claim is lost is dropped.
-    A handler that breaks holds up its own queue only.
+    A handler that breaks holds up its own queue only. At the end, sinks that forget alerts are
+    told again which are open.
     """
     result = Delivered()
     passed: set[int] = set()
@@ -77,6 +104,7 @@ def deliver(
                 on_delivered(effect)
             else:
                 passed.add(effect_id)
+    _keep_alerts(database, handlers, clock, result)
     return result
 
 
@@ -110,16 +138,28 @@ def _deliver_one(
         log.exception("delivery broke", sink=effect.sink, effect=effect.key)
         return _put_off(database, effect, _broken(effect, error), clock)
     with database.write() as connection:
-        effect_store.finish_effect(connection, effect, receipt, clock())
+        written = effect_store.finish_effect(connection, effect, receipt, clock())
+        if written and effect.has_failed:
+            tell_recovered(connection, effect.sink, clock())
     return None
 
 
 def _put_off(
     database: Database, effect: Effect, error: DeliveryFailed, clock: Clock
 ) -> DeliveryFailed:
+    now = clock()
     with database.write() as connection:
-        tries = effect_store.tries(connection, effect.id)
-        effect_store.put_off_effect(connection, effect, str(error), _next_try(clock(), tries))
+        turn = effect_store.read_turn(connection, effect.id)
+        dead = turn.dead or _is_dead(turn, error, now)
+        written = effect_store.put_off_effect(
+            connection,
+            effect,
+            str(error),
+            now + _wait(effect, turn.tries, error),
+            status=effect_store.DEAD if dead else effect_store.WAITING,
+        )
+        if written and dead and not turn.dead:
+            tell_dead(connection, effect, turn, str(error), now)
     return error
 
 
@@ -132,7 +172,63 @@ def _broken(effect: Effect, error: Exception) -> DeliveryFailed:
     return DeliveryFailed(message, sink_down=False)
 
 
-def _next_try(now: datetime, tries: int) -> datetime:
-    """Wait a minute after the first failure, twice as long after each further, an hour at most."""
-    doublings = min(tries, 10)
-    return now + min(FIRST_WAIT * (1 << doublings), LONGEST_WAIT)
+def _is_dead(turn: Turn, error: DeliveryFailed, now: datetime) -> bool:
+    """Whether somebody has to know, now that one more try has failed."""
+    tries = turn.tries + 1
+    if error.lasting:
+        return tries >= DEAD_TRIES_IF_LASTING
+    return tries >= DEAD_TRIES and now - turn.since >= DEAD_AFTER
+
+
+def _wait(effect: Effect, tries: int, error: DeliveryFailed) -> timedelta:
+    """Wait about a minute after the first failure and twice as long after each further."""
+    longest = LONGEST_WAIT_IF_LASTING if error.lasting else LONGEST_WAIT
+    whole = min(FIRST_WAIT * (1 << min(tries, 11)), longest)
+    chance = hashlib.sha256(f"{effect.key}/{tries}".encode()).digest()[0] / 256
+    return whole * (1 - JITTER * chance)
+
+
+def _keep_alerts(
+    database: Database, handlers: Mapping[str, EffectHandler], clock: Clock, result: Delivered
+) -> None:
+    """Tell sinks that hold state, and may lose it, which alerts are open or have just ended.
+
+    Only what they were told before by an effect of its own, which alone keeps the order.
+    """
+    keepers = {
+        sink: handler
+        for sink, handler in handlers.items()
+        if isinstance(handler, AlertKeeper) and sink not in result.failed
+    }
+    if not keepers:
+        return
+    with database.read() as connection:
+        ids = _alert_notices(connection, clock())
+        known = {
+            sink: effect_care.with_keys(connection, [f"{each}/{sink}" for each in ids])
+            for sink in keepers
+        }
+    for sink, handler in keepers.items():
+        if known[sink] and (error := _keep(handler, sink, list(known[sink].values()))):
+            result.failed[sink] = error
+
+
+def _keep(handler: AlertKeeper, sink: str, notices: list[dict[str, Any]]) -> str | None:
+    """Tell one sink how alerts stand; what went wrong comes back as a sentence."""
+    try:
+        handler.keep(notices)
+    except DeliveryFailed as error:
+        log.warning("alerts not kept up", sink=sink, error=str(error))
+        return str(error)
+    except Exception as error:
+        log.exception("keeping alerts up broke", sink=sink)
+        return f"{sink} was not told again of open alerts: {type(error).__name__}; see the log"
+    return None
+
+
+def _alert_notices(connection: Connection, now: datetime) -> list[str]:
+    """Ids of the newest notice of each alert that is open or ended not long ago."""
+    return [
+        notice_id(f"alert.{alert.state}", alert.id)
+        for alert in alert_store.current_alerts(connection, now - ENDED_SINCE)
+    ]

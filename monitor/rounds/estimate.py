@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.model import Stratum
-from monitor.domain.report import EstimateRow
-from monitor.stats.carryover import carry
+from monitor.domain.report import EstimateRow, NoticeRow
+from monitor.rounds.corrected import corrected_rows
+from monitor.stats.alternatives import guess
+from monitor.stats.carryover import carry, carry_steps
 from monitor.stats.counts import Counts, StratumCounts
-from monitor.stats.detector import guess, log_e_factor
+from monitor.stats.detector import log_e_factor
 from monitor.stats.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.missing import missing_bounds
+from monitor.stats.own_share import with_own_share
 from monitor.stats.posterior import estimates
 from monitor.stats.probability import metric_quantile, probability_at_least, probability_at_most
 
@@ -23,7 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.settings import Matrix, RoundSettings
+    from monitor.rounds.pictures import Pictures
+    from monitor.stats.carryover import CarryStep
     from monitor.stats.half_space import Limit
+    from monitor.stats.mixture import BetaMixture
     from monitor.stats.posterior import MetricEstimate
     from monitor.storage.estimate_store import StratumTally
 
@@ -92,6 +98,9 @@ class RoundEstimate:
     carried: JointPosterior
     readings: list[LimitReading]
     proposed_limits: dict[str, float] = field(default_factory=dict)
+    notices: list[NoticeRow] = field(default_factory=list)
+    distances: dict[str, float] = field(default_factory=dict)
+    pictures: Pictures | None = None
 
 
 def estimate_round(
@@ -119,6 +128,7 @@ def estimate_round(
     counts = now.counts
     before = _reference_counts(now.frame, reference)
     carried = _carried([*(tally.counts for tally in earlier), counts], before, settings)
+    carried = _with_own_share(carried, counts, settings)
     draws = draw(carried, seed=seed, size=counts.size)
     return RoundEstimate(
         rows=_rows(now, carried, draws, settings, seed),
@@ -145,7 +155,8 @@ def _rows(
         basis="carried",
         draws=draws,
     )
-    return [_row(each, now, seed) for each in (*own, *with_history)]
+    corrected = corrected_rows(counts, METRICS, settings, seed=seed)
+    return [*(_row(each, now, seed) for each in (*own, *with_history)), *corrected]
 
 
 def _row(each: MetricEstimate, now: Tally, seed: int) -> EstimateRow:
@@ -187,6 +198,25 @@ def carried_before(
     return _carried([tally.counts for tally in earlier], known, settings)
 
 
+def class_steps(
+    rounds: Sequence[Tally],
+    strata: Sequence[Stratum],
+    reference: Mapping[str, tuple[int, int]] | None,
+    settings: RoundSettings,
+) -> dict[str, tuple[CarryStep, ...]]:
+    """Carry each predicted class round by round, as `carried_before` does in one go."""
+    known = _reference_counts(strata, reference)
+    return {
+        name: carry_steps(
+            [_of_class(tally.counts, flagged=name == "flagged") for tally in rounds],
+            reference=None if known is None else _of_class(known, flagged=name == "flagged"),
+            hazard=settings.carry.hazard,
+            restart=settings.carry.restart,
+        )
+        for name in ("flagged", "passed")
+    }
+
+
 def _carried(
     rounds: Sequence[Counts], reference: Counts | None, settings: RoundSettings
 ) -> JointPosterior:
@@ -200,6 +230,23 @@ def _carried(
         for flagged in (True, False)
     )
     return JointPosterior(flagged=flagged, passed=passed)
+
+
+def _with_own_share(
+    carried: JointPosterior, counts: Counts, settings: RoundSettings
+) -> JointPosterior:
+    """Reserve weight for the round alone: it leans down where flagged, up where passed."""
+    share, lean = settings.carry.own_share, settings.carry.lean
+
+    def of_class(mixture: BetaMixture, lean: float, *, flagged: bool) -> BetaMixture:
+        if mixture.weight.size == 1:  # nothing was known before: it is the round alone
+            return mixture
+        return with_own_share(mixture, *_of_class(counts, flagged=flagged), share=share, lean=lean)
+
+    return JointPosterior(
+        flagged=of_class(carried.flagged, -lean, flagged=True),
+        passed=of_class(carried.passed, lean, flagged=False),
+    )
 
 
 def _of_class(counts: Counts, *, flagged: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -9,11 +9,13 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.report import EstimateRow, Status
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
+from monitor.rounds.dead import what_to_do
 from monitor.rounds.estimate import LEARNING_ROUNDS, Tally, propose_limits
 from monitor.rounds.report import SHOWN
 from monitor.rounds.tell import MLFLOW
 from monitor.storage import (
     alert_store,
+    copy_store,
     effect_store,
     estimate_store,
     frame_store,
@@ -75,7 +77,8 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
         last = closed[-1] if closed else None
         waiting = _waiting_rounds(connection, rounds)
         alerts = alert_store.find_alerts(connection, monitor=settings.name, state=AlertState.FIRING)
-        problems = _problems(settings, rounds, waiting, now)
+        held_up = effect_store.find_waiting(connection, settings.name)
+        problems = _problems(settings, rounds, waiting, now) + _dead(held_up)
         return Overview(
             monitor=settings.name,
             status=_status(settings, alerts, problems),
@@ -88,9 +91,9 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
             estimates=[] if last is None else shown_estimates(connection, last),
             open_rounds=waiting,
             alerts=alerts,
-            waiting=effect_store.find_waiting(connection, settings.name),
+            waiting=held_up,
             problems=problems,
-            notes=_notes(connection, rounds),
+            notes=_notes(connection, rounds) + _notices(connection, last),
         )
 
 
@@ -115,12 +118,13 @@ def _waiting_rounds(connection: Connection, rounds: Sequence[Round]) -> list[Ope
 def _open_round(connection: Connection, found: Round) -> OpenRound:
     planned = sum(part.planned for part in frame_store.read_strata(connection, found.id))
     labels = label_store.label_counts(connection, found.id)
+    copies = copy_store.read_copies(connection, found.id)
     return OpenRound(
         round=found.number,
         slot=found.slot,
         state=found.state,
-        wanted=planned,
-        answered=sum(each.labeled + each.declined for each in labels),
+        wanted=planned + copies.wanted,
+        answered=sum(each.labeled + each.declined for each in labels) + copies.answered,
         deadline=found.deadline,
         reason=found.reason,
     )
@@ -161,6 +165,10 @@ def _problems(
     return found
 
 
+def _dead(held_up: Sequence[Waiting]) -> list[str]:
+    return [f"{waiting_sentence(each)}. {what_to_do(each.sink)}" for each in held_up if each.dead]
+
+
 def _proposed(
     connection: Connection, settings: MonitorSettings, last: Round | None
 ) -> dict[str, float]:
@@ -189,13 +197,26 @@ def _notes(connection: Connection, rounds: Sequence[Round]) -> list[str]:
     ]
 
 
+def _notices(connection: Connection, last: Round | None) -> list[str]:
+    """Say what was unusual about the last closed round."""
+    if last is None:
+        return []
+    rows = effect_store.told_notices(connection, last.id, last.version)
+    return [f"round {last.number}: {row['sentence']}" for row in rows]
+
+
 def waiting_sentence(waiting: Waiting) -> str:
-    """Say what waits: ``3 rounds wait for MLflow since 02:00, next try 02:40: <why>``."""
+    """Say what waits: ``3 rounds wait for MLflow since 02:00, next try 02:40: <why>``.
+
+    Of what is dead, with how often it was tried.
+    """
     things = f"{waiting.rounds} round{'' if waiting.rounds == 1 else 's'}"
     verb = "waits" if waiting.rounds == 1 else "wait"
     sink = "MLflow" if waiting.sink == MLFLOW else waiting.sink
     why = "" if waiting.last_error is None else f": {waiting.last_error}"
+    tried = f", tried {waiting.tries} times in vain" if waiting.dead and waiting.tries else ""
+    next_try = f"{waiting.next_try:%Y-%m-%d %H:%M}" if waiting.dead else f"{waiting.next_try:%H:%M}"
     return (
-        f"{things} {verb} for {sink} since {waiting.since:%Y-%m-%d %H:%M}, "
-        f"next try {waiting.next_try:%H:%M}{why}"
+        f"{things} {verb} for {sink} since {waiting.since:%Y-%m-%d %H:%M}{tried}, "
+        f"next try {next_try}{why}"
     )

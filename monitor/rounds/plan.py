@@ -34,14 +34,22 @@ def plan_labels(frame: Frame, known: JointPosterior | None, settings: RoundSetti
     return allocate(
         sizes,
         is_flagged,
-        _knowledge(frame, known, settings),
+        knowledge_of(frame, known, settings),
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,
         level=settings.level,
+        cost=label_cost(frame, settings),
     )
 
 
-def _knowledge(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> Knowledge:
+def label_cost(frame: Frame, settings: RoundSettings) -> list[float]:
+    """Cost of one label of each stratum."""
+    cost = settings.sample.cost
+    return [cost.flagged if part.stratum.flagged else cost.passed for part in frame.strata]
+
+
+def knowledge_of(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> Knowledge:
+    """Choose the best that is known of the strata: see `plan_labels`."""
     is_flagged = [part.stratum.flagged for part in frame.strata]
     if known is not None:
         return Knowledge.of_posterior(known)

@@ -5,23 +5,29 @@ A batch is computed from one state of the store and written only if the history 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
 from monitor.rounds.batch import Batch, Evidence, Member
+from monitor.rounds.beside import is_as_stored, look_beside, write_beside
 from monitor.rounds.estimate import Tally, estimate_round
 from monitor.rounds.evidence import correct_evidence, freeze_evidence
+from monitor.rounds.notices import round_news
+from monitor.rounds.pictures import with_pictures
 from monitor.rounds.tell import tell, tell_abandoned
 from monitor.storage import estimate_store, frame_store, label_store, round_store
 from monitor.storage.estimate_store import StratumTally
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection
 
     from monitor.rounds.batch import Estimates
+    from monitor.rounds.beside import Beside
     from monitor.rounds.estimate import RoundEstimate
     from monitor.rounds.parts import Parts
     from monitor.storage.round_store import Claim, Round
@@ -30,7 +36,8 @@ if TYPE_CHECKING:
 def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: str) -> None:
     """Close a round: its first version, frozen evidence, alert moves and effects."""
     batch = _read_batch(parts, found)
-    estimates = _estimated(batch)
+    estimates = with_pictures(parts.database, batch, _estimated(batch))
+    beside = look_beside(parts.database, batch)
     now = parts.clock()
     with parts.database.write() as connection:
         round_store.move(
@@ -43,7 +50,7 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
             closed_at=now,
             partial=partial,
         )
-        _write_versions(connection, batch, estimates)
+        _write_versions(connection, batch, estimates, beside)
         due = batch.affected[0].round
         readings, moves = freeze_evidence(connection, due, estimates[due.id], now)
         later, revised = correct_evidence(connection, batch.affected[1:], estimates, now)
@@ -58,20 +65,21 @@ def correct(parts: Parts, found: Round, claim: Claim) -> None:
     Label events that leave all counts as they were (a second annotator agrees) make none.
     """
     batch = _read_batch(parts, found)
-    if _same_counts(parts, batch.affected[0]):
+    if _says_the_same(parts, batch.affected[0]):
         with parts.database.write() as connection:
             round_store.hold(connection, claim)
             estimate_store.set_version(
                 connection, found.id, found.version, estimated_revision=found.label_revision
             )
         return
-    estimates = _estimated(batch)
+    estimates = with_pictures(parts.database, batch, _estimated(batch))
+    beside = look_beside(parts.database, batch)
     now = parts.clock()
     version = batch.affected[0].version
     with parts.database.write() as connection:
         round_store.hold(connection, claim)
         round_store.note_event(connection, found, f"labels changed: version {version}", now)
-        _write_versions(connection, batch, estimates)
+        _write_versions(connection, batch, estimates, beside)
         readings, moves = correct_evidence(connection, batch.affected, estimates, now)
         evidence = Evidence(readings, tuple(moves))
         _write_readings(connection, batch, evidence)
@@ -113,10 +121,11 @@ def _read_batch(parts: Parts, found: Round) -> Batch:
         )
 
 
-def _same_counts(parts: Parts, member: Member) -> bool:
+def _says_the_same(parts: Parts, member: Member) -> bool:
     with parts.database.read() as connection:
         stored = estimate_store.read_counts(connection, [member.round.id])
-    return Tally(stored[member.round.id]) == member.tally
+        unchanged = Tally(stored[member.round.id]) == member.tally
+        return unchanged and is_as_stored(connection, member.round)
 
 
 def _slot(found: Round) -> datetime:
@@ -164,16 +173,18 @@ def _estimated(batch: Batch) -> Estimates:
 
 
 def _estimate(batch: Batch, member: Member, earlier: list[Tally]) -> RoundEstimate:
-    return estimate_round(
-        member.tally,
-        earlier,
-        reference=batch.history.reference,
-        settings=member.round.settings,
-        seed=member.round.sobol_seed,
+    reference, settings = batch.history.reference, member.round.settings
+    seed = member.round.sobol_seed
+    estimate = estimate_round(
+        member.tally, earlier, reference=reference, settings=settings, seed=seed
     )
+    news = round_news(member.tally, earlier, reference=reference, settings=settings, seed=seed)
+    return replace(estimate, notices=news.notices, distances=news.distances)
 
 
-def _write_versions(connection: Connection, batch: Batch, estimates: Estimates) -> None:
+def _write_versions(
+    connection: Connection, batch: Batch, estimates: Estimates, beside: Mapping[int, Beside]
+) -> None:
     estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
     for member in batch.affected:
         found, version = member.round, member.version
@@ -181,6 +192,7 @@ def _write_versions(connection: Connection, batch: Batch, estimates: Estimates) 
         estimate_store.write_counts(connection, found.id, version, member.tally.strata)
         estimate_store.write_estimates(connection, found.id, version, estimate.rows)
         estimate_store.write_posterior(connection, found.id, version, estimate.carried)
+        write_beside(connection, found.id, version, beside[found.id])
         estimate_store.set_version(
             connection, found.id, version, estimated_revision=found.label_revision
         )

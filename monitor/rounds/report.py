@@ -7,20 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.report import (
     AlertRow,
+    AnswersRow,
     EstimateRow,
     EvidenceRow,
     Notice,
+    NoticeRow,
     RoundReport,
     Status,
     StratumRow,
     TimelinePoint,
 )
+from monitor.stats.few_labels import few_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from monitor.domain.alerting import Reading
+    from monitor.rounds.beside import Beside
     from monitor.rounds.estimate import Tally
+    from monitor.rounds.pictures import Pictures
     from monitor.storage.alert_store import Alert
     from monitor.storage.frame_store import PlannedStratum
     from monitor.storage.round_store import Round
@@ -82,6 +88,11 @@ def closed_report(
     alerts: Sequence[Alert],
     proposed: Mapping[str, float],
     timeline: Sequence[TimelinePoint],
+    notices: Sequence[NoticeRow],
+    distances: Mapping[str, float],
+    beside: Beside,
+    answers: AnswersRow,
+    pictures: Pictures | None,
 ) -> RoundReport:
     """Report one version of a closed round."""
     status = _status(found, alerts)
@@ -115,7 +126,15 @@ def closed_report(
         alerts=[_alert(alert) for alert in alerts],
         proposed_limits=dict(proposed),
         timeline=list(timeline),
-        sentence=_sentence(found, rows, alerts, proposed),
+        notices=list(notices),
+        distances=dict(distances),
+        segments=list(beside.segments),
+        agreement=beside.agreement,
+        answers=answers,
+        cause=None if pictures is None else pictures.cause,
+        p3=None if pictures is None else pictures.p3,
+        curves=None if pictures is None else pictures.curves,
+        sentence=_sentence(found, tally, rows, alerts, proposed),
     )
 
 
@@ -144,12 +163,18 @@ def abandoned_report(
 
 
 def alert_notice(
-    event: str, alert: Alert, report: RoundReport, found: Round, *, why: str | None = None
+    event: str,
+    alert: Alert,
+    report: RoundReport,
+    found: Round,
+    *,
+    at: datetime,
+    why: str | None = None,
 ) -> Notice:
     """Tell people of an alert that fired, resolved or was revised."""
     carried = report.estimate(alert.metric, basis="carried", estimand="rate")
     return Notice(
-        id=_notice_id(event, alert.id),
+        id=notice_id(event, alert.id),
         event=event,
         store_id=report.store_id,
         round_key=report.round_key,
@@ -164,15 +189,80 @@ def alert_notice(
         high=None if carried is None else carried.high,
         false_alarm_every=found.settings.limits.false_alarm_every,
         model=found.settings.model,
-        sentence=_ALERT_SENTENCES[event](alert, carried, found, why),
+        sentence=_ALERT_SENTENCES[event](alert, carried, found, why) + _cause(event, alert, report),
+        at=at,
+        alert=alert.id,
+        since=alert.fired_at,
+        to_do=_to_do(alert, found) if event == "alert.firing" else None,
     )
 
 
-def abandoned_notice(found: Round, *, store_id: str, reason: str) -> Notice:
+def ended_notice(alert: Alert, found: Round, *, store_id: str, why: str, at: datetime) -> Notice:
+    """Tell people of an alert that somebody ended; ``found`` is the round that fired it."""
+    return Notice(
+        id=notice_id("alert.resolved", alert.id),
+        event="alert.resolved",
+        store_id=store_id,
+        round_key=round_key(store_id, found),
+        monitor=found.monitor,
+        round=found.number,
+        slot=found.slot,
+        metric=alert.metric,
+        side=alert.side,
+        limit=alert.limit,
+        false_alarm_every=found.settings.limits.false_alarm_every,
+        model=found.settings.model,
+        sentence=(
+            f"{found.monitor}: the alert on {alert.metric} "
+            f"({alert.side.replace('_', ' ')} {alert.limit:g}) of round {found.number} was ended "
+            f"by hand: {_ended(why)}"
+        ),
+        at=at,
+        alert=alert.id,
+        since=alert.fired_at,
+    )
+
+
+def _to_do(alert: Alert, found: Round) -> str:
+    """Say what whoever is called may do, from the cheapest to the dearest."""
+    return (
+        f"pr-monitor show {found.number} -m {found.monitor} has the counts and the evidence. If "
+        f"labels are wrong, correct them: the alert is then revised. If they are right, mend what "
+        f"feeds the classifier, move its threshold or train it anew; the alert ends by itself. To "
+        f'end it now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
+    )
+
+
+def _cause(event: str, alert: Alert, report: RoundReport) -> str:
+    """Say why precision is not what it was, to those whom its alert calls."""
+    if event != "alert.firing" or alert.metric != "precision" or report.cause is None:
+        return ""
+    return f" {_ended(_capital(report.cause.sentence))}"
+
+
+def unusual_notice(row: NoticeRow, report: RoundReport, found: Round) -> Notice:
+    """Tell the log of something unusual; see `monitor.rounds.notices`."""
+    event = f"notice.{row.kind}"
+    return Notice(
+        id=notice_id(event, f"{report.round_key}/{row.subject}"),
+        event=event,
+        store_id=report.store_id,
+        round_key=report.round_key,
+        monitor=found.monitor,
+        round=found.number,
+        slot=found.slot,
+        metric=row.subject if row.kind == "predictive" else None,
+        point=row.value if row.kind == "predictive" else None,
+        model=found.settings.model,
+        sentence=f"{found.monitor}, round {found.number}: {row.sentence}.",
+    )
+
+
+def abandoned_notice(found: Round, *, store_id: str, reason: str, at: datetime) -> Notice:
     """Tell people of a round that ended without an estimate."""
     key = round_key(store_id, found)
     return Notice(
-        id=_notice_id("round.abandoned", key),
+        id=notice_id("round.abandoned", key),
         event="round.abandoned",
         store_id=store_id,
         round_key=key,
@@ -181,6 +271,11 @@ def abandoned_notice(found: Round, *, store_id: str, reason: str) -> Notice:
         slot=found.slot,
         model=found.settings.model,
         sentence=f"{found.monitor}, round {found.number}: no estimate. {_ended(_capital(reason))}",
+        at=at,
+        to_do=(
+            f"Mend that, then see with pr-monitor check that the next round can be drawn; what was "
+            f"found stands in pr-monitor show {found.number} -m {found.monitor}."
+        ),
     )
 
 
@@ -246,6 +341,7 @@ def _triple(row: EstimateRow | None) -> tuple[float, float, float] | None:
 
 def _sentence(
     found: Round,
+    tally: Tally,
     rows: Sequence[EstimateRow],
     alerts: Sequence[Alert],
     proposed: Mapping[str, float],
@@ -254,13 +350,15 @@ def _sentence(
         ", ".join(f"{metric} {number_text(find_row(rows, metric, basis))}" for metric in _TOLD)
         for basis in ("round", "carried")
     )
+    few = [metric for metric in _TOLD if few_labels(tally.counts, metric, estimand="window")]
+    decided = f" (few labels decide {' and '.join(few)})" if few else ""
     firing = [alert for alert in alerts if alert.state == "firing"]
     told = "; ".join(
         f"ALERT: {_named(a)}, firing since round {a.fired_in_round}" for a in firing
     ) or ("no alert" if found.settings.limits.bounds else _learning(proposed))
     start, end = found.window.start, found.window.end
     return (
-        f"Window {start:%Y-%m-%d} to {end:%Y-%m-%d}: {own} from this round alone; "
+        f"Window {start:%Y-%m-%d} to {end:%Y-%m-%d}: {own} from this round alone{decided}; "
         f"{carried} with earlier rounds; {told}."
     )
 
@@ -316,7 +414,8 @@ _ALERT_SENTENCES = {
 }
 
 
-def _notice_id(event: str, of: str) -> str:
+def notice_id(event: str, of: str) -> str:
+    """Give the id of what happened to an alert, a round or a sink; always the same one."""
     return f"msg_{uuid.uuid5(uuid.NAMESPACE_URL, f'{event}/{of}').hex}"
 
 

@@ -14,7 +14,7 @@ from monitor.domain.state import ENDED, RoundState
 from monitor.rounds import publish
 from monitor.rounds.collect import collect, put_away, send
 from monitor.rounds.draw import draw
-from monitor.storage import frame_store, label_store, round_store
+from monitor.storage import copy_store, frame_store, label_store, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -211,10 +211,11 @@ def _close_if_due(parts: Parts, found: Round, claim: Claim) -> None:
             for part in frame_store.read_strata(connection, found.id)
         }
         labels = label_store.label_counts(connection, found.id)
+        copies = copy_store.read_copies(connection, found.id)
     answered = sum(each.labeled + each.declined for each in labels)
     wanted = sum(planned.values())
     late = found.deadline is not None and parts.clock() >= found.deadline
-    if answered < wanted and not late:
+    if (answered < wanted or copies.missing) and not late:
         return
     empty = _class_without_label(planned, labels)
     if empty is not None:
@@ -224,9 +225,11 @@ def _close_if_due(parts: Parts, found: Round, claim: Claim) -> None:
         return
     reason = (
         "all labels are in"
-        if answered == wanted
+        if answered == wanted and not copies.missing
         else f"the deadline passed with {answered} of {wanted} answers"
     )
+    if copies.missing:
+        reason += f" and {copies.answered} of {copies.wanted} second copies"
     _retried(
         lambda: publish.close(
             parts, _read(parts, found.id), claim, partial=answered < wanted, reason=reason

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
 from monitor.domain.state import RoundState
+from monitor.rounds.agreement import disagreement_notices
+from monitor.rounds.answering import answers_row
+from monitor.rounds.beside import stored_beside
 from monitor.rounds.report import (
     TIMELINE,
     abandoned_notice,
     abandoned_report,
     alert_notice,
     closed_report,
+    ended_notice,
     timeline_point,
+    unusual_notice,
 )
 from monitor.storage import (
     alert_store,
@@ -53,8 +58,13 @@ def tell(
     }
     due = batch.affected[0].round
     for move in evidence.moves:
-        notice = alert_notice(move.event, move.alert, reports[due.id], due, why=move.why)
-        _notify(connection, due, notice, now)
+        report = reports[due.id]
+        notice = alert_notice(move.event, move.alert, report, due, at=now, why=move.why)
+        notify(connection, due, notice, now)
+    if reports[due.id].version == 1:
+        for row in reports[due.id].notices:
+            notice = unusual_notice(row, reports[due.id], due)
+            add_notice(connection, due, notice, LOG, now)
     newest = round_store.newest_closed(connection, due.monitor_id)
     for member in batch.affected:
         _tell_mlflow(
@@ -72,7 +82,15 @@ def tell_abandoned(connection: Connection, found: Round, reason: str, now: datet
     issues = frame_store.read_issues(connection, found.id)
     report = abandoned_report(found, store_id=store, reason=reason, issues=issues)
     _tell_mlflow(connection, found, report, newest=False, now=now)
-    _notify(connection, found, abandoned_notice(found, store_id=store, reason=reason), now)
+    notice = abandoned_notice(found, store_id=store, reason=reason, at=now)
+    notify(connection, found, notice, now)
+
+
+def tell_ended(connection: Connection, alert: Alert, why: str, now: datetime) -> None:
+    """Write the notices of an alert that somebody ended, for those who were told that it fired."""
+    found = round_store.read_round(connection, alert.fired_round_id)
+    notice = ended_notice(alert, found, store_id=store_id(connection), why=why, at=now)
+    notify(connection, found, notice, now)
 
 
 def _report(
@@ -90,6 +108,7 @@ def _report(
         if alert.state is AlertState.FIRING or alert.fired_round_id == found.id
     ]
     events = round_store.read_events(connection, found.id)
+    beside = stored_beside(connection, found.id, member.version)
     return closed_report(
         found,
         store_id=batch.store_id,
@@ -105,6 +124,11 @@ def _report(
         alerts=shown,
         proposed=estimates[found.id].proposed_limits,
         timeline=_timeline(connection, found, alerts),
+        notices=[*estimates[found.id].notices, *disagreement_notices(beside.agreement)],
+        distances=estimates[found.id].distances,
+        beside=beside,
+        answers=answers_row(connection, found, member.tally.strata),
+        pictures=estimates[found.id].pictures,
     )
 
 
@@ -138,17 +162,30 @@ def _tell_mlflow(
         )
 
 
-def _notify(connection: Connection, found: Round, notice: Notice, now: datetime) -> None:
+def notify(connection: Connection, found: Round, notice: Notice, now: datetime) -> None:
     """Write a notice for the log and for the hooks; a backfill does not wake people."""
     hooks = found.settings.hooks if found.settings.origin == "schedule" else ()
     for sink in (LOG, *hooks):
-        effect_store.add_effect(
-            connection,
-            key=f"{notice.id}/{sink}",
-            monitor_id=found.monitor_id,
-            round_id=found.id,
-            kind=EffectKind.NOTICE,
-            sink=sink,
-            payload=notice.model_dump(mode="json"),
-            now=now,
-        )
+        add_notice(connection, found, notice, sink, now)
+
+
+def add_notice(
+    connection: Connection,
+    found: Round,
+    notice: Notice,
+    sink: str,
+    now: datetime,
+    *,
+    key: str | None = None,
+) -> None:
+    """Write a notice for one sink, once."""
+    effect_store.add_effect(
+        connection,
+        key=key or f"{notice.id}/{sink}",
+        monitor_id=found.monitor_id,
+        round_id=found.id,
+        kind=EffectKind.NOTICE,
+        sink=sink,
+        payload=notice.model_dump(mode="json"),
+        now=now,
+    )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
@@ -29,7 +30,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Columns(Settings):
-    """Which column holds what; ``show`` names what people see while labeling."""
+    """Which column holds what; ``show`` names what people see while labeling.
+
+    ``segments`` names columns, such as a country or a client, for whose values precision and
+    recall are shown by themselves; the 20 largest values of a window are told apart.
+    """
 
     id: str
     time: str
@@ -37,6 +42,22 @@ class Columns(Settings):
     predicted: str | None = None
     model_version: str | None = None
     show: tuple[str, ...] = ()
+    segments: Annotated[tuple[str, ...], Field(max_length=10)] = ()
+
+    @model_validator(mode="after")
+    def _segments_are_groups(self) -> Columns:
+        for name in ("id", "time", "score"):
+            if getattr(self, name) in self.segments:
+                message = (
+                    f"segments: {getattr(self, name)!r} is the {name} column; a segment is a "
+                    "column with few values, such as a country"
+                )
+                raise ValueError(message)
+        twice = [column for column, count in Counter(self.segments).items() if count > 1]
+        if twice:
+            message = f"segments: {twice[0]!r} stands there twice; name each column once"
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def _blind(self) -> Columns:
@@ -131,7 +152,14 @@ class DuckdbSource:
             groups = [_group(row) for row in table.rows(sql, parameters)]
             self._check(groups, len(strata))
             timed = self._timed_rows(table, query, groups)
-        return frames.assemble(window, strata, groups, timed_rows=timed, at_most=at_most)
+        return frames.assemble(
+            window,
+            strata,
+            groups,
+            timed_rows=timed,
+            at_most=at_most,
+            segment_columns=self.settings.columns.segments,
+        )
 
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
         """Return the columns that labelers may see, as text, for each id found in the window."""
@@ -215,9 +243,16 @@ class DuckdbSource:
 
 
 def _group(row: tuple[Any, ...]) -> frames.Group:
-    bucket, version, rows, newest, drawn, example = row
-    candidates = tuple(Candidate(item["id"], item["score"]) for item in drawn or ())
-    return frames.Group(bucket, version, rows, newest, candidates, example)
+    bucket, version, rows, newest, drawn, example, *values = row
+    candidates = tuple(_candidate(**item) for item in drawn or ())
+    return frames.Group(
+        bucket, version, rows, newest, candidates, example, tuple(each or {} for each in values)
+    )
+
+
+def _candidate(*, h: str, id: str, score: float | None, **segments: str) -> Candidate:
+    del h
+    return Candidate(id, score, tuple(segments.values()))
 
 
 def _instant(microseconds: int) -> datetime:

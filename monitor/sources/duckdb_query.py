@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from monitor.datafiles import NUMBERS, TEXTS, quoted
+from monitor.domain.segments import NO_VALUE
 from monitor.sources import frames
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?"
 _NAIVE_TEXT = rf"{_DAY}([T ]{_CLOCK})?"
 _AWARE_TEXT = rf"{_DAY}[T ]{_CLOCK} ?(Z|UTC|[+-]\d{{2}}(:?\d{{2}})?)"
 _MOST_CANDIDATES = 999_999  # min(x, n) takes fewer than a million
+_LONGEST_VALUE = 100  # characters by which segment values are told apart
 _SLACK = timedelta(days=1)  # more than any time zone is away from UTC
 
 Bound = tuple[str, dict[str, Any]]
@@ -44,8 +46,9 @@ class Query:
         for name in ("predicted", "model_version"):
             if self.columns[name] is not None:
                 table.need(self.columns[name], f"columns.{name}")
-        for column in self.columns["show"]:
-            table.need(column, "columns.show")
+        for name in ("show", "segments"):
+            for column in self.columns[name]:
+                table.need(column, f"columns.{name}")
         for column in self.where:
             table.need(column, "where")
         table.id_text(self.columns["id"], "columns.id")
@@ -81,6 +84,12 @@ class Query:
         """Count each bucket and model version and take its first candidates."""
         values: dict[str, Any] = {"seed": seed, "start": window.start, "end": window.end}
         first = max(1, min(at_most, _MOST_CANDIDATES))
+        segments = [f"segment_{place}" for place in range(len(self.columns["segments"]))]
+        drawn = ", ".join(
+            ["'h': md5($seed || '|' || id)", "'id': id", "'score': score"]
+            + [f"'{name}': {name}" for name in segments]
+        )
+        by_value = "".join(f", histogram({name}) filter (where bucket >= 0)" for name in segments)
         bucket = self._bucket(strata, values)
         newest = "null"
         if self.columns["model_version"] is not None:
@@ -93,12 +102,12 @@ class Query:
                 version,
                 count(*),
                 {newest},
-                min({{'h': md5($seed || '|' || id), 'id': id, 'score': score}}, {first})
-                    filter (where bucket >= 0),
+                min({{{drawn}}}, {first}) filter (where bucket >= 0),
                 min(case
                     when bucket in ({frames.NAIVE_TIME}, {frames.TIME_UNPARSABLE}) then time_text
                     when bucket = {frames.SCORE_UNREADABLE} then score_text
                 end)
+                {by_value}
             from classed
             group by bucket, version
         """  # noqa: S608
@@ -150,6 +159,9 @@ class Query:
             "flagged": self._flagged(values),
             "version": f"nullif(cast({self._column('model_version')} as varchar), '')",
         }
+        for place, column in enumerate(self.columns["segments"]):
+            text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
+            parts[f"segment_{place}"] = f"coalesce(left({text}, {_LONGEST_VALUE}), '{NO_VALUE}')"
         if shown:
             for place, column in enumerate(self.columns["show"]):
                 parts[f"shown_{place}"] = f"cast({quoted(column)} as varchar)"

@@ -7,13 +7,15 @@ and counts per bucket and model version; the rest is the same for all of them an
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import NO_SCORE, Candidate, Frame, StratumFrame
+from monitor.domain.segments import scaled, with_segments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from monitor.domain.model import Stratum, Window
 
@@ -49,7 +51,10 @@ _NOT_IN_WINDOW = UNTIMED | {OUTSIDE, NAIVE_TIME}
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows of one bucket and model version: how many, the newest time, the first candidates."""
+    """Rows of one bucket and model version: how many, the newest time, the first candidates.
+
+    ``segments`` counts the rows by the values of each segment column.
+    """
 
     bucket: int
     version: str | None
@@ -57,6 +62,7 @@ class Group:
     newest: int | None = None
     candidates: tuple[Candidate, ...] = ()
     example: str | None = None
+    segments: tuple[Mapping[str, int], ...] = ()
 
 
 def in_window(groups: Iterable[Group]) -> list[Group]:
@@ -82,6 +88,7 @@ def assemble(
     *,
     timed_rows: int,
     at_most: int,
+    segment_columns: tuple[str, ...] = (),
 ) -> Frame:
     """Make the frame.
 
@@ -100,7 +107,8 @@ def assemble(
     parts, duplicates = _strata_frames(strata, current, at_most)
     return Frame(
         window=window,
-        strata=parts,
+        strata=with_segments(parts, segment_columns),
+        segment_columns=segment_columns,
         rows=sum(g.rows for g in here) + sum(untimed.values()),
         bad_rows={**untimed, **bad, **({DUPLICATE: duplicates} if duplicates else {})},
         notes=_other_versions(here, newest),
@@ -148,5 +156,20 @@ def _strata_frames(
                 kept.append(candidate)
         repeated = round(rows * (len(drawn) - len(kept)) / len(drawn)) if drawn else 0
         duplicates += repeated
-        parts.append(StratumFrame(stratum, rows - repeated, tuple(kept[:at_most])))
+        counted = [g.segments for g in current if g.bucket == place]
+        sizes = _by_value(kept if rows == len(drawn) else None, counted, rows - repeated)
+        parts.append(StratumFrame(stratum, rows - repeated, tuple(kept[:at_most]), sizes))
     return tuple(parts), duplicates
+
+
+def _by_value(
+    everything: Sequence[Candidate] | None,
+    counted: Sequence[tuple[Mapping[str, int], ...]],
+    size: int,
+) -> tuple[dict[str, int], ...]:
+    """Sizes of each segment column's values: exact where every item of the stratum is known."""
+    if everything is not None:
+        columns = zip(*(candidate.segments for candidate in everything), strict=True)
+        return tuple(dict(Counter(values)) for values in columns)
+    totals = [sum(map(Counter, maps), Counter[str]()) for maps in zip(*counted, strict=True)]
+    return tuple(scaled(total, size) for total in totals)

@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, or_, select, update
 
 from monitor.domain.alerting import AlertState
 from monitor.storage.tables import alerts, monitors, rounds
@@ -14,7 +14,7 @@ from monitor.storage.tables import alerts, monitors, rounds
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection, Row, Select
 
     from monitor.storage.round_store import Round
 
@@ -40,17 +40,18 @@ def find_alerts(
     connection: Connection, *, monitor: str | None = None, state: AlertState | None = None
 ) -> list[Alert]:
     """Read alerts, oldest first."""
-    query = (
-        select(alerts, monitors.c.name, rounds.c.number)
-        .join(monitors, monitors.c.id == alerts.c.monitor_id)
-        .join(rounds, rounds.c.id == alerts.c.fired_round_id)
-        .order_by(alerts.c.fired_at, rounds.c.number)
-    )
+    query = _alerts()
     if monitor is not None:
         query = query.where(monitors.c.name == monitor)
     if state is not None:
         query = query.where(alerts.c.state == state)
     return [_alert(row) for row in connection.execute(query)]
+
+
+def current_alerts(connection: Connection, since: datetime) -> list[Alert]:
+    """Read the alerts that are open or ended after ``since``, oldest first."""
+    is_current = or_(alerts.c.state == AlertState.FIRING, alerts.c.ended_at > since)
+    return [_alert(row) for row in connection.execute(_alerts().where(is_current))]
 
 
 def fire(
@@ -102,6 +103,15 @@ def end(
         .values(state=state, ended_at=now, ended_why=why, ended_round_id=round_id)
     )
     return ended.rowcount == 1
+
+
+def _alerts() -> Select[Any]:
+    return (
+        select(alerts, monitors.c.name, rounds.c.number)
+        .join(monitors, monitors.c.id == alerts.c.monitor_id)
+        .join(rounds, rounds.c.id == alerts.c.fired_round_id)
+        .order_by(alerts.c.fired_at, rounds.c.number)
+    )
 
 
 def _alert(row: Row[Any]) -> Alert:

@@ -1,4 +1,8 @@
-"""Effects: written with the estimate, claimed in order, kept until done."""
+"""Effects: written with the estimate, claimed in order, kept until done.
+
+A dead effect is one that a person should look at: it failed for long, or cannot succeed as things
+are. It keeps its place at the head of its queue and is still tried, more and more rarely.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +22,16 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-WAITING, DONE = "waiting", "done"
+WAITING, DEAD, DONE, DROPPED = "waiting", "dead", "done", "dropped"
+OPEN = (WAITING, DEAD)
+"""What effects that are not settled are called."""
+
 CLAIM_MS = 5 * 60 * 1000  # ten times the slowest delivery: a first MLflow call loads for seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What waits for one sink of one monitor."""
+    """What waits for one sink of one monitor; ``dead`` tells that its first effect is."""
 
     monitor: str
     sink: str
@@ -34,6 +41,17 @@ class Waiting:
     next_try: datetime
     tries: int
     last_error: str | None
+    dead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How the effect whose turn it is stands; ``since`` is when its turn began."""
+
+    round_id: int
+    tries: int
+    dead: bool
+    since: datetime
 
 
 def add_effect(
@@ -64,13 +82,13 @@ def add_effect(
 
 
 def heads(connection: Connection, now: datetime) -> list[tuple[int, str]]:
-    """Ids and sinks of the effects whose turn it is: the first waiting one of each queue.
+    """Ids and sinks of the effects whose turn it is: the first open one of each queue.
 
     A queue is a monitor and a sink. A queue whose head must wait for its next try has no turn.
     """
     first = (
         select(func.min(effects.c.id).label("id"))
-        .where(effects.c.status == WAITING)
+        .where(effects.c.status.in_(OPEN))
         .group_by(effects.c.monitor_id, effects.c.sink)
         .subquery()
     )
@@ -94,7 +112,7 @@ def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effec
         update(effects)
         .where(
             effects.c.id == effect_id,
-            effects.c.status == WAITING,
+            effects.c.status.in_(OPEN),
             effects.c.next_try <= now,
             is_free(effects, row.claimed_by, row.attempt),
         )
@@ -110,7 +128,26 @@ def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effec
         monitor=row.name,
         payload=row.payload,
         attempt=row.attempt + 1,
+        has_failed=row.last_error is not None,
     )
+
+
+def told_notices(connection: Connection, round_id: int, version: int) -> list[dict[str, Any]]:
+    """Read the notices of a version of a round, from the report that it gave."""
+    return list(told_report(connection, round_id, version).get("notices", []))
+
+
+def told_report(connection: Connection, round_id: int, version: int) -> Mapping[str, Any]:
+    """Read the report that a version of a round gave; empty if it gave none."""
+    query = (
+        select(effects.c.payload)
+        .where(effects.c.round_id == round_id, effects.c.kind == EffectKind.ROUND_RUN)
+        .order_by(effects.c.id.desc())
+    )
+    for payload in connection.execute(query).scalars():
+        if payload["version"] == version:
+            return dict(payload)
+    return {}
 
 
 def finish_effect(connection: Connection, effect: Effect, receipt: str, now: datetime) -> bool:
@@ -118,10 +155,22 @@ def finish_effect(connection: Connection, effect: Effect, receipt: str, now: dat
     return _write_back(connection, effect, status=DONE, receipt=receipt, done_at=now)
 
 
-def put_off_effect(connection: Connection, effect: Effect, error: str, next_try: datetime) -> bool:
+def put_off_effect(
+    connection: Connection,
+    effect: Effect,
+    error: str,
+    next_try: datetime,
+    *,
+    status: str = WAITING,
+) -> bool:
     """Record that an effect was not done and when to try again, if its claim is still ours."""
     return _write_back(
-        connection, effect, tries=effects.c.tries + 1, last_error=error, next_try=next_try
+        connection,
+        effect,
+        status=status,
+        tries=effects.c.tries + 1,
+        last_error=error,
+        next_try=next_try,
     )
 
 
@@ -134,7 +183,7 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
             func.count(effects.c.round_id.distinct()).label("rounds"),
             func.min(effects.c.created_at).label("since"),
         )
-        .where(effects.c.status == WAITING)
+        .where(effects.c.status.in_(OPEN))
         .group_by(effects.c.monitor_id, effects.c.sink)
         .subquery()
     )
@@ -148,6 +197,7 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
             effects.c.next_try,
             effects.c.tries,
             effects.c.last_error,
+            effects.c.status == DEAD,
         )
         .join(queue, queue.c.head == effects.c.id)
         .join(monitors, monitors.c.id == effects.c.monitor_id)
@@ -158,10 +208,26 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
     return [Waiting(*row) for row in connection.execute(query)]
 
 
-def tries(connection: Connection, effect_id: int) -> int:
-    """How often an effect has failed."""
-    query = select(effects.c.tries).where(effects.c.id == effect_id)
-    return int(connection.execute(query).scalar_one())
+def read_turn(connection: Connection, effect_id: int) -> Turn:
+    """Read how an effect stands whose turn it is.
+
+    Its turn began when it was written, or when the effect before it in its queue was done.
+    """
+    row = connection.execute(select(effects).where(effects.c.id == effect_id)).one()
+    before = connection.execute(
+        select(func.max(effects.c.done_at)).where(
+            effects.c.monitor_id == row.monitor_id,
+            effects.c.sink == row.sink,
+            effects.c.id < row.id,
+        )
+    ).scalar()
+    since = row.created_at if before is None else max(before, row.created_at)
+    return Turn(
+        round_id=row.round_id,
+        tries=row.tries,
+        dead=row.status == DEAD,
+        since=since,
+    )
 
 
 def _write_back(connection: Connection, effect: Effect, **values: Any) -> bool:
@@ -170,7 +236,7 @@ def _write_back(connection: Connection, effect: Effect, **values: Any) -> bool:
         .where(
             effects.c.id == effect.id,
             effects.c.attempt == effect.attempt,  # a stale worker loses here
-            effects.c.status == WAITING,
+            effects.c.status.in_(OPEN),
         )
         .values(claimed_by=None, claimed_until=None, **values)
     )

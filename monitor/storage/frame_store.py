@@ -22,7 +22,7 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row
@@ -80,6 +80,18 @@ def history_for(
     return None if row is None else _history(row)
 
 
+def histories_of_model(
+    connection: Connection, monitor_id: int, *, model_version: str | None, threshold: float | None
+) -> list[int]:
+    """Ids of a monitor's histories of one model version and threshold, oldest first."""
+    query = select(histories.c.id).where(
+        histories.c.monitor_id == monitor_id,
+        histories.c.model_version.is_not_distinct_from(model_version),
+        histories.c.threshold.is_not_distinct_from(threshold),
+    )
+    return [int(each) for each in connection.execute(query.order_by(histories.c.id)).scalars()]
+
+
 def read_history(connection: Connection, history_id: int) -> History:
     """Read one history."""
     return _history(connection.execute(select(histories).where(histories.c.id == history_id)).one())
@@ -132,8 +144,9 @@ def write_frame(
     drawn: Iterable[Item],
     shown: Mapping[str, Mapping[str, str]],
     issues: Mapping[str, tuple[int, bool]],
+    doubled: Collection[str] = (),
 ) -> None:
-    """Write strata, drawn items, what labelers see, and one task per item."""
+    """Write strata, drawn items, what labelers see, and a task per item, two for ``doubled``."""
     write_strata(connection, round_id, planned)
     write_issues(connection, round_id, issues)
     rows = list(drawn)
@@ -149,6 +162,7 @@ def write_frame(
                 "order": item.order,
                 "score": item.score,
                 "predicted": item.predicted,
+                "segments": dict(item.segments) or None,
             }
             for item in rows
         ],
@@ -164,8 +178,14 @@ def write_frame(
     connection.execute(
         insert(tasks),
         [
-            {"key": _task_key(seed, item.id), "round_id": round_id, "item_id": item.id, "slot": 1}
+            {
+                "key": _task_key(seed, item.id, slot),
+                "round_id": round_id,
+                "item_id": item.id,
+                "slot": slot,
+            }
             for item in rows
+            for slot in ((1, 2) if item.id in doubled else (1,))
         ],
     )
 
@@ -244,5 +264,6 @@ def _history_key(
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _task_key(seed: str, item_id: str) -> str:
-    return hashlib.sha256(f"{seed}/task/{item_id}".encode()).hexdigest()[:16]
+def _task_key(seed: str, item_id: str, slot: int) -> str:
+    copy = "" if slot == 1 else str(slot)
+    return hashlib.sha256(f"{seed}/task{copy}/{item_id}".encode()).hexdigest()[:16]

@@ -39,6 +39,16 @@ class LabelCounts:
     declined: int
 
 
+@dataclass(frozen=True, slots=True)
+class LabeledItem:
+    """A drawn item with its current label, 1 or 0."""
+
+    id: str
+    stratum: str
+    score: float | None
+    positive: bool
+
+
 def unsent_tasks(connection: Connection, round_id: int) -> list[Task]:
     """Read the tasks that have not been handed out, with what labelers may see."""
     return [task for task, sent in _read_tasks(connection, [round_id]) if not sent]
@@ -125,14 +135,43 @@ def label_counts(connection: Connection, round_id: int) -> list[LabelCounts]:
     return [_counted(name, by_stratum[name]) for name in connection.execute(names).scalars()]
 
 
+def labeled_items(connection: Connection, round_id: int) -> list[LabeledItem]:
+    """Read the items of a round that are labeled 1 or 0, in the order of the draw."""
+    labels = current_labels(connection, round_id)
+    query = (
+        select(items.c.id, items.c.stratum, items.c.score)
+        .where(items.c.round_id == round_id)
+        .order_by(items.c.stratum, items.c.order)
+    )
+    return [
+        LabeledItem(row.id, row.stratum, row.score, labels[row.id] is Answer.POSITIVE)
+        for row in connection.execute(query)
+        if labels.get(row.id) in {Answer.POSITIVE, Answer.NEGATIVE}
+    ]
+
+
 def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:
     """Read the current label of every item of a round that has one."""
+    said = statements_of(connection, round_id)
+    adjudicator = adjudicator_of(connection, round_id) if said else None
+    found = {item: current_label(statements, adjudicator) for item, statements in said.items()}
+    return {item: answer for item, answer in found.items() if answer is not None}
+
+
+def statements_of(connection: Connection, round_id: int) -> dict[str, list[Statement]]:
+    """Read all that people said about each item of a round."""
     query = select(label_events).where(label_events.c.round_id == round_id)
     said: dict[str, list[Statement]] = defaultdict(list)
     for row in connection.execute(query):
         said[row.item_id].append(_stored(row))
-    found = {item: current_label(statements) for item, statements in said.items()}
-    return {item: answer for item, answer in found.items() if answer is not None}
+    return said
+
+
+def adjudicator_of(connection: Connection, round_id: int) -> str | None:
+    """Name who decides where people disagree, as frozen when the round opened."""
+    query = select(rounds.c.settings).where(rounds.c.id == round_id)
+    name: str | None = connection.execute(query).scalar_one().get("adjudicator")
+    return name
 
 
 def rounds_that_show(connection: Connection, monitor_id: int) -> list[int]:
@@ -155,7 +194,14 @@ def forget_payloads(connection: Connection, round_id: int) -> None:
 
 def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[Task, bool]]:
     query = (
-        select(tasks.c.key, tasks.c.item_id, tasks.c.sent_at, payloads.c.shown, rounds.c.window_end)
+        select(
+            tasks.c.key,
+            tasks.c.item_id,
+            tasks.c.slot,
+            tasks.c.sent_at,
+            payloads.c.shown,
+            rounds.c.window_end,
+        )
         .join(rounds, rounds.c.id == tasks.c.round_id)
         .outerjoin(
             payloads,
@@ -165,7 +211,10 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
         .order_by(tasks.c.key)
     )
     return [
-        (Task(row.key, row.item_id, row.shown or {}, row.window_end), row.sent_at is not None)
+        (
+            Task(row.key, row.item_id, row.shown or {}, row.window_end, row.slot),
+            row.sent_at is not None,
+        )
         for row in connection.execute(query)
     ]
 

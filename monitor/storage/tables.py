@@ -145,6 +145,7 @@ items = Table(
     Column("order", Integer, nullable=False),
     Column("score", Float),
     Column("predicted", Boolean, nullable=False),
+    Column("segments", JSON(none_as_null=True)),
     ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
 )
 
@@ -229,6 +230,73 @@ estimates = Table(
     Column("reason", Text),
     Column("bound_low", Float),
     Column("bound_high", Float),
+)
+
+segment_sizes = Table(
+    "segment_sizes",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("stratum", String(40), primary_key=True),
+    Column("segment", String(200), primary_key=True),
+    Column("value", String(100), primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
+    comment="Items of each stratum by the values of the segment columns.",
+)
+
+segment_counts = Table(
+    "segment_counts",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("stratum", String(40), primary_key=True),
+    Column("segment", String(200), primary_key=True),
+    Column("value", String(100), primary_key=True),
+    Column("labeled", Integer, nullable=False),
+    Column("positive", Integer, nullable=False),
+    ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
+    comment="The labels of each version by segment, where there are any; never changed.",
+)
+
+segment_estimates = Table(
+    "segment_estimates",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("segment", String(200), primary_key=True),
+    Column("value", String(100), primary_key=True),
+    Column("metric", String(40), primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("flagged", BigInteger, nullable=False),
+    Column("labeled", Integer, nullable=False),
+    Column("point", Float),
+    Column("low", Float),
+    Column("high", Float),
+    Column("reason", Text),
+    Column("margin", Float),
+    Column("more_round", BigInteger),
+    Column("more_segment", BigInteger),
+    comment="Precision and recall of each segment, and the labels that its margin still needs.",
+)
+
+agreements = Table(
+    "agreements",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("items", Integer, nullable=False),
+    Column("disagreed", Integer, nullable=False),
+    Column("annotators", Integer, nullable=False),
+    Column("disagreement", Float),
+    Column("disagreement_low", Float),
+    Column("disagreement_high", Float),
+    Column("kappa", Float),
+    Column("kappa_low", Float),
+    Column("kappa_high", Float),
+    Column("alpha", Float),
+    Column("alpha_low", Float),
+    Column("alpha_high", Float),
+    comment="How far annotators agreed on the items that several of them answered.",
 )
 
 posteriors = Table(

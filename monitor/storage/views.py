@@ -69,7 +69,7 @@ with queues as (
         min(id) as head, count(*) as waiting, count(distinct round_id) as rounds,
         min(created_at) as since
     from effects
-    where status = 'waiting'
+    where status in ('waiting', 'dead')
     group by monitor_id, sink
 )
 select

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceUnavailable, TryLater
@@ -17,6 +18,7 @@ from monitor.domain.model import (
     LabelKind,
     StratumFrame,
 )
+from monitor.domain.segments import NO_VALUE, with_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, MutableMapping, Sequence
@@ -44,6 +46,8 @@ class MemorySource:
         Score from which a row is flagged; without it ``predicted`` (a bool) says so.
     show
         Names of the values that labelers see.
+    segments
+        Names of the values by which strata are counted too.
 
     Attributes
     ----------
@@ -54,11 +58,17 @@ class MemorySource:
     """
 
     def __init__(
-        self, rows: list[Row], *, threshold: float | None = None, show: Sequence[str] = ()
+        self,
+        rows: list[Row],
+        *,
+        threshold: float | None = None,
+        show: Sequence[str] = (),
+        segments: Sequence[str] = (),
     ) -> None:
         self.rows = rows
         self.threshold = threshold
         self.shown = tuple(show)
+        self.segments = tuple(segments)
         self.down = False
         self.scans = 0
 
@@ -77,17 +87,19 @@ class MemorySource:
             if name in members and row["id"] in taken:
                 name = "duplicate id"
             if name in members:
-                members[name][row["id"]] = Candidate(row["id"], row.get("score"))
+                values = self._values(row)
+                members[name][row["id"]] = Candidate(row["id"], row.get("score"), values)
                 taken.add(row["id"])
             else:
                 bad[name] = bad.get(name, 0) + 1
         untimed = _untimed(self.rows, inside)
         return Frame(
             window=window,
-            strata=tuple(
-                StratumFrame(s, len(members[s.name]), tuple(members[s.name].values())[:at_most])
-                for s in strata
+            strata=with_segments(
+                [self._part(s, tuple(members[s.name].values()), at_most) for s in strata],
+                self.segments,
             ),
+            segment_columns=self.segments,
             rows=len(inside) + untimed,
             bad_rows={**bad, **({"time missing": untimed} if untimed else {})},
             notes=_other_versions(inside, newest),
@@ -109,6 +121,14 @@ class MemorySource:
         self._answer()
         times = [row["time"] for row in self.rows if row["time"] is not None]
         return (min(times), max(times)) if times else None
+
+    def _values(self, row: Row) -> tuple[str, ...]:
+        return tuple(str(row.get(name) or "").strip() or NO_VALUE for name in self.segments)
+
+    def _part(self, stratum: Stratum, members: tuple[Candidate, ...], at_most: int) -> StratumFrame:
+        columns = range(len(self.segments))
+        sizes = tuple(dict(Counter(c.segments[column] for c in members)) for column in columns)
+        return StratumFrame(stratum, len(members), members[:at_most], sizes)
 
     def _answer(self) -> None:
         if self.down:
@@ -142,6 +162,7 @@ class MemorySource:
             not self._flagged(row) if row.get("predicted") is not None or known else True,
             not known,
             score if known else 0.0,
+            self._values(row),
         )
 
     def _problem(self, row: Row) -> str | None:
@@ -208,6 +229,8 @@ class MemoryLabeler:
 
     Attributes
     ----------
+    second_answers, second_annotator
+        What somebody else says about each item id on second copies.
     sent
         The tasks handed out, per round; a closed round is gone from it.
     down
@@ -222,6 +245,8 @@ class MemoryLabeler:
     ) -> None:
         self.answers = {} if answers is None else answers
         self.annotator = annotator
+        self.second_answers: MutableMapping[str, Answer] = {}
+        self.second_annotator = "bob"
         self.sent: dict[str, dict[str, Task]] = {}
         self.down = False
         self._given: set[str] = set()
@@ -238,12 +263,14 @@ class MemoryLabeler:
         self._answer()
         events = []
         for key, task in tasks.items():
-            answer = self.answers.get(task.item_id)
+            first = task.slot == 1
+            answer = (self.answers if first else self.second_answers).get(task.item_id)
+            who = self.annotator if first else self.second_annotator
             if answer is not None:
                 self._given.add(key)
-                events.append(LabelEvent(key, self.annotator, answer))
+                events.append(LabelEvent(key, who, answer))
             elif key in self._given:
-                events.append(LabelEvent(key, self.annotator, None, kind=LabelKind.WITHDRAWN))
+                events.append(LabelEvent(key, who, None, kind=LabelKind.WITHDRAWN))
         return Collected(events=tuple(events))
 
     def close(self, round_name: str) -> None:

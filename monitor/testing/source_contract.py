@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import BandEdges, Window
+from monitor.domain.segments import MOST_VALUES, NO_VALUE, OTHER
 from monitor.testing.memory import draw_order, holds, within
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def example_rows(count: int = 200, *, start: datetime = MONDAY, days: int = 2) -
             "score": (place * 0.6180339887498949) % 1,
             "predicted": (place * 0.6180339887498949) % 1 >= 0.5,
             "text": f"message {place}",
+            "country": ("CZ", "SK", "PL", "CZ", "")[place % 5],
         }
         for place in range(count)
     ]
@@ -37,7 +39,7 @@ def example_rows(count: int = 200, *, start: datetime = MONDAY, days: int = 2) -
 class SourceContract:
     """What every source keeps. Derive, and make a source over given rows.
 
-    The source flags scores of 0.5 and more and shows ``text``.
+    The source flags scores of 0.5 and more and shows ``text``; its segment column is ``country``.
     """
 
     window = Window(MONDAY, MONDAY + DAY)
@@ -179,6 +181,60 @@ class SourceContract:
             "passed-1": [],
             "passed-2": ["a"],
         }
+
+    def test_each_stratum_is_counted_by_country_too(self) -> None:
+        """Sizes of segments are counted, not sampled."""
+        rows = example_rows()
+
+        frame = self.source(rows).scan(self.window, self.strata, 5, "s")
+
+        assert frame.segment_columns == ("country",)
+        for part in frame.strata:
+            [sizes] = part.segments
+            countries = [
+                row["country"] or NO_VALUE
+                for row in rows
+                if within(row, self.window)
+                and row["predicted"] == part.stratum.flagged
+                and holds(part.stratum, row["score"], alone=False)
+            ]
+            assert sizes == {country: countries.count(country) for country in set(countries)}
+            assert sum(sizes.values()) == part.size
+
+    def test_each_candidate_knows_its_country(self) -> None:
+        """So that its label counts for its segment."""
+        rows = example_rows()
+
+        frame = self.source(rows).scan(self.window, self.strata, 20, "s")
+
+        of = {row["id"]: row["country"] or NO_VALUE for row in rows}
+        found = [candidate for part in frame.strata for candidate in part.candidates]
+        assert found
+        assert all(candidate.segments == (of[candidate.id],) for candidate in found)
+
+    def test_only_the_largest_values_are_told_apart(self) -> None:
+        """However many values a column has, a page stays readable."""
+        rows = example_rows(400)
+        for place, row in enumerate(rows):
+            row["country"] = "big" if place % 2 else f"tiny {place:03}"
+
+        frame = self.source(rows).scan(Window(MONDAY, MONDAY + 2 * DAY), self.strata, 900, "s")
+
+        told = {value for part in frame.strata for value in part.segments[0]}
+        assert told == {"big", OTHER, *(f"tiny {2 * i:03}" for i in range(MOST_VALUES - 1))}
+        assert {c.segments[0] for part in frame.strata for c in part.candidates} == told
+        assert all(sum(part.segments[0].values()) == part.size for part in frame.strata)
+
+    def test_segments_add_up_where_ids_come_twice(self) -> None:
+        """Repeated rows count once, also where only some candidates are looked at."""
+        rows = example_rows(300)
+        rows += [dict(row) for row in rows]
+
+        for at_most in (7, 900):
+            window = Window(MONDAY, MONDAY + 2 * DAY)
+            frame = self.source(rows).scan(window, self.strata, at_most, "s")
+            for part in frame.strata:
+                assert sum(part.segments[0].values()) == part.size
 
     def test_only_the_shown_columns_of_the_asked_ids_come_back(self) -> None:
         """Nothing else reaches a labeler."""

@@ -147,7 +147,7 @@ class Connection:
                 "experiments, the first time). Grant it, or set MLFLOW_TRACKING_USERNAME and "
                 "MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, for a user who has it"
             )
-            return DeliveryFailed(message, sink_down=False)
+            return DeliveryFailed(message, lasting=True)
         if _no_answer(error):
             message = f"{where} does not answer ({_brief(error)}); {asked} waits and is tried again"
             return DeliveryFailed(message)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.tracking.values import BASES, minute, shown_metrics
+from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
 if TYPE_CHECKING:
-    from monitor.domain.report import AlertRow, EstimateRow, RoundReport, StratumRow
+    from monitor.domain.report import AlertRow, EstimateRow, RoundReport, SegmentRow, StratumRow
 
 _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
+_MOST_SEGMENTS = 16  # shared by all segment columns
+_LONGEST_VALUE = 40
 _GAP = "&emsp;"
 _SIDE = {"at_least": "≥", "at_most": "≤"}
 
@@ -19,9 +21,14 @@ def describe(report: RoundReport) -> str:
     parts = [
         _cell(report.sentence),
         *_alerts(report),
+        *_notices(report),
+        *_cause(report),
         _estimates_table(report),
         *_missing(report),
+        *_corrected(report),
+        *_agreement(report),
         *_proposal(report),
+        *_segments(report),
         _strata_table(report),
         _footnote(report),
     ]
@@ -51,6 +58,16 @@ def _alerts(report: RoundReport) -> list[str]:
 def _alert(row: AlertRow) -> str:
     limit = f"{row.metric} {_SIDE.get(row.side, row.side)} {row.limit:g}"
     return f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}."
+
+
+def _notices(report: RoundReport) -> list[str]:
+    return [f"**Notice, {row.kind}:** {_cell(row.sentence)}." for row in report.notices]
+
+
+def _cause(report: RoundReport) -> list[str]:
+    if report.cause is None:
+        return []
+    return [f"**Against earlier rounds:** {_cell(report.cause.sentence)}."]
 
 
 def _estimates_table(report: RoundReport) -> str:
@@ -92,10 +109,29 @@ def _missing(report: RoundReport) -> list[str]:
         and row.bound_low is not None
         and row.bound_high is not None
     ]
-    if not parts:
-        return []
-    missing = sum(row.unanswered + row.declined for row in report.strata)
-    return [f"Whatever the {missing} missing answers are, this round has {', '.join(parts)}."]
+    told = report.answers.sentence if report.answers is not None else None
+    sentences = [] if told is None else [f"{told}."]
+    if parts:
+        missing = sum(row.unanswered + row.declined for row in report.strata)
+        sentences.append(
+            f"Whatever the {missing} missing answers are, this round has {', '.join(parts)}."
+        )
+    return [" ".join(sentences)] if sentences else []
+
+
+def _corrected(report: RoundReport) -> list[str]:
+    """Say what the audit of the labels makes of precision and recall."""
+    basis, estimand = CORRECTED
+    rows = [
+        report.estimate(metric, basis=basis, estimand=estimand)
+        for metric in ("precision", "recall")
+    ]
+    told = [f"{row.metric.replace('_', ' ')} {_estimate(row)}" for row in rows if row is not None]
+    return [f"Corrected for label errors, this round has {', '.join(told)}."] if told else []
+
+
+def _agreement(report: RoundReport) -> list[str]:
+    return [] if report.agreement is None else [f"Labels: {report.agreement.sentence}."]
 
 
 def _proposal(report: RoundReport) -> list[str]:
@@ -103,6 +139,46 @@ def _proposal(report: RoundReport) -> list[str]:
         return []
     limits = ", ".join(f"{metric} ≥ {at:.3g}" for metric, at in report.proposed_limits.items())
     return [f"Proposed limits, in force once they stand in the config: {limits}."]
+
+
+def _segments(report: RoundReport) -> list[str]:
+    """Write a table per segment column, of its largest values."""
+    columns = list(dict.fromkeys(row.segment for row in report.segments))
+    return [
+        _segment_table(
+            [row for row in report.segments if row.segment == column],
+            most=_MOST_SEGMENTS // len(columns),
+        )
+        for column in columns
+    ]
+
+
+def _segment_table(rows: list[SegmentRow], *, most: int) -> str:
+    by_value: dict[str, list[SegmentRow]] = {}
+    for row in rows:
+        by_value.setdefault(row.value, []).append(row)
+    shown = list(by_value.items())[:most]
+    table = _table(
+        [_cell(rows[0].segment), "size", "labeled", *(row.metric for row in shown[0][1])],
+        [
+            [
+                _cell(value[:_LONGEST_VALUE]),
+                f"{of[0].size:,}",
+                f"{of[0].labeled:,}",
+                *map(_short, of),
+            ]
+            for value, of in shown
+        ],
+    )
+    left = len(by_value) - len(shown)
+    return f"{table}\n\n{left} more segments are in segments.json." if left else table
+
+
+def _short(row: SegmentRow) -> str:
+    """Say an estimate, or that there is none; the reason is in segments.json."""
+    if row.point is None or row.low is None or row.high is None:
+        return "not estimable"
+    return f"{row.point:.3f} [{row.low:.3f}, {row.high:.3f}]"
 
 
 def _strata_table(report: RoundReport) -> str:

@@ -16,6 +16,7 @@ from monitor.domain.report import RoundReport
 from monitor.domain.settings import Duration, Settings
 from monitor.tracking import values
 from monitor.tracking.connection import Connection, absolute_uri, shown, sqlite_path
+from monitor.tracking.curve_figures import curves_png, p3_png
 from monitor.tracking.figures import timeline_png
 from monitor.tracking.models import tag_model_version
 from monitor.tracking.runs import NewRun, RunKey, experiment_id, find_or_create, settle
@@ -31,6 +32,17 @@ if TYPE_CHECKING:
 
 ROUND_KEY = "monitor.round_key"
 FLEET_KEY = "monitor.fleet_key"
+_TIMELINE = "timeline.png"
+_DRAW: dict[str, Callable[[RoundReport], bytes | None]] = {
+    _TIMELINE: timeline_png,
+    "p3_curve.png": p3_png,
+    "curves.png": curves_png,
+}
+_FIGURES: dict[EffectKind, tuple[str, ...]] = {
+    EffectKind.ROUND_RUN: tuple(_DRAW),
+    EffectKind.FLEET_POINT: (_TIMELINE,),
+    EffectKind.MODEL_TAGS: (),
+}
 _SETTLING = 3  # times that a racing worker may change which run is kept
 
 
@@ -76,10 +88,13 @@ class MlflowHandler:
         path = sqlite_path(uri)
         self._files = path.parent / "mlartifacts" if path else None
         self._experiments: dict[str, str] = {}
-        self._drawn: tuple[str, bytes] = ("", b"")
+        self._drawn: tuple[str, dict[str, bytes]] = ("", {})
 
     def deliver(self, effect: Effect) -> str:
-        """Do one effect and return where it shows: ``runs:/<id>`` or ``models:/<name>/<version>``.
+        """Do one effect and return where it shows.
+
+        That is ``experiments/<id>/runs/<id>``, its path in MLflow's pages, or
+        ``models:/<name>/<version>``.
 
         Raises
         ------
@@ -88,8 +103,8 @@ class MlflowHandler:
         """
         report = RoundReport.model_validate(dict(effect.payload))
         digest = values.digest(effect.payload)
-        if effect.kind is not EffectKind.MODEL_TAGS:
-            self._figure(report, digest)  # drawn before the clock of the delivery starts
+        for name in _FIGURES[effect.kind]:
+            self._figure(name, report, digest)  # drawn before the clock of the delivery starts
         try:
             with self._connection.open(self._asked(effect.kind, report)) as client:
                 if effect.kind is EffectKind.ROUND_RUN:
@@ -122,17 +137,18 @@ class MlflowHandler:
         experiment = self._experiment(client, f"{self._prefix}/{report.monitor}")
         key = RunKey(ROUND_KEY, report.round_key)
         name = values.run_name(report)
-        figure = self._figure(report, digest)
+        drawn = {of: self._figure(of, report, digest) for of in _FIGURES[EffectKind.ROUND_RUN]}
+        figures = {of: figure for of, figure in drawn.items() if figure}
 
         def write(run: Run) -> None:
-            write_round(client, run, report, digest, figure)
+            write_round(client, run, report, digest, figures)
 
         return _write_once(client, experiment, key, _new_run(name, report), write)
 
     def _fleet_point(self, client: MlflowClient, report: RoundReport, digest: str) -> str:
         experiment = self._experiment(client, self._prefix)
         key = RunKey(FLEET_KEY, f"{report.store_id}/{report.monitor}")
-        figure = self._figure(report, digest)
+        figure = self._figure(_TIMELINE, report, digest)
 
         def write(run: Run) -> None:
             write_fleet(client, run, report, digest, figure)
@@ -156,11 +172,14 @@ class MlflowHandler:
             f"from a small labeled sample. The trend over rounds is in experiment `{self._prefix}`."
         )
 
-    def _figure(self, report: RoundReport, digest: str) -> bytes:
-        """Draw the timeline once for the round's run and the fleet's."""
+    def _figure(self, name: str, report: RoundReport, digest: str) -> bytes:
+        """Draw a figure once for the round's run and the fleet's; nothing if there is none."""
         if self._drawn[0] != digest:
-            self._drawn = (digest, timeline_png(report))
-        return self._drawn[1]
+            self._drawn = (digest, {})
+        drawn = self._drawn[1]
+        if name not in drawn:
+            drawn[name] = _DRAW[name](report) or b""
+        return drawn[name]
 
     def _asked(self, kind: EffectKind, report: RoundReport) -> str:
         return {
@@ -188,7 +207,7 @@ def _write_once(
         write(run)
         kept = settle(client, experiment, key)
         if kept.info.run_id == run.info.run_id:
-            return f"runs:/{run.info.run_id}"
+            return f"experiments/{experiment}/runs/{run.info.run_id}"
         run = kept
     message = f"other workers keep making MLflow runs for {key.value}; it is tried again"
     raise DeliveryFailed(message, sink_down=False)

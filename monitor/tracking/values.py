@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from monitor.domain.report import RoundReport
+    from monitor.domain.report import AnswersRow, RoundReport
 
 HEADLINE = ("precision", "recall", "f1", "prevalence")
 BASES = (("round", "window"), ("carried", "rate"))
+CORRECTED = ("corrected", "window")
 SOURCE = "pr-monitor"
 _FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in its lists
 _PAYLOAD_DIGEST = 32
@@ -58,6 +59,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
         "population/size": report.size,
         "population/flagged": report.flagged,
         "population/flagged_rate": report.flagged / report.size if report.size else None,
+        **{f"population/{name}": value for name, value in report.distances.items()},
         **_label_counts(report),
         "alert/firing": len(firing(report)),
     }
@@ -79,13 +81,29 @@ def _label_counts(report: RoundReport) -> dict[str, float | None]:
         "labels/positive": sum(row.positive for row in report.strata),
         "labels/declined": sum(row.declined for row in report.strata),
         "labels/unanswered": sum(row.unanswered for row in report.strata),
+        "labels/missing_share": None if report.answers is None else _missing_share(report.answers),
+        **_agreement_values(report),
     }
+
+
+def _missing_share(answers: AnswersRow) -> float | None:
+    return answers.missing / answers.wanted if answers.wanted else None
+
+
+def _agreement_values(report: RoundReport) -> dict[str, float | None]:
+    """Give the share of the window on which two people would agree, and kappa."""
+    found = report.agreement
+    if found is None:
+        return {}
+    differ = found.disagreement
+    agreement = None if differ is None else 1 - differ
+    return {"labels/agreement": agreement, "labels/kappa": found.kappa}
 
 
 def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:
     section = "population/prevalence_" if metric == "prevalence" else f"{metric}/"
     values: dict[str, float | None] = {}
-    for basis, estimand in BASES:
+    for basis, estimand in (*BASES, CORRECTED):
         row = report.estimate(metric, basis=basis, estimand=estimand)
         if row is not None:
             for end in ("point", "low", "high"):
@@ -96,6 +114,11 @@ def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None
 def firing(report: RoundReport) -> list[str]:
     """Name the metrics whose alert fires, each once."""
     return list(dict.fromkeys(row.metric for row in report.alerts if row.state == "firing"))
+
+
+def unusual(report: RoundReport) -> list[str]:
+    """Name the kinds of notices that the round has, each once."""
+    return list(dict.fromkeys(row.kind for row in report.notices))
 
 
 def params(report: RoundReport) -> dict[str, str]:
@@ -123,6 +146,7 @@ def tags(report: RoundReport) -> dict[str, str]:
         "monitor.state": report.state,
         "monitor.status": str(report.status),
         "monitor.alert": ", ".join(firing(report)) or "none",
+        "monitor.notices": ", ".join(unusual(report)) or "none",
         "monitor.version": str(report.version),
         "monitor.slot": report.slot.astimezone(UTC).isoformat(),
         "monitor.window": f"{minute(report.window_start)} to {minute(report.window_end)}",
@@ -170,6 +194,14 @@ def counts_table(report: RoundReport) -> dict[str, list[Any]]:
         [row.stratum, int(row.flagged), *(getattr(row, f) for f in fields), row.low, row.high]
         for row in report.strata
     ]
+    return {"columns": columns, "data": rows}
+
+
+def segments_table(report: RoundReport) -> dict[str, list[Any]]:
+    """Return precision and recall by segment in the form that MLflow's table view reads."""
+    columns = ["segment", "value", "metric", "size", "flagged", "labeled"]
+    columns += ["point", "low", "high", "margin", "more_round", "more_segment", "reason"]
+    rows = [[getattr(row, name) for name in columns] for row in report.segments]
     return {"columns": columns, "data": rows}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.tracking import values
@@ -22,32 +22,44 @@ if TYPE_CHECKING:
     from monitor.domain.report import RoundReport
 
 NOTE = "mlflow.note.content"
-_COUNTS = "counts.json"
-_TABLES = {"mlflow.loggedArtifacts": json.dumps([{"path": _COUNTS, "type": "table"}])}
+_COUNTS, _SEGMENTS = "counts.json", "segments.json"
 _GAVE_ESTIMATES = "closed"
 
 
 def write_round(
-    client: MlflowClient, run: Run, report: RoundReport, digest: str, figure: bytes
+    client: MlflowClient,
+    run: Run,
+    report: RoundReport,
+    digest: str,
+    figures: Mapping[str, bytes],
 ) -> None:
-    """Write one version of a round; an equal or newer version stays as it is.
+    """Write one version of a round, with figures by file name; an equal or newer one stays.
 
     The digest comes last: a run that has it is complete.
     """
     known = run.data.tags
     if known.get(DIGEST) == digest or int(known.get("monitor.version", 0)) > report.version:
         return
-    _log_batch(client, run, report, {NOTE: describe(report), **values.tags(report), **_TABLES})
+    tables = _tables(report)
+    listed = json.dumps([{"path": path, "type": "table"} for path in tables])
+    tags = {NOTE: describe(report), **values.tags(report), "mlflow.loggedArtifacts": listed}
+    _log_batch(client, run, report, tags)
     _log_inputs(client, run, report)
     files = {
-        "timeline.png": figure,
-        _COUNTS: json.dumps(values.counts_table(report)).encode(),
+        **figures,
+        **{path: json.dumps(table).encode() for path, table in tables.items()},
         "report.json": report.model_dump_json(indent=2).encode(),
     }
     _log_files(client, run, files)
     status = "FINISHED" if report.state == _GAVE_ESTIMATES else "FAILED"
     client.update_run(run.info.run_id, status)
     client.set_tag(run.info.run_id, DIGEST, digest)
+
+
+def _tables(report: RoundReport) -> dict[str, dict[str, list[Any]]]:
+    """Tables for MLflow's table view, by file; segments only where there are any."""
+    tables = {_COUNTS: values.counts_table(report)}
+    return tables | ({_SEGMENTS: values.segments_table(report)} if report.segments else {})
 
 
 def write_fleet(

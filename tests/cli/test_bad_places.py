@@ -35,6 +35,7 @@ def test_a_store_of_a_newer_version(place):
 
 def test_a_store_of_an_older_version(place, monkeypatch):
     place.run("db", "upgrade")
+    current = schema._head()
     monkeypatch.setattr(schema, "_head", lambda: "0999")
 
     done = place.run("status")
@@ -42,8 +43,8 @@ def test_a_store_of_an_older_version(place, monkeypatch):
     assert (done.code, done.lines) == (
         78,
         [
-            f"pr-monitor: the store sqlite:///{place.folder}/monitor.db has schema 0001, this "
-            "program 0999; run: pr-monitor db upgrade"
+            f"pr-monitor: the store sqlite:///{place.folder}/monitor.db has schema {current}, "
+            "this program 0999; run: pr-monitor db upgrade"
         ],
     )
 
@@ -54,7 +55,7 @@ def test_a_store_without_tables_is_told_by_db_check(place):
     store = f"sqlite:///{place.folder}/monitor.db"
     no_tables = f"pr-monitor: the store {store} holds no tables yet; run: pr-monitor db upgrade"
     assert (before.code, before.lines) == (78, [no_tables])
-    assert (made.code, made.lines) == (0, [f"{store}: tables made (schema 0001)"])
+    assert (made.code, made.lines) == (0, [f"{store}: tables made (schema 0002)"])
     assert (after.code, after.lines) == (0, [f"{store} holds this version's tables"])
 
 

@@ -76,3 +76,26 @@ def test_the_order_of_arrival_in_memory_does_not_matter(found, random):
 
     assert current_answers(shuffled) == current_answers(found)
     assert current_label(shuffled) == current_label(found)
+
+
+def test_the_adjudicators_answer_decides_against_any_majority():
+    answers = [
+        said(Answer.POSITIVE, by="ada", arrival=1),
+        said(Answer.POSITIVE, by="bob", arrival=2),
+        said(Answer.NEGATIVE, by="eve", arrival=3),
+    ]
+
+    assert current_label(answers) is Answer.POSITIVE
+    assert current_label(answers, "eve") is Answer.NEGATIVE
+    assert current_label(answers, "nobody") is Answer.POSITIVE
+
+
+def test_an_adjudicator_who_cannot_tell_or_took_it_back_leaves_it_to_the_others():
+    others = [
+        said(Answer.POSITIVE, by="ada", arrival=1),
+        said(Answer.CANNOT_TELL, by="eve", arrival=2),
+    ]
+    withdrawn = said(None, by="eve", arrival=3, kind=LabelKind.WITHDRAWN)
+
+    assert current_label(others, "eve") is Answer.POSITIVE
+    assert current_label([*others, withdrawn], "eve") is Answer.POSITIVE

@@ -8,84 +8,24 @@ import logging
 import socket
 import threading
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from pydantic import ValidationError
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.model import Effect, EffectKind
 from monitor.domain.report import Notice
 from monitor.hooks.guard import is_public
 from monitor.hooks.log import LogHandler
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
+from tests.hooks.receivers import TOKEN, Receiver, effect, notice
 
 KEY = bytes(range(32))
 SECRET = "whsec_" + base64.b64encode(KEY).decode()
-TOKEN = "T0KEN-in-the-path"  # noqa: S105  made up
 
 pytestmark = pytest.mark.server
-
-
-def notice(**changes):
-    values = {
-        "id": "a1.firing.12",
-        "event": "alert.firing",
-        "store_id": "5f0c9a2e",
-        "round_key": "5f0c9a2e/mail-travel/1/2025-03-10T06:00:00Z",
-        "monitor": "mail-travel",
-        "round": 12,
-        "slot": datetime(2025, 3, 10, 6, tzinfo=UTC),
-        "metric": "precision",
-        "point": 0.71,
-        "sentence": "Precision is 0.71 [0.66, 0.76], below the limit 0.80 – naïve.",  # noqa: RUF001
-    }
-    return Notice.model_validate({**values, **changes})
-
-
-def effect(**changes):
-    content = notice(**changes).model_dump(mode="json")
-    return Effect(1, "notice/1", EffectKind.NOTICE, "ops", "mail-travel", content, 1)
-
-
-class Receiver(ThreadingHTTPServer):
-    """Keeps what it gets and gives the answers it is told to, the last one again and again."""
-
-    daemon_threads = True
-
-    def __init__(self, *statuses, location=None, wait=0.0):
-        self.got = got = []
-        left = list(statuses or [204])
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["content-length"]))
-                got.append((self.path, dict(self.headers.items()), body))
-                time.sleep(wait)
-                self.send_response(left.pop(0) if len(left) > 1 else left[0])
-                if location:
-                    self.send_header("location", location)
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}/hook/{TOKEN}?q=1"
-
-    def handle_error(self, *_):
-        """Say nothing of clients that went away."""
-
-    def __enter__(self):
-        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()
 
 
 def handler_for(url, **changes):
@@ -154,13 +94,17 @@ def test_a_redirect_is_not_followed():
 
 
 @pytest.mark.parametrize(
-    ("status", "down"), [(400, False), (401, False), (410, False), (429, True), (500, True)]
+    ("status", "down"),
+    [
+        *((status, False) for status in (302, 400, 401, 404, 410, 422)),
+        *((status, True) for status in (408, 425, 429, 500, 503)),
+    ],
 )
-def test_any_answer_but_success_keeps_the_notice(status, down):
+def test_any_answer_but_success_keeps_the_notice_and_says_whether_it_may_pass(status, down):
     with Receiver(status) as receiver, pytest.raises(DeliveryFailed, match=str(status)) as failure:
         handler_for(receiver.url).deliver(effect())
 
-    assert failure.value.sink_down is down
+    assert (failure.value.sink_down, failure.value.lasting) == (down, not down)
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
@@ -168,8 +112,9 @@ def test_a_private_address_gets_not_a_byte(host):
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"https://{host}:{server.getsockname()[1]}/hook/{TOKEN}"
 
-        with pytest.raises(DeliveryFailed, match="not a public address; set allow_private"):
+        with pytest.raises(DeliveryFailed, match="not a public address; set allow_pri") as failure:
             handler_for(url, allow_private=False).deliver(effect())
+        assert failure.value.lasting
 
         peer, _ = server.accept()
         with peer:
@@ -201,6 +146,39 @@ def test_a_receiver_that_does_not_answer_is_left_in_time():
 
     assert time.monotonic() - started < 3
     assert failure.value.sink_down
+
+
+def test_a_receiver_that_answers_byte_by_byte_is_left_in_time():
+    def drip(server):
+        peer, _ = server.accept()
+        with peer, suppress(OSError):
+            for byte in b"HTTP/1.1 204 No Content\r\n" * 10:
+                peer.send(bytes([byte]))
+                time.sleep(0.1)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip, args=(server,))
+        thread.start()
+        started = time.monotonic()
+        with pytest.raises(DeliveryFailed, match="did not answer within 1 s"):
+            handler_for(f"http://127.0.0.1:{server.getsockname()[1]}/", timeout="1s").deliver(
+                effect()
+            )
+        took = time.monotonic() - started
+        thread.join()
+
+    assert 0.9 < took < 3
+
+
+def test_the_link_to_mlflow_is_put_in_when_the_notice_is_sent():
+    with Receiver() as receiver:
+        settings = {"url": receiver.url, "secret": SECRET, "allow_private": True}
+        WebhookHandler(
+            WebhookSettings.model_validate(settings), link=lambda found: f"http://{found.round}"
+        ).deliver(effect())
+
+    ((_, _, body),) = receiver.got
+    assert json.loads(body)["data"]["link"] == "http://12"
 
 
 def test_nobody_there_is_said_in_a_sentence():

@@ -353,3 +353,42 @@ def test_a_file_still_being_written_is_read_again_when_it_is_whole(labeler):
     drop(labeler, "eve.csv", "task,label\naa,1\nbb,0\n", saved=1)
 
     assert len(labeler.collect(TASKS, first.cursor).events) == 2
+
+
+def doubled():
+    return [Task("k1", "i1", {"text": "one"}), Task("k2", "i1", {"text": "one"}, slot=2)]
+
+
+def test_second_copies_stand_in_a_file_of_their_own(tmp_path):
+    labeler = FilesLabeler(FilesSettings(), tmp_path)
+
+    labeler.send("mail 1", doubled())
+    labeler.send("mail 1", doubled())
+
+    files = {path.name: label_files.read_keys(path) for path in (tmp_path / "labels").glob("*.csv")}
+    assert files == {"mail-1.csv": {"k1"}, "mail-1.second.csv": {"k2"}}
+
+
+def test_closing_takes_what_was_shown_out_of_second_copies_too(tmp_path):
+    labeler = FilesLabeler(FilesSettings(), tmp_path)
+    labeler.send("mail 1", doubled())
+
+    labeler.close("mail 1")
+
+    texts = [path.read_text() for path in (tmp_path / "labels").glob("*.csv")]
+    assert len(texts) == 2
+    assert not any("one" in text for text in texts)
+
+
+def test_who_answers_a_second_copy_without_a_name_is_not_the_one_who_answered_the_first(tmp_path):
+    labeler = FilesLabeler(FilesSettings(), tmp_path)
+    labeler.send("mail 1", doubled())
+    for name, key in (("a.csv", "k1"), ("b.csv", "k2")):
+        (tmp_path / "labels" / "filled" / name).write_text(f"task,label\n{key},1\n")
+
+    found = labeler.collect({task.key: task for task in doubled()}, None)
+
+    assert {(event.task_key, event.annotator) for event in found.events} == {
+        ("k1", "unnamed"),
+        ("k2", "unnamed 2"),
+    }

@@ -32,11 +32,11 @@ WEEK = timedelta(days=7)
 THRESHOLD = 0.5
 
 
-def week_of_rows(start, *, count=2000, precision=0.8, recall=0.6, seed=1, version=None):
+def week_of_rows(start, *, count=2000, precision=0.8, recall=0.6, share=0.06, seed=1, version=None):
     """A week of predictions with these rates, and the truth of each id."""
     rng = np.random.default_rng(seed)
-    flagged = rng.random(count) < 0.06
-    missed = precision * 0.06 * (1 / recall - 1) / 0.94  # false omission rate that gives recall
+    flagged = rng.random(count) < share
+    missed = precision * share * (1 / recall - 1) / (1 - share)  # what gives recall
     positive = np.where(flagged, rng.random(count) < precision, rng.random(count) < missed)
     noise = rng.random(count)
     score = np.where(flagged, THRESHOLD + noise / 2 * 0.99, noise / 2 * 0.99)

@@ -41,6 +41,15 @@ def as_texts(rows):
     ]
 
 
+WITH_COUNTRY = ("mail_id", "scored_at", "score", "text", "country")
+BY_COUNTRY = {**COLUMNS, "segments": ["country"]}
+
+
+def with_country(rows):
+    """Rows as texts, and each one's country."""
+    return [(*text, row["country"]) for text, row in zip(as_texts(rows), rows, strict=True)]
+
+
 def copy_to(path, select, *values):
     with duckdb.connect() as connection:
         connection.execute(f"copy ({select}) to '{path}' (format parquet)", values)

@@ -16,15 +16,17 @@ from monitor.domain.model import BandEdges
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 from monitor.testing import MemorySource, SourceContract, draw_order
 from tests.sources.prediction_files import (
+    BY_COUNTRY,
     COLUMNS,
     GOOD,
     TWO,
     WEEK,
-    as_texts,
+    WITH_COUNTRY,
     copy_to,
     csv_source,
     parquet_source,
     settings_with,
+    with_country,
     write_csv,
 )
 
@@ -33,7 +35,7 @@ COLUMNS_OF_CSV = ("mail_id", "scored_at", "score", "text")
 
 class TestMemorySource(SourceContract):
     def source(self, rows):
-        return MemorySource(rows, threshold=0.5, show=("text",))
+        return MemorySource(rows, threshold=0.5, show=("text",), segments=("country",))
 
 
 class TestCsv(SourceContract):
@@ -42,8 +44,8 @@ class TestCsv(SourceContract):
         self.folder = tmp_path
 
     def source(self, rows):
-        write_csv(self.folder / "p.csv", as_texts(rows))
-        return DuckdbSource(settings_with(path="p.csv"), self.folder)
+        write_csv(self.folder / "p.csv", with_country(rows), WITH_COUNTRY)
+        return DuckdbSource(settings_with(path="p.csv", columns=BY_COUNTRY), self.folder)
 
 
 class TestParquet(SourceContract):
@@ -52,15 +54,15 @@ class TestParquet(SourceContract):
         self.folder = tmp_path
 
     def source(self, rows):
-        write_csv(self.folder / "p.csv", as_texts(rows))
+        write_csv(self.folder / "p.csv", with_country(rows), WITH_COUNTRY)
         copy_to(
             self.folder / "p.parquet",
             "select mail_id, cast(scored_at as timestamptz) scored_at, "
-            "cast(score as double) score, text "
+            "cast(score as double) score, text, country "
             "from read_csv(?, header = true, all_varchar = true)",
             str(self.folder / "p.csv"),
         )
-        return DuckdbSource(settings_with(), self.folder)
+        return DuckdbSource(settings_with(columns=BY_COUNTRY), self.folder)
 
 
 class TestDuckdbTable(SourceContract):
@@ -69,22 +71,22 @@ class TestDuckdbTable(SourceContract):
         self.folder = tmp_path
 
     def source(self, rows):
-        write_csv(self.folder / "p.csv", as_texts(rows))
+        write_csv(self.folder / "p.csv", with_country(rows), WITH_COUNTRY)
         path = self.folder / "p.duckdb"
         path.unlink(missing_ok=True)
         with duckdb.connect(str(path)) as connection:
             connection.execute(
                 "create table scored (mail_id varchar, scored_at timestamp, score double, "
-                "text varchar)"
+                "text varchar, country varchar)"
             )
             connection.execute("insert into scored from read_csv($1)", [f"{self.folder}/p.csv"])
         changes = {"path": "p.duckdb", "table": "scored", "time_zone": "UTC"}
-        return DuckdbSource(settings_with(**changes), self.folder)
+        return DuckdbSource(settings_with(**changes, columns=BY_COUNTRY), self.folder)
 
 
 class TestMemorySourceWithPredictedClass(SourceContract):
     def source(self, rows):
-        return MemorySource(rows, show=("text",))
+        return MemorySource(rows, show=("text",), segments=("country",))
 
 
 class TestCsvWithPredictedClass(SourceContract):
@@ -94,9 +96,9 @@ class TestCsvWithPredictedClass(SourceContract):
 
     def source(self, rows):
         classes = [str(row["predicted"]) for row in rows]
-        texts = [(*row, flag) for row, flag in zip(as_texts(rows), classes, strict=True)]
-        write_csv(self.folder / "p.csv", texts, ("mail_id", "scored_at", "score", "text", "class"))
-        columns = {**COLUMNS, "predicted": "class"}
+        texts = [(*row, flag) for row, flag in zip(with_country(rows), classes, strict=True)]
+        write_csv(self.folder / "p.csv", texts, (*WITH_COUNTRY, "class"))
+        columns = {**BY_COUNTRY, "predicted": "class"}
         settings = {"path": "p.csv", "columns": columns, "positive": True}
         return DuckdbSource(DuckdbSettings.model_validate(settings), self.folder)
 

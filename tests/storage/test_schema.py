@@ -23,7 +23,7 @@ BROKEN = '''
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
+revision = "0999"
 down_revision = "{head}"
 
 
@@ -49,6 +49,9 @@ def names(database):
 
 def head():
     return ScriptDirectory.from_config(schema.alembic_config()).get_current_head()
+
+
+SHIPPED = head()
 
 
 def found_revision(database):
@@ -203,7 +206,7 @@ def test_an_older_schema_is_refused_with_the_command(database, monkeypatch, tmp_
         schema.ready(database)
 
     assert str(caught.value) == (
-        f"the store {database.shown} has schema {head_before()}, this program 0002; "
+        f"the store {database.shown} has schema {head_before()}, this program 0999; "
         "run: pr-monitor db upgrade"
     )
 
@@ -214,7 +217,7 @@ def test_an_upgrade_mends_an_older_schema(database, monkeypatch, tmp_path):
     schema.upgrade(database)
 
     schema.check(database)
-    assert found_revision(database) == "0002"
+    assert found_revision(database) == "0999"
 
 
 def test_a_store_without_tables_is_refused_where_none_are_to_be_made(empty):
@@ -225,7 +228,7 @@ def test_a_store_without_tables_is_refused_where_none_are_to_be_made(empty):
 def test_a_migration_that_fails_leaves_nothing_behind(database, monkeypatch, tmp_path):
     before = names(database)
     folder = newer_program(monkeypatch, tmp_path, "")
-    (folder / "versions" / "0002_next.py").write_text(BROKEN.format(head=head_before()))
+    (folder / "versions" / "0999_next.py").write_text(BROKEN.format(head=head_before()))
 
     with pytest.raises(Exception, match="there_is_no_such_table"):
         schema.upgrade(database)
@@ -243,15 +246,15 @@ def newer_program(monkeypatch, tmp_path, body):
         (folder / path.name).write_text(path.read_text())
     for path in shipped.glob("versions/*.py"):
         (folder / "versions" / path.name).write_text(path.read_text())
-    (folder / "versions" / "0002_next.py").write_text(
-        f'revision = "0002"\ndown_revision = "{head_before()}"\n\n\n{body}'
+    (folder / "versions" / "0999_next.py").write_text(
+        f'revision = "0999"\ndown_revision = "{head_before()}"\n\n\n{body}'
     )
     monkeypatch.setattr(schema, "migrations_folder", lambda: folder)
     return folder
 
 
 def head_before():
-    return "0001"
+    return SHIPPED
 
 
 def test_migrations_are_frozen():

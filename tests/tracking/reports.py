@@ -10,6 +10,7 @@ from monitor.domain.report import (
     EstimateRow,
     EvidenceRow,
     RoundReport,
+    SegmentRow,
     Status,
     StratumRow,
     TimelinePoint,
@@ -191,3 +192,30 @@ def make_effect(kind, report, *, attempt=1):
         payload=report.model_dump(mode="json"),
         attempt=attempt,
     )
+
+
+def segments(columns=("country",), values=("CZ", "SK")):
+    """Precision and recall of each value; recall of the last one has no estimate."""
+    return [
+        SegmentRow(
+            segment=column,
+            value=value,
+            metric=metric,
+            size=8000 - 100 * place,
+            flagged=400,
+            labeled=90,
+            **no_number(metric) if value == values[-1] and metric == "recall" else a_number(),
+        )
+        for column in columns
+        for place, value in enumerate(values)
+        for metric in ("precision", "recall")
+    ]
+
+
+def a_number():
+    numbers = {"point": 0.8, "low": 0.71, "high": 0.88}
+    return {**numbers, "margin": 0.1, "more_round": 1200, "more_segment": 40}
+
+
+def no_number(metric):
+    return dict.fromkeys(("point", "low", "high")) | {"reason": f"no label says the {metric}"}

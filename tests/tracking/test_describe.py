@@ -6,12 +6,14 @@ import math
 import subprocess
 import sys
 
+from monitor.domain.report import AgreementRow, AnswersRow
 from monitor.tracking.describe import describe
 from monitor.tracking.figures import timeline_figure, timeline_png
-from monitor.tracking.values import metrics, tags, timestamp
-from tests.tracking.reports import estimates, make_report, strata
+from monitor.tracking.values import metrics, segments_table, tags, timestamp
+from tests.tracking.reports import estimates, make_report, segments, strata
 
 TAG_LIMIT = 8000  # characters that MLflow keeps
+NUMBERS = (0.8, 0.71, 0.88, 0.1, 1200, 40, None)
 
 
 def cells(table):
@@ -49,6 +51,108 @@ def test_many_strata_still_fit_into_a_tag():
 
     assert "78 more strata are in counts.json" in text
     assert len(text) < TAG_LIMIT
+
+
+def test_each_segment_has_a_line_with_precision_and_recall():
+    text = describe(make_report(1, segments=segments()))
+
+    [table] = [part for part in text.split("\n\n") if part.startswith("| country")]
+    assert cells(table) == [
+        ["country", "size", "labeled", "precision", "recall"],
+        ["---"] * 5,
+        ["CZ", "8,000", "90", "0.800 [0.710, 0.880]", "0.800 [0.710, 0.880]"],
+        ["SK", "7,900", "90", "0.800 [0.710, 0.880]", "not estimable"],
+    ]
+
+
+def test_many_segments_still_fit_into_a_tag():
+    columns = [f"column {place}" for place in range(10)]
+    values = [f"{'a long value <of 100 characters>':.<97}{place:03}" for place in range(21)]
+    rows = segments(columns, values)
+
+    text = describe(make_report(1, strata=strata() * 17, segments=rows))
+    few = describe(make_report(1, segments=segments(values=values)))
+
+    assert len(text) < TAG_LIMIT
+    assert text.count("20 more segments are in segments.json") == 10
+    assert "5 more segments are in segments.json" in few
+
+
+def test_segments_make_a_table_for_mlflow_with_all_there_is():
+    table = segments_table(make_report(1, segments=segments()))
+
+    assert table["columns"][:3] == ["segment", "value", "metric"]
+    assert table["data"][0] == ["country", "CZ", "precision", 8000, 400, 90, *NUMBERS]
+    assert table["data"][3][-1] == "no label says the recall"
+
+
+AGREEMENT = AgreementRow(
+    items=40,
+    disagreed=3,
+    annotators=2,
+    disagreement=0.05,
+    disagreement_low=0.02,
+    disagreement_high=0.11,
+    kappa=0.8,
+    kappa_low=0.6,
+    kappa_high=1.0,
+    alpha=0.79,
+    alpha_low=0.58,
+    alpha_high=1.0,
+)
+ANSWERS = AnswersRow(
+    wanted=480,
+    labeled=468,
+    declined=6,
+    half_hours=5,
+    most_hours=50,
+    last_hours=96,
+    open_hours=120,
+)
+
+
+def test_agreement_and_missing_answers_are_sentences_and_metrics():
+    report = make_report(1, agreement=AGREEMENT, answers=ANSWERS)
+
+    text, values = describe(report), metrics(report)
+
+    assert (
+        "Labels: 2 people, 40 items with two answers, 3 of them contradicting; two people would "
+        "differ on 5.0 % [2.0, 11.0] of the window; kappa 0.80 [0.60, 1.00]; alpha 0.79 "
+        "[0.58, 1.00]."
+    ) in text
+    assert (
+        "12 of 480 answers are missing (2.5%): 6 not given, 6 “cannot tell”; half of the others "
+        "came within 5.0 h, nine in ten within 2.1 d, the last after 4.0 d; the round closed "
+        "after 5.0 d."
+    ) in text
+    assert (values["labels/agreement"], values["labels/kappa"]) == (0.95, 0.8)
+    assert values["labels/missing_share"] == 0.025
+
+
+def test_without_second_answers_there_is_no_metric_of_agreement():
+    values = metrics(make_report(1))
+
+    assert not {"labels/agreement", "labels/kappa", "labels/missing_share"} & set(values)
+
+
+def test_corrected_estimates_have_a_sentence_and_metrics_of_their_own():
+    [row] = [row for row in estimates(1, 0.0) if (row.metric, row.basis) == ("precision", "round")]
+    numbers = {"basis": "corrected", "point": 0.9, "low": 0.8, "high": 0.95}
+    corrected = row.model_copy(update=numbers)
+    nothing = row.model_copy(
+        update={"metric": "recall", "basis": "corrected", "point": None, "reason": "why"}
+    )
+    report = make_report(1, estimates=[*estimates(1, 0.0), corrected, nothing])
+
+    text, values = describe(report), metrics(report)
+
+    assert (
+        "Corrected for label errors, this round has precision **0.900** [0.800, 0.950], recall "
+        "not estimable: why."
+    ) in text
+    assert values["precision/corrected_point"] == 0.9
+    assert values["precision/round_point"] != 0.9
 
 
 def test_text_from_the_config_cannot_break_out_of_its_table_cell():

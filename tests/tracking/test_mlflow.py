@@ -14,7 +14,7 @@ from monitor.domain.model import EffectKind
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.runs import DUPLICATE_OF, NewRun, RunKey, find_or_create, settle
 from tests.tracking.conftest import handler_for
-from tests.tracking.reports import center, make_effect, make_report, slot_of
+from tests.tracking.reports import center, make_effect, make_report, segments, slot_of
 
 load_mlflow()  # without its telemetry, before anything else imports it
 
@@ -33,6 +33,11 @@ def runs_in(client, name, *, deleted=False):
     return client.search_runs([experiment.experiment_id], run_view_type=view)
 
 
+def where(run):
+    """The run's path in MLflow's pages."""
+    return f"experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
+
+
 def the_run(client, name):
     (run,) = runs_in(client, name)
     return client.get_run(run.info.run_id)
@@ -42,7 +47,7 @@ def test_a_round_becomes_one_run_with_figures_description_and_files(handler, cli
     receipt = handler.deliver(make_effect(ROUND, make_report(3)))
 
     run = the_run(client, f"{prefix}/mail-travel")
-    assert receipt == f"runs:/{run.info.run_id}"
+    assert receipt == where(run)
     assert (run.info.run_name, run.info.status) == ("2025-01-20 round 3", "FINISHED")
     assert run.info.start_time == slot_of(3).timestamp() * 1000
     assert run.data.metrics["precision/round_point"] == center("precision", 3)
@@ -84,13 +89,26 @@ def test_the_stored_counts_read_back_as_a_table(handler, client, prefix, tmp_pat
     assert list(table["labeled"] + table["declined"] + table["unanswered"]) == [80] * 6
 
 
+def test_segments_are_a_table_of_their_own(handler, client, prefix, tmp_path):
+    handler.deliver(make_effect(ROUND, make_report(1, segments=segments())))
+
+    run = the_run(client, f"{prefix}/mail-travel")
+    path = client.download_artifacts(run.info.run_id, "segments.json", str(tmp_path))
+    table = pd.read_json(path, orient="split")
+
+    assert json.loads(run.data.tags["mlflow.loggedArtifacts"])[1:] == [
+        {"path": "segments.json", "type": "table"}
+    ]
+    assert list(table["value"]) == ["CZ", "CZ", "SK", "SK"]
+
+
 def test_delivering_again_changes_nothing(handler, client, prefix):
     effect = make_effect(ROUND, make_report(2))
 
     receipts = {handler.deliver(effect) for _ in range(3)}
 
     run = the_run(client, f"{prefix}/mail-travel")
-    assert receipts == {f"runs:/{run.info.run_id}"}
+    assert receipts == {where(run)}
     history = client.get_metric_history(run.info.run_id, "precision/round_point")
     assert [(point.step, point.value) for point in history] == [(2, center("precision", 2))]
 
@@ -149,7 +167,7 @@ def test_one_run_comes_of_it_whichever_answer_is_lost(proxy, client, prefix, cal
 
     assert len(proxy.faults) < 2  # a lost answer may need no second call
     run = the_run(client, f"{prefix}/mail-travel")
-    assert receipt == f"runs:/{run.info.run_id}"
+    assert receipt == where(run)
     assert run.data.tags["monitor.digest"]
     assert runs_in(client, f"{prefix}/mail-travel", deleted=True) == []
 
@@ -252,7 +270,7 @@ def test_keys_with_characters_that_end_a_quote_still_find_their_run(
 
     receipts = {handler.deliver(make_effect(ROUND, report)) for _ in range(2)}
 
-    assert receipts == {f"runs:/{the_run(client, f'{prefix}/{monitor}').info.run_id}"}
+    assert receipts == {where(the_run(client, f"{prefix}/{monitor}"))}
 
 
 def test_the_fleet_has_one_run_per_monitor_with_a_step_per_round(handler, client, prefix):

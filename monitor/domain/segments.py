@@ -1,0 +1,107 @@
+"""Segments: values of a column, such as a country, for which results are shown by themselves.
+
+Every source counts the values of each stratum; that only the largest are kept, and what the
+rest is called, is decided here for all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import Candidate, StratumFrame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MOST_VALUES = 20
+"""Values of a segment column that are told apart in a window, the largest ones."""
+
+OTHER = "(other)"
+NO_VALUE = "(no value)"
+
+
+def kept_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) -> frozenset[str]:
+    """Choose the largest values over all strata; of equally large ones the first by name.
+
+    Parameters
+    ----------
+    sizes
+        Items per value, one mapping per stratum.
+    most
+        How many values to keep.
+
+    Examples
+    --------
+    >>> sorted(kept_values([{"CZ": 5, "SK": 1}, {"SK": 2, "PL": 3}], most=2))
+    ['CZ', 'PL']
+    """
+    totals: Counter[str] = Counter()
+    for part in sizes:
+        totals.update(part)
+    ordered = sorted((value for value in totals if totals[value]), key=lambda v: (-totals[v], v))
+    return frozenset(ordered[:most])
+
+
+def folded(sizes: Mapping[str, int], kept: frozenset[str]) -> dict[str, int]:
+    """Put the values that are not kept together as ``(other)``; empty ones are left out.
+
+    Examples
+    --------
+    >>> folded({"CZ": 5, "SK": 1, "PL": 2, "DE": 0}, frozenset({"CZ"}))
+    {'CZ': 5, '(other)': 3}
+    """
+    found: dict[str, int] = {}
+    for value in sorted(sizes, key=lambda value: (value not in kept, value)):
+        if sizes[value]:
+            name = value if value in kept else OTHER
+            found[name] = found.get(name, 0) + sizes[value]
+    return found
+
+
+def scaled(sizes: Mapping[str, int], total: int) -> dict[str, int]:
+    """Bring the sizes of a stratum to a total, by largest remainders.
+
+    Rows whose id comes twice count once, and where a stratum is too large to look at each id the
+    repeated ones are spread over its values in proportion.
+
+    Examples
+    --------
+    >>> scaled({"CZ": 60, "SK": 41}, 100)
+    {'CZ': 59, 'SK': 41}
+    """
+    rows = sum(sizes.values())
+    if rows in (0, total):
+        return dict(sizes)
+    found = {value: size * total // rows for value, size in sizes.items()}
+    remainder = {value: size * total % rows for value, size in sizes.items()}
+    short = total - sum(found.values())
+    for value in sorted(remainder, key=lambda value: (-remainder[value], value))[:short]:
+        found[value] += 1
+    return found
+
+
+def with_segments(
+    parts: Sequence[StratumFrame], columns: Sequence[str]
+) -> tuple[StratumFrame, ...]:
+    """Keep the largest values of each segment column; the others become one."""
+    empty: tuple[Mapping[str, int], ...] = tuple({} for _ in columns)
+    sizes = [part.segments or empty for part in parts]
+    kept = [kept_values([of[i] for of in sizes]) for i in range(len(columns))]
+    return tuple(
+        StratumFrame(
+            part.stratum,
+            part.size,
+            tuple(_named(candidate, kept) for candidate in part.candidates),
+            tuple(folded(values, keep) for values, keep in zip(of, kept, strict=True)),
+        )
+        for part, of in zip(parts, sizes, strict=True)
+    )
+
+
+def _named(candidate: Candidate, kept: Sequence[frozenset[str]]) -> Candidate:
+    if not kept:
+        return candidate
+    values = zip(candidate.segments, kept, strict=True)
+    named = tuple(value if value in keep else OTHER for value, keep in values)
+    return Candidate(candidate.id, candidate.score, named)

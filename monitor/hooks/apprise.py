@@ -1,0 +1,157 @@
+"""A hook that tells one of the services that Apprise knows, by its URL.
+
+https://github.com/caronc/apprise: mail, Slack, Teams, Telegram, PagerDuty and many more. It comes
+with the extra ``apprise`` and is loaded when a notice is sent.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ConfigDict, SecretStr
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.settings import Settings
+from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.posting import MAY_PASS, SERVER_ERROR, Timeout
+from monitor.hooks.texts import body, disarmed, title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.domain.model import Effect
+    from monitor.hooks.links import Link
+
+_TYPES = {"alert.firing": "failure", "alert.resolved": "success", "delivery.recovered": "success"}
+_CALM = ("alert.revised", "test")
+_STATUS = re.compile(r"error=(\d{3})")
+_LOGGERS = ("apprise", "urllib3")  # they write whole addresses, tokens and all, at DEBUG
+
+
+class AppriseSettings(Settings):
+    """One service, by the URL that Apprise has for it; needs the extra ``apprise``.
+
+    ``url`` holds the service's token, so it is kept as a secret. A hook is one service: what
+    another one does not take is then not sent twice to this one.
+    """
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    kind: Literal["apprise"]
+    url: SecretStr
+    timeout: Timeout = timedelta(seconds=10)  # for the whole delivery
+
+
+class AppriseHandler:
+    """Send notices as plain text; Apprise fits them to the service.
+
+    Redirects are not followed. Addresses are not checked as a webhook's are, since Apprise opens
+    its own connections.
+    """
+
+    def __init__(
+        self, settings: AppriseSettings, name: str = "apprise", link: Link = no_link
+    ) -> None:
+        self._settings = settings
+        self._name = name
+        self._link = link
+
+    def deliver(self, effect: Effect) -> str:
+        """Send the notice; a repeat sends it again, with the same text.
+
+        Raises
+        ------
+        DeliveryFailed
+            If the service did not take it, or Apprise is not installed.
+        """
+        notice = read_notice(effect.payload, self._link)
+        calm = "info" if notice.event in _CALM else "warning"
+        with _quiet():
+            service, name = self._service()
+            result = service.notify(
+                title=disarmed(title(notice)),
+                body="\n\n".join(body(notice, disarmed)),
+                notify_type=_TYPES.get(notice.event, calm),
+                body_format="text",
+                timeout=self._settings.timeout.total_seconds(),
+            )
+        if not result:
+            raise self._failure(name, result)
+        return name
+
+    def usable(self) -> str:
+        """Say which service it is, without sending anything.
+
+        Raises
+        ------
+        DeliveryFailed
+            If Apprise is not installed or does not know the URL.
+        """
+        with _quiet():
+            return self._service()[1]
+
+    def _service(self) -> tuple[Any, str]:
+        try:
+            import apprise  # noqa: PLC0415  an extra, and it takes 0.3 s
+        except ModuleNotFoundError as error:
+            if error.name != "apprise":
+                raise
+            reason = "Apprise is not installed: pip install 'mlflow-pr-monitor[apprise]'"
+            raise self._refused(reason) from error
+        asset = apprise.AppriseAsset(
+            app_id="pr-monitor",
+            app_desc="mlflow-pr-monitor",
+            async_mode=False,
+            http_redirects=False,
+            storage_mode="memory",
+        )
+        service = apprise.Apprise(asset=asset)
+        if not service.add(self._settings.url.get_secret_value()):
+            reason = "Apprise does not know its url; see https://appriseit.com for how to write it"
+            raise self._refused(reason)
+        return service, str(service[0].service_name)
+
+    def _failure(self, service: str, result: Any) -> DeliveryFailed:
+        """Say why, as far as that can be said without showing the URL."""
+        logs = " ".join(str(entry) for entry in result.logs())
+        found = _STATUS.search(logs)
+        if found is None:
+            slow = result.status.name == "TIMEOUT"
+            seconds = self._settings.timeout.total_seconds()
+            reason = (
+                f"it did not answer within {seconds:g} s" if slow else "it could not be reached"
+            )
+            return DeliveryFailed(self._sentence(service, reason))
+        status = int(found[1])
+        passes = status in MAY_PASS or status >= SERVER_ERROR
+        sentence = self._sentence(service, f"it answered {status}")
+        return DeliveryFailed(sentence, sink_down=passes, lasting=not passes)
+
+    def _refused(self, reason: str) -> DeliveryFailed:
+        return DeliveryFailed(f"hook {self._name}: {reason}", lasting=True)
+
+    def _sentence(self, service: str, reason: str) -> str:
+        return f"hook {self._name}: {service} did not take the notice: {reason}"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep to ourselves what Apprise logs: its warnings are in the result."""
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    before = [(logger.level, logger.propagate) for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.WARNING)
+            logger.propagate = False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of what its plugins import
+            yield
+    finally:
+        for logger, (level, propagate) in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+            logger.propagate = propagate

@@ -1,0 +1,173 @@
+"""A hook that runs a program and hands it the notice as JSON on standard input."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from contextlib import suppress
+from datetime import timedelta
+from typing import IO, TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.settings import Settings
+from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.posting import Timeout
+from monitor.hooks.texts import clean
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from monitor.domain.model import Effect
+    from monitor.hooks.links import Link
+
+_DATA_REFUSED, _TRY_LATER, _CONFIG = 65, 75, 78  # sysexits.h
+_TAIL = 300  # characters of standard error that an error shows
+
+
+def _word(text: str) -> str:
+    if not text or "\0" in text:
+        message = "a program and its arguments are words that are not empty"
+        raise ValueError(message)
+    return text
+
+
+def _variable(name: str) -> str:
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII) is None:
+        message = f"{name!r} is no name of a variable; write the name alone, such as PAGER_TOKEN"
+        raise ValueError(message)
+    return name
+
+
+_Word = Annotated[str, AfterValidator(_word)]
+_Variable = Annotated[str, AfterValidator(_variable)]
+
+
+class CommandSettings(Settings):
+    """A program to run for each notice; exit code 0 means that it took it.
+
+    ``command`` is the program and its arguments, a list; no shell reads it. The program gets the
+    notice as JSON on standard input, runs in the folder of the config, and sees only ``PATH`` and
+    the variables that ``environment`` names. It ends by itself or is killed, with all that it
+    started, after ``timeout``. A repeat carries the same ``id``. What it writes to standard error
+    is shown when it fails; exit code 65 says that it will never take this notice, 78 that its
+    own setup is wrong.
+    """
+
+    kind: Literal["command"]
+    command: Annotated[tuple[_Word, ...], Field(min_length=1)]
+    environment: tuple[_Variable, ...] = ()
+    timeout: Timeout = timedelta(seconds=10)
+
+
+class CommandHandler:
+    """Run the program once for each notice."""
+
+    def __init__(
+        self,
+        settings: CommandSettings,
+        folder: Path,
+        name: str = "command",
+        link: Link = no_link,
+    ) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._name = name
+        self._link = link
+
+    def deliver(self, effect: Effect) -> str:
+        """Run the program with the notice; a repeat runs it again.
+
+        Raises
+        ------
+        DeliveryFailed
+            If it cannot be started, takes too long, or ends with another exit code than 0.
+        """
+        notice = read_notice(effect.payload, self._link)
+        text = json.dumps(notice.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+            given.write(text.encode())
+            given.seek(0)
+            code = self._run(given, said)
+            if code == 0:
+                return "exit code 0"
+            raise self._failure(code, _tail(said))
+
+    def usable(self) -> str:
+        """Say which program it is, without running it.
+
+        Raises
+        ------
+        DeliveryFailed
+            If there is no such program, or it may not be run.
+        """
+        program = self._settings.command[0]
+        path = str(self._folder / program) if "/" in program else program
+        found = shutil.which(path)
+        if found is None:
+            reason = f"there is no program {program} that may be run"
+            raise self._refused(reason)
+        return found
+
+    def _run(self, given: IO[bytes], said: IO[bytes]) -> int:
+        seconds = self._settings.timeout.total_seconds()
+        program = self._settings.command[0]
+        try:
+            process = subprocess.Popen(  # noqa: S603  the words come from the config alone
+                self._settings.command,
+                stdin=given,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                cwd=self._folder,
+                env=self._environment(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            reason = f"{program} cannot be run: {(error.strerror or str(error)).lower()}"
+            raise self._refused(reason) from error
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired as error:
+            message = f"hook {self._name}: {program} did not end within {seconds:g} s"
+            raise DeliveryFailed(message) from error
+        finally:
+            if process.returncode is None:
+                _kill(process)
+
+    def _environment(self) -> dict[str, str]:
+        missing = [name for name in self._settings.environment if name not in os.environ]
+        if missing:
+            reason = f"the environment has no variable {', '.join(missing)}; set it"
+            raise self._refused(reason)
+        kept = {name: os.environ[name] for name in self._settings.environment}
+        return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **kept}
+
+    def _failure(self, code: int, tail: str) -> DeliveryFailed:
+        ended = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        message = f"hook {self._name}: {self._settings.command[0]} {ended}"
+        message += f": {tail}" if tail else ""
+        lasting = code in {_DATA_REFUSED, _CONFIG}
+        return DeliveryFailed(message, sink_down=code == _TRY_LATER, lasting=lasting)
+
+    def _refused(self, reason: str) -> DeliveryFailed:
+        return DeliveryFailed(f"hook {self._name}: {reason}", lasting=True)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the program and all that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _tail(said: IO[bytes]) -> str:
+    size = said.seek(0, os.SEEK_END)
+    said.seek(max(0, size - 4 * _TAIL))
+    text = clean(said.read().decode(errors="replace"), 40 * _TAIL)  # an escape takes six
+    return text[-_TAIL:]

@@ -1,0 +1,29 @@
+"""Reading a notice from an effect, with the link to MLflow put in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.report import Notice
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Link = Callable[[Notice], str | None]
+"""Finds where the round of a notice shows in MLflow; None where there is no page."""
+
+
+def no_link(_: Notice) -> None:
+    """Find nothing: MLflow is not served to browsers."""
+
+
+def read_notice(payload: Mapping[str, Any], link: Link = no_link) -> Notice:
+    """Read a notice.
+
+    The link is made when the notice is delivered, since MLflow may have moved meanwhile.
+    """
+    notice = Notice.model_validate(dict(payload))
+    if notice.link is not None:
+        return notice
+    return notice.model_copy(update={"link": link(notice)})

@@ -1,0 +1,166 @@
+"""Posting to a hook: one address, no redirect, no proxy, and an end in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+import httpcore
+import httpx
+from pydantic import Field
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.settings import Duration
+from monitor.hooks.guard import AddressRefused, GuardedBackend
+from monitor.hooks.texts import clean
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Mapping
+
+Timeout = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(seconds=60))]
+
+_ANSWER = 2000  # bytes of an answer that are read
+_SUCCESS = range(200, 300)
+_REDIRECT = range(300, 400)
+MAY_PASS = {408, 425, 429}
+SERVER_ERROR = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to post, and how to name it to people.
+
+    Parameters
+    ----------
+    hook
+        Name of the hook, for errors.
+    repeats
+        Whether the answer of the receiver may be shown; one that knows a secret may repeat it.
+    """
+
+    hook: str
+    url: str
+    allow_private: bool
+    timeout: timedelta
+    repeats: bool = False
+
+    def failed(
+        self, reason: str, *, sink_down: bool = True, lasting: bool = False
+    ) -> DeliveryFailed:
+        """Say that the receiver did not take it, and why."""
+        message = f"hook {self.hook}: {address(self.url)} did not take the notice: {reason}"
+        return DeliveryFailed(message, sink_down=sink_down, lasting=lasting)
+
+
+def post(place: Place, headers: Mapping[str, str], body: str) -> int:
+    """Post and return the status of the answer, which is a success.
+
+    No redirect is followed and no proxy of the environment is used, so that the peer that is
+    checked is the peer that gets the notice.
+
+    Raises
+    ------
+    DeliveryFailed
+        If the receiver did not take it, or may not have taken it.
+    """
+    try:
+        status, answer = _posted(place, headers, body)
+    except AddressRefused as error:
+        raise place.failed(str(error), lasting=True) from None
+    except httpcore.TimeoutException as error:
+        reason = f"it did not answer within {place.timeout.total_seconds():g} s"
+        raise place.failed(reason) from error
+    except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
+        reason = f"the connection failed ({clean(str(error), 200)})"
+        raise place.failed(reason) from error
+    if status in _SUCCESS:
+        return status
+    passes = status in MAY_PASS or status >= SERVER_ERROR
+    said = f": {clean(answer, 300)}" if place.repeats and answer.strip() else ""
+    raise place.failed(_refusal(status) + said, sink_down=passes, lasting=not passes)
+
+
+def _posted(place: Place, headers: Mapping[str, str], body: str) -> tuple[int, str]:
+    seconds = place.timeout.total_seconds()
+    backend = GuardedBackend(allow_private=place.allow_private, seconds=seconds)
+    with (
+        httpcore.ConnectionPool(ssl_context=_trust(), network_backend=backend) as pool,
+        pool.stream(
+            "POST",
+            place.url,
+            headers=[("host", urlsplit(place.url).netloc), *headers.items()],
+            content=body.encode(),
+            extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
+        ) as response,
+    ):
+        return int(response.status), _beginning(response) if place.repeats else ""
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Load the certificates that are trusted, which takes longer than to post."""
+    return httpx.create_ssl_context()
+
+
+def _beginning(response: httpcore.Response) -> str:
+    found = b""
+    for part in response.iter_stream():
+        found += part
+        if len(found) >= _ANSWER:
+            break
+    return found[:_ANSWER].decode(errors="replace")
+
+
+def address(url: str) -> str:
+    """Return a URL without path, query or user: safe to show."""
+    parts = urlsplit(url)
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{parts.hostname}{port}"
+
+
+def check_url(url: str, *, allow_private: bool) -> None:
+    """Refuse a URL that cannot be posted to, without repeating it.
+
+    Raises
+    ------
+    ValueError
+        With what is wrong and what to write.
+    """
+    wrong = None
+    try:
+        parts = urlsplit(url)
+        port_is_fine = parts.port is None or parts.port > 0
+    except ValueError:  # its text quotes the URL
+        message = "url: this is not a URL; write https://host/path"
+        raise ValueError(message) from None
+    if parts.scheme not in {"http", "https"}:
+        wrong = "it must start with https://"
+    elif not parts.hostname or not port_is_fine:
+        wrong = "it names no host"
+    elif parts.username or parts.password:
+        wrong = "it holds a user or password, which do not belong there"
+    elif not url.isascii() or any(character.isspace() for character in url):
+        wrong = "it holds blanks or characters that must be percent-encoded"
+    if wrong:
+        message = f"url: {wrong}; write https://host/path"
+        raise ValueError(message)
+    if parts.scheme == "http" and not allow_private:
+        message = (
+            "url: plain http would show the notice to everyone on the way; use https, or set "
+            "allow_private: true if the receiver stands in your own network"
+        )
+        raise ValueError(message)
+
+
+def _refusal(status: int) -> str:
+    if status in _REDIRECT:
+        return f"it answered {status}, a redirect, and none is followed; set url to the final place"
+    if status in {401, 403}:
+        return f"it answered {status}; check that the secret is the receiver's and the url is whole"
+    if status in {404, 410}:
+        return f"it answered {status}, so nothing listens at that path any more; check url"
+    return f"it answered {status}"

@@ -1,0 +1,86 @@
+"""Texts of notices, made safe for wherever they are shown.
+
+Names of columns, reasons and values come from data that strangers may write, so nothing in a text
+may steer a terminal, turn the direction of reading, begin a line of its own or call people.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from monitor.domain.report import Notice
+
+LONGEST = 2000
+"""Characters of one text; chat services cut or refuse longer ones."""
+
+BREAK = "\u200b"
+"""A zero-width space: taken out by no service, and no part of any name or markup."""
+
+_CALLS = re.compile(r"@(?=\w)|<(?=[!@#&/A-Za-z])|\](?=\()|(?<=[!&#])(?=\w+>)")
+_STATES = {
+    "alert.firing": "ALERT",
+    "alert.resolved": "resolved",
+    "alert.revised": "revised",
+    "round.abandoned": "no estimate",
+    "delivery.dead": "not delivered",
+    "delivery.recovered": "delivered again",
+    "test": "TEST",
+}
+
+
+def clean(text: str, longest: int = LONGEST) -> str:
+    r"""Return a text on one line, with characters that do not show made visible.
+
+    Examples
+    --------
+    >>> print(clean("a\nb\x1b[31m \u202egnp.exe"))
+    a b\x1b[31m \u202egnp.exe
+    """
+    line = " ".join(text.split())
+    safe = "".join(char if _shows(char) else _escaped(char) for char in line)
+    return safe if len(safe) <= longest else f"{safe[: longest - 3]}..."
+
+
+def disarmed(text: str) -> str:
+    """Break what chat services take for a call, a link in disguise or a tag.
+
+    Examples
+    --------
+    >>> disarmed("hi @all <!channel> [here](http://x)").replace(BREAK, "|")
+    'hi @|all <|!|channel> [here]|(http://x)'
+    """
+    return _CALLS.sub(lambda found: found[0] + BREAK, text)
+
+
+def title(notice: Notice) -> str:
+    """Say in a line what a notice is about: ``ALERT: mail-travel, precision``."""
+    about = notice.metric or (notice.sink if notice.event.startswith("delivery.") else None)
+    names = [name for name in (notice.monitor, about) if name]
+    return clean(f"{_STATES.get(notice.event, notice.event)}: {', '.join(names)}", 120)
+
+
+def body(notice: Notice, safe: Callable[[str], str] = str) -> list[str]:
+    """Say what happened, what to do and where to look, a paragraph each.
+
+    ``safe`` is applied to all but the link.
+    """
+    parts = [safe(clean(notice.sentence))]
+    if notice.to_do:
+        parts.append(safe(f"What to do: {clean(notice.to_do)}"))
+    if notice.link:
+        parts.append(f"In MLflow: {notice.link}")
+    return parts
+
+
+def _shows(char: str) -> bool:
+    return char == " " or unicodedata.category(char)[0] not in "CZ"
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"  # noqa: PLR2004

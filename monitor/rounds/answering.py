@@ -1,0 +1,47 @@
+"""How many answers of a round are missing, and when the others came."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from monitor.domain.report import AnswersRow
+from monitor.storage import answer_times
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.storage.estimate_store import StratumTally
+    from monitor.storage.round_store import Round
+
+MOST = 0.9
+
+
+def answers_row(connection: Connection, found: Round, strata: Sequence[StratumTally]) -> AnswersRow:
+    """Count the answers of a version, and say when the first answer to each item came.
+
+    Answers that come late tell of those that never came: where they still come in at the
+    closing, a longer deadline would have brought more.
+    """
+    times = answer_times.first_answers(connection, found.id)
+    return AnswersRow(
+        wanted=sum(each.planned for each in strata),
+        labeled=sum(each.labeled for each in strata),
+        declined=sum(each.declined for each in strata),
+        half_hours=_hours(found.opened_at, _share_of(times, 0.5)),
+        most_hours=_hours(found.opened_at, _share_of(times, MOST)),
+        last_hours=_hours(found.opened_at, _share_of(times, 1.0)),
+        open_hours=_hours(found.opened_at, found.closed_at),
+    )
+
+
+def _share_of(times: Sequence[datetime], share: float) -> datetime | None:
+    """Time by which a share of the answers had come."""
+    return times[math.ceil(share * len(times)) - 1] if times else None
+
+
+def _hours(start: datetime, end: datetime | None) -> float | None:
+    return None if end is None else round(max(0.0, (end - start).total_seconds() / 3600), 2)

@@ -1,0 +1,156 @@
+"""Effects that are not done, one by one: listed, revived, dropped, or known to lead nowhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlalchemy import and_, select, update
+
+from monitor.storage.effect_store import DEAD, DONE, DROPPED, OPEN, WAITING
+from monitor.storage.tables import effects, monitors, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+    from typing import Any
+
+    from sqlalchemy import ColumnElement, Connection
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEffect:
+    """An effect that waits or is dead; ``first`` tells that it is the next of its queue."""
+
+    id: int
+    kind: str
+    sink: str
+    monitor: str
+    round: int
+    status: str
+    since: datetime
+    tries: int
+    next_try: datetime
+    last_error: str | None
+    first: bool = False
+
+
+def find_open(
+    connection: Connection,
+    *,
+    monitor: str | None = None,
+    sink: str | None = None,
+    number: int | None = None,
+) -> list[OpenEffect]:
+    """Read the effects that wait or are dead, each queue in its order."""
+    query = (
+        select(
+            effects.c.id,
+            effects.c.kind,
+            effects.c.sink,
+            monitors.c.name,
+            rounds.c.number,
+            effects.c.status,
+            effects.c.created_at,
+            effects.c.tries,
+            effects.c.next_try,
+            effects.c.last_error,
+        )
+        .join(monitors, monitors.c.id == effects.c.monitor_id)
+        .join(rounds, rounds.c.id == effects.c.round_id)
+        .where(effects.c.status.in_(OPEN))
+        .order_by(monitors.c.name, effects.c.sink, effects.c.id)
+    )
+    if monitor is not None:
+        query = query.where(monitors.c.name == monitor)
+    if sink is not None:
+        query = query.where(effects.c.sink == sink)
+    if number is not None:
+        query = query.where(effects.c.id == number)
+    found = [OpenEffect(*row) for row in connection.execute(query)]
+    queues = [None, *((each.monitor, each.sink) for each in found)]
+    return [
+        replace(each, first=(each.monitor, each.sink) != before)
+        for each, before in zip(found, queues, strict=False)
+    ]
+
+
+def revive(connection: Connection, ids: Collection[int], now: datetime) -> int:
+    """Let effects be tried now, as if for the first time; returns how many there were."""
+    asked = and_(effects.c.id.in_(ids), effects.c.status.in_(OPEN))
+    return _change(connection, asked, status=WAITING, tries=0, next_try=now)
+
+
+def drop(connection: Connection, ids: Collection[int], why: str, now: datetime) -> int:
+    """Give effects up for good; they stay in the store with the reason."""
+    asked = and_(effects.c.id.in_(ids), effects.c.status.in_(OPEN))
+    return _change(connection, asked, status=DROPPED, receipt=f"dropped: {why}", done_at=now)
+
+
+def orphans(connection: Connection, sinks: Collection[str], before: datetime) -> dict[str, int]:
+    """Find the sinks that nobody serves and effects wait for; each with its first effect's id."""
+    query = (
+        select(effects.c.id, effects.c.sink)
+        .where(
+            effects.c.status == WAITING,
+            effects.c.sink.not_in(sinks),
+            effects.c.created_at < before,
+        )
+        .order_by(effects.c.id.desc())
+    )
+    return {str(row.sink): int(row.id) for row in connection.execute(query)}
+
+
+def bury(connection: Connection, sink: str, why: str, before: datetime, now: datetime) -> int:
+    """Declare dead all that waits for a sink; who serves it after all takes it at once."""
+    asked = and_(effects.c.sink == sink, effects.c.status == WAITING, effects.c.created_at < before)
+    return _change(connection, asked, status=DEAD, last_error=why, next_try=now)
+
+
+def has_dead(connection: Connection, sink: str) -> bool:
+    """Whether any effect of a sink is dead."""
+    query = select(effects.c.id).where(effects.c.sink == sink, effects.c.status == DEAD).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def with_keys(connection: Connection, keys: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Read the payloads of those effects of these keys that are done."""
+    query = select(effects.c.key, effects.c.payload).where(
+        effects.c.key.in_(keys), effects.c.status == DONE
+    )
+    return {str(row.key): dict(row.payload) for row in connection.execute(query)}
+
+
+def told_since(connection: Connection, begins: str, ends: str) -> list[tuple[int, str]]:
+    """Find who was told of something and not yet of its end: round and sink of each.
+
+    ``begins`` and ``ends`` are how the keys of the two notices begin.
+    """
+    told = _last(connection, begins)
+    ended = _last(connection, ends)
+    return [row for sink, (at, row) in told.items() if sink not in ended or ended[sink][0] < at]
+
+
+def _last(connection: Connection, prefix: str) -> dict[str, tuple[int, tuple[int, str]]]:
+    query = (
+        select(effects.c.id, effects.c.round_id, effects.c.sink)
+        .where(effects.c.key.startswith(prefix, autoescape=True))
+        .order_by(effects.c.id)
+    )
+    return {row.sink: (row.id, (row.round_id, row.sink)) for row in connection.execute(query)}
+
+
+def last_receipt(connection: Connection, monitor: str, kind: str) -> str | None:
+    """Read the newest receipt of a kind of effect."""
+    query = (
+        select(effects.c.receipt)
+        .join(monitors, monitors.c.id == effects.c.monitor_id)
+        .where(monitors.c.name == monitor, effects.c.kind == kind, effects.c.status == DONE)
+        .order_by(effects.c.id.desc())
+        .limit(1)
+    )
+    return connection.execute(query).scalar()
+
+
+def _change(connection: Connection, which: ColumnElement[bool], **values: Any) -> int:
+    return connection.execute(update(effects).where(which).values(**values)).rowcount

@@ -1,0 +1,36 @@
+"""Where a round shows in MLflow's pages, found without asking MLflow."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, urlsplit
+
+from monitor.tracking.connection import shown
+
+_RECEIPT = re.compile(r"experiments/(\d+)/runs/\w+")
+
+
+def round_link(
+    tracking_uri: str, experiment: str, round_key: str, receipt: str | None
+) -> str | None:
+    """Return the address of a page with the run of a round; None where MLflow has no pages.
+
+    The run itself may not be there yet, so the page is a search for it by its key. That needs the
+    number of the experiment, which the receipt of an earlier round has; without one the page
+    lists the experiment by its name.
+
+    Examples
+    --------
+    >>> round_link("http://host:5000/", "monitor/mail", "5f/mail/1", None)
+    'http://host:5000/#/experiments?experimentSearchFilter=monitor%2Fmail'
+    >>> round_link("http://host:5000/", "monitor/mail", "5f/mail/1", "experiments/3/runs/ab12")
+    'http://host:5000/#/experiments/3/runs?searchFilter=tags.%60monitor.round_key%60%20%3D%20%275f%2Fmail%2F1%27'
+    """
+    if urlsplit(tracking_uri).scheme not in {"http", "https"}:
+        return None
+    base = f"{shown(tracking_uri).rstrip('/')}/#/experiments"
+    found = _RECEIPT.fullmatch(receipt or "")
+    if found is None:
+        return f"{base}?experimentSearchFilter={quote(experiment, safe='')}"
+    search = f"tags.`monitor.round_key` = '{round_key}'"
+    return f"{base}/{found[1]}/runs?searchFilter={quote(search, safe='')}"

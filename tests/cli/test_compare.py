@@ -1,0 +1,152 @@
+"""`pr-monitor compare`: another threshold, another classifier, the same labels."""
+
+from __future__ import annotations
+
+import json
+
+import duckdb
+import pytest
+
+from tests.cli.workplace import COLUMN, Workplace
+
+
+@pytest.fixture(scope="module")
+def labeled(tmp_path_factory):
+    """A folder with one closed round of 4 days, whose labels stand in a column."""
+    place = Workplace(tmp_path_factory.mktemp("compare"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place.folder)
+        place.predictions(rows=4000)
+        place.config(COLUMN, sample=("max_labels: 40", "max_labels: 300"))
+        place.run("run-once")
+    return place
+
+
+@pytest.fixture(autouse=True)
+def _inside(labeled, monkeypatch):
+    monkeypatch.chdir(labeled.folder)
+
+
+def others(labeled, name="other.parquet", where="true", **columns):
+    """Write predictions of another classifier, by default those of a perfect one."""
+    usual = {"mail_id": "mail_id", "score": "is_travel::double"}
+    listed = ", ".join(f"{sql} as {of}" for of, sql in {**usual, **columns}.items())
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"copy (select {listed} from '{labeled.folder}/predictions.parquet' where {where}) "
+            f"to '{labeled.folder}/{name}'"
+        )
+
+
+def test_another_threshold_is_compared_metric_by_metric(labeled):
+    said = labeled.run("compare", 1, "--threshold", 0.7)
+
+    assert said.code == 0, said.err
+    assert said.lines[0] == "mail, round 1: as it is, and threshold 0.7"
+    assert said.lines[1].startswith("by 300 labels, ")
+    assert [line.split()[0] for line in said.lines[5:9]] == ["precision", "recall", "f1", "flagged"]
+    assert "recall is lower with threshold 0.7" in said.lines
+
+
+def test_json_has_the_numbers_of_both_and_of_the_difference(labeled):
+    said = json.loads(labeled.run("compare", 1, "-t", 0.7, "--json").out)
+
+    precision, recall, _ = said["metrics"]
+    assert (precision["metric"], recall["metric"]) == ("precision", "recall")
+    assert recall["difference"]["high"] < 0
+    assert said["only_second"]["high"] == 0
+    assert said["first_flagged"]["low"] == said["first_flagged"]["high"] == 100
+    assert 0 < said["second_flagged"]["point"] < 100
+    assert (said["labeled"], said["estimand"], said["flagged_counted"]) == (300, "window", False)
+
+
+def test_the_classifier_as_it_is_has_the_numbers_that_show_has(labeled):
+    shown = json.loads(labeled.run("show", 1, "--json").out)["estimates"]
+    compared = json.loads(labeled.run("compare", 1, "-t", 0.5, "--json").out)["metrics"]
+
+    for each in compared[:2]:
+        [row] = [
+            row
+            for row in shown
+            if (row["metric"], row["basis"], row["estimand"]) == (each["metric"], "round", "window")
+        ]
+        assert each["first"]["point"] == pytest.approx(row["point"], abs=0.01)
+        assert each["difference"] == {"point": 0, "low": 0, "high": 0}
+
+
+def test_another_classifier_is_read_from_a_file(labeled):
+    others(labeled)
+
+    said = labeled.run("compare", 1, "--predictions", "other.parquet", "--json")
+
+    found = json.loads(said.out)
+    assert found["other"] == "other.parquet"
+    assert found["metrics"][0]["second"]["point"] > 0.97
+    assert found["metrics"][0]["difference"]["low"] > 0
+    assert not found["flagged_counted"]  # the file has more than the window
+
+
+def test_flagged_items_are_counted_where_the_file_has_the_window(labeled):
+    start, end = json.loads(labeled.run("show", 1, "--json").out)["window"]
+    others(labeled, "window.csv", where=f"scored_at >= '{start}' and scored_at < '{end}'")
+
+    found = json.loads(labeled.run("compare", 1, "-p", "window.csv", "--json").out)
+
+    assert found["flagged_counted"]
+    flagged = found["second_flagged"]
+    assert flagged["low"] == pytest.approx(flagged["high"])
+
+
+def test_predicted_classes_take_the_place_of_scores(labeled):
+    others(labeled, "classes.csv", predicted="is_travel", mail_id="mail_id", id="mail_id")
+
+    said = labeled.run("compare", 1, "-p", "classes.csv", "--predicted", "predicted", "--id", "id")
+
+    assert said.code == 0, said.err
+    assert "precision is higher with classes.csv" in said.lines
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        ([], 2, "nothing to compare with; give a score or a file: --threshold, --predictions"),
+        (["-t", "0.5", "--predicted", "x"], 2, "it names a column of --predictions FILE"),
+        (["-t", "0.5", "--round"], 2, "No such option"),
+        (["-p", "away.parquet"], 65, "no file matches away.parquet"),
+        (["-p", "other.txt"], 65, "--predictions: path: 'other.txt' has no suffix"),
+        (["-p", "x.duckdb"], 65, "--predictions: x.duckdb is a DuckDB file; give Parquet or CSV"),
+        (["-p", "other.parquet", "--score", "scor"], 65, "other.parquet has no column 'scor'"),
+        (["-p", "other.parquet", "--id", "x"], 65, "other.parquet has no column 'x' (--id)"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(labeled, words, code, sentence):
+    others(labeled)
+
+    said = labeled.run("compare", 1, *words)
+
+    assert said.code == code
+    assert sentence in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ({"where": "mail_id not like '%7'"}, "of the 300 labeled items are not in it, such as 'm"),
+        ({"score": "nullif(score, score)"}, "have no decision in it that can be read, such as 'm"),
+    ],
+)
+def test_an_item_without_a_decision_is_not_passed_over(labeled, columns, sentence):
+    others(labeled, "holes.parquet", **columns)
+
+    said = labeled.run("compare", 1, "-p", "holes.parquet")
+
+    assert said.code == 65
+    assert sentence in said.err
+    assert "every one is needed, or the comparison would be biased" in said.err
+
+
+def test_a_round_that_is_not_there_is_named(labeled):
+    said = labeled.run("compare", 9, "-t", 0.5)
+
+    assert (said.code, said.err) == (65, "pr-monitor: mail has no round 9; its rounds are 1 to 1\n")

@@ -1,0 +1,231 @@
+"""What MLflow and hooks have not taken: listed, tried again, given up; hooks tested."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import text
+from standardwebhooks import Webhook
+
+from monitor.storage.database import Database
+from tests.hooks.alertmanagers import StandIn, now
+from tests.hooks.receivers import TOKEN, Receiver
+
+SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
+
+
+def kill(place):
+    """Declare the first effect that waits, one of MLflow's, dead."""
+    database = Database(f"sqlite:///{place.folder}/monitor.db")
+    with database.write() as connection:
+        connection.execute(
+            text(
+                "update effects set status = 'dead', tries = 7, last_error = 'it is gone'"
+                " where id = (select min(id) from effects where status = 'waiting')"
+            )
+        )
+    database.close()
+
+
+def listed(place, *words):
+    return json.loads(place.run("effects", *words, "--json").out)["effects"]
+
+
+def test_effects_are_listed_with_what_waits_for_whom_since_when_and_why(filled):
+    done = filled.run("effects")
+
+    head, _, first, second = done.out.splitlines()[:4]
+    assert head.split() == [
+        *("id", "monitor", "sink", "kind", "round", "status", "since", "tries", "next", "why")
+    ]
+    assert first.split()[1:6] == ["mail", "mlflow", "round_run", "1", "waiting"]
+    assert "MLflow at http://127.0.0.1:9 does not answer" in first
+    assert second.endswith("waits behind another")
+    assert done.code == 0
+
+
+def test_effects_as_json_have_every_field(filled):
+    first, second = listed(filled)[:2]
+
+    assert set(first) == {
+        *("id", "kind", "sink", "monitor", "round", "status", "since", "tries", "next_try"),
+        *("last_error", "first"),
+    }
+    assert (first["sink"], first["tries"], first["first"]) == ("mlflow", 1, True)
+    assert (second["tries"], second["first"], second["last_error"]) == (0, False, None)
+
+
+def test_with_nothing_open_there_is_nothing_to_list(place):
+    assert place.run("effects").out == (
+        "nothing waits: MLflow and the hooks have taken all there is\n"
+    )
+
+
+def test_a_dead_effect_shows_in_status_and_in_the_list(filled):
+    kill(filled)
+
+    status = filled.run("status")
+    [first, *_] = listed(filled)
+
+    [line] = [line for line in status.out.splitlines() if "in vain" in line]
+    assert line.startswith("  problem: 8 rounds wait for MLflow since ")
+    assert ", tried 7 times in vain, next try " in line
+    assert line.endswith("pr-monitor effects retry --sink mlflow")
+    assert (first["status"], first["last_error"]) == ("dead", "it is gone")
+
+
+@pytest.mark.parametrize("which", ["id", "sink", "all"])
+def test_retry_revives_what_is_named(filled, which):
+    kill(filled)
+    before = listed(filled)
+    words = {"id": [before[0]["id"]], "sink": ["--sink", "mlflow"], "all": ["--all"]}[which]
+
+    done = filled.run("effects", "retry", *words, "--json")
+
+    revived = json.loads(done.out)["revived"]
+    assert revived == ([before[0]["id"]] if which == "id" else [each["id"] for each in before])
+    [first, *_] = listed(filled)
+    assert (first["status"], first["tries"], first["next_try"] <= now().isoformat()) == (
+        "waiting",
+        0,
+        True,
+    )
+
+
+def test_what_is_given_up_lets_the_next_be_first(filled):
+    before = listed(filled)
+
+    done = filled.run("effects", "drop", before[0]["id"], "--reason", "nobody needs it")
+
+    assert done.out == "1 effect given up: nobody needs it\n"
+    [first, *_] = listed(filled)
+    assert (first["id"], first["first"]) == (before[1]["id"], True)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["retry"], 2, "name either an id, --sink or --all"),
+        (["retry", "1", "--all"], 2, "name either an id, --sink or --all"),
+        (["drop", "--reason", "x"], 2, "name either an id or --sink"),
+        (["drop", "1"], 2, "--reason"),
+        (["retry", "99999"], 65, "no open effect has the id 99999"),
+        (["retry", "--sink", "ops"], 65, "nothing waits for 'ops'; sinks for which something"),
+        (["--monitor", "post"], 78, "there is no monitor 'post'"),
+    ],
+)
+def test_what_cannot_be_chosen_is_said(filled, words, code, said):
+    done = filled.run("effects", *words)
+
+    assert done.code == code
+    assert said in done.err
+
+
+HOOKS = """
+hooks:
+  ops: {kind: webhook, url: "${OPS}", secret: "${SECRET}", allow_private: true}
+  am: {kind: alertmanager, url: "AM", allow_private: true}
+  page: {kind: command, command: [sh, -c, "cat > page.json"]}
+  chat: {kind: apprise, url: "${CHAT}"}
+  lines: {kind: log}
+"""
+
+
+@pytest.fixture
+def hooked(place, monkeypatch):
+    """A config with a hook of each kind, and who gets what they send."""
+    with Receiver() as ops, Receiver() as chat, StandIn() as alertmanager:
+        monkeypatch.setenv("OPS", ops.url)
+        monkeypatch.setenv("SECRET", SECRET)
+        monkeypatch.setenv("CHAT", chat.url.replace("http", "json").partition("?")[0])
+        with (place.folder / "config.yaml").open("a") as config:
+            config.write(HOOKS.replace("AM", alertmanager.url))
+        yield place, ops, chat, alertmanager
+
+
+@pytest.mark.server
+def test_a_test_goes_through_every_hook_and_says_that_it_is_one(hooked):
+    place, ops, chat, alertmanager = hooked
+
+    done = place.run("alerts", "test")
+
+    assert 'event="This is a test of hook lines' in done.err
+    assert done.out.splitlines() == [
+        "hook ops (webhook): took the test (HTTP 204)",
+        "hook am (alertmanager): took the test (HTTP 200)",
+        "hook page (command): took the test (exit code 0)",
+        "hook chat (apprise): took the test (JSON)",
+        done.out.splitlines()[4],
+    ]
+    assert done.out.splitlines()[4].startswith("hook lines (log): took the test (msg_")
+    [(_, headers, body)] = ops.got
+    assert Webhook(SECRET.encode()).verify(body, headers)["type"] == "test"
+    assert [labels["alertname"] for labels in alertmanager.open_at(now())] == ["PrMonitorTest"]
+    page = json.loads((place.folder / "page.json").read_text())
+    sentence = (
+        "This is a test of hook page, sent by pr-monitor alerts test. No metric passed a limit, "
+        "and nobody has to do anything."
+    )
+    assert (page["event"], page["sentence"]) == ("test", sentence)
+    assert json.loads(chat.got[0][2])["title"] == "TEST: test"
+    assert done.code == 0
+    assert not (place.folder / "monitor.db").exists()
+
+
+@pytest.mark.server
+def test_a_hook_that_does_not_take_its_test_is_named_with_the_reason(hooked, monkeypatch):
+    place, *_ = hooked
+    with Receiver(404) as gone:
+        monkeypatch.setenv("OPS", gone.url)
+        one = place.run("alerts", "test", "--hook", "ops")
+        told = json.loads(place.run("alerts", "test", "--hook", "ops", "--json").out)
+
+    first, last = one.out.splitlines()
+    assert first.startswith("hook ops (webhook): PROBLEM: hook ops: http://127.0.0.1:")
+    assert "it answered 404, so nothing listens at that path any more" in first
+    assert last == "1 hook of 1 did not take the test"
+    assert (one.code, told["hooks"][0]["exit_code"], told["hooks"][0]["receipt"]) == (78, 78, None)
+    assert TOKEN not in one.out + json.dumps(told)
+
+
+@pytest.mark.server
+def test_check_looks_at_programs_and_services_without_sending_anything(hooked, monkeypatch):
+    place, ops, chat, _ = hooked
+    monkeypatch.setenv("CHAT", "nosuch://token")
+
+    done = place.run("check")
+
+    lines = [line for line in done.out.splitlines() if " hook " in f" {line}"]
+    assert [word for line in lines for word in ("page", "chat") if word in line] == [
+        *("page", "chat")
+    ], done.out
+    assert "does not know its url" in done.out + done.err
+    assert (ops.got, chat.got) == ([], [])
+
+
+def test_a_hook_that_is_not_there_and_none_at_all_are_said(place):
+    assert place.run("alerts", "test").out == (
+        "the config has no hooks; alerts go to the log and to MLflow only\n"
+    )
+    done = place.run("alerts", "test", "--hook", "ops")
+    assert (done.code, "there is no hook 'ops' in config.yaml; it has none" in done.err) == (
+        65,
+        True,
+    )
+
+
+def test_an_alert_ended_by_hand_is_told(filled):
+    [alert] = json.loads(filled.run("alerts", "--json").out)["alerts"]
+
+    filled.run("alerts", "resolve", alert["id"][:8], "--reason", "known")
+    done = filled.run("run-once")
+
+    assert "was ended by hand: known." in done.err + done.out or listed(filled)
+    database = Database(f"sqlite:///{filled.folder}/monitor.db")
+    with database.read() as connection:
+        found = connection.execute(
+            text("select payload from effects where kind = 'notice' order by id desc limit 1")
+        ).scalar_one()
+    database.close()
+    assert "was ended by hand: known." in found

@@ -1,0 +1,118 @@
+"""Second copies by hand: exported apart, labeled by another person, decided by a third."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.test_labels_story import read, save, truth
+
+PEOPLE = "{kind: files, overlap: 0.2, adjudicator: eve}"
+
+
+@pytest.fixture
+def place_of_two(place):
+    """A round of 40 items, 8 of them for a second person too."""
+    place.config(PEOPLE)
+    assert place.run("run-once").code == 0
+    assert place.run("labels", "export", "--out", "first.csv").code == 0
+    exported = place.run("labels", "export", "--second", "--out", "second.csv")
+    assert exported.lines[0].startswith("8 items written to second.csv")
+    return place
+
+
+def fill(place, name, who, *, wrong=0):
+    """Answer a file, the first ``wrong`` rows differently than everybody else would."""
+    rows = read(place.folder / name)
+    for number, row in enumerate(rows):
+        right = truth(row)
+        row |= {"label": "10"[int(right)] if number < wrong else right, "annotator": who}
+    save(place.folder / name, rows)
+    return place.run("labels", "import", name)
+
+
+def test_a_round_of_two_people_waits_for_both_and_says_how_far_they_agree(place_of_two):
+    first = fill(place_of_two, "first.csv", "ada")
+    waiting = place_of_two.run("run-once")
+    second = fill(place_of_two, "second.csv", "bob", wrong=1)
+    place_of_two.run("run-once")
+
+    assert first.lines[0] == "40 new answers, 0 known already, 0 rows refused"
+    assert "waits for 8 answers of 48, until" in waiting.out
+    assert second.lines[0] == "8 new answers, 0 known already, 0 rows refused"
+    page = json.loads(place_of_two.run("show", 1, "--json").out)
+    assert (page["agreement"]["items"], page["agreement"]["disagreed"]) == (8, 1)
+    assert sum(row["declined"] for row in page["strata"]) == 1
+    assert page["answers"]["labeled"] == 39
+    shown = place_of_two.run("show", 1).out
+    assert "agreement: 2 people, 8 items with two answers, 1 of them contradicting" in shown
+    assert "1 of 40 answers are missing (2.5%): 0 not given, 1 “cannot tell”" in shown
+
+
+def test_the_disputed_item_goes_to_the_adjudicator_who_decides(place_of_two):
+    fill(place_of_two, "first.csv", "ada")
+    fill(place_of_two, "second.csv", "bob", wrong=1)
+    place_of_two.run("run-once")
+
+    exported = place_of_two.run("labels", "export", "--disputed", "--out", "disputed.csv")
+    decided = fill(place_of_two, "disputed.csv", "eve")
+    place_of_two.run("run-once")
+
+    assert exported.lines[0].startswith("1 item written to disputed.csv")
+    assert decided.lines[0] == "1 new answer, 0 known already, 0 rows refused"
+    page = json.loads(place_of_two.run("show", 1, "--json").out)
+    assert page["version"] == 2
+    assert sum(row["declined"] for row in page["strata"]) == 0
+    assert page["agreement"]["disagreed"] == 1
+    again = place_of_two.run("labels", "export", "--disputed", "--out", "more.csv")
+    assert again.lines == ["no item waits for an answer; more.csv is not written"]
+
+
+def test_the_same_person_may_not_answer_both_copies(place_of_two):
+    fill(place_of_two, "first.csv", "ada")
+
+    second = fill(place_of_two, "second.csv", "ada")
+
+    assert second.code == 65
+    assert second.lines[-1] == "0 new answers, 0 known already, 8 rows refused"
+    assert (
+        "is a second copy of an item that 'ada' answered already; give it to another"
+        in (second.lines[0])
+    )
+
+
+def test_second_and_disputed_exclude_each_other(place_of_two):
+    asked = place_of_two.run("labels", "export", "--second", "--disputed")
+
+    assert asked.code == 2
+    assert "cannot be given together with --second" in asked.err
+
+
+@pytest.mark.parametrize("setting", ["overlap: 0.1", "adjudicator: eve"])
+def test_labels_from_a_column_have_no_annotators(place, setting):
+    column = "{kind: column, path: p.parquet, id: mail_id, value: y, matures: 1s, " + setting + "}"
+    place.config(column)
+
+    asked = place.run("check")
+
+    name = setting.partition(":")[0]
+    assert asked.code == 78
+    assert f"{name}: labels from a column have no annotators; leave it out" in asked.err
+
+
+def test_an_audit_in_the_config_shows_a_column_of_corrected_values(place):
+    audit = "gold: {tp: 196, fn: 4, tn: 1990, fp: 10}"
+    column = "{kind: column, path: predictions.parquet, id: mail_id, value: is_travel, "
+    place.config(column + f"matures: 1s, {audit}}}")
+    place.run("run-once")
+
+    shown = place.run("show", 1)
+    page = json.loads(place.run("show", 1, "--json").out)
+
+    assert "this round, corrected for label errors" in shown.out
+    corrected = [row for row in page["estimates"] if row["basis"] == "corrected"]
+    assert {(row["metric"], row["estimand"]) for row in corrected} >= {
+        ("precision", "window"),
+        ("recall", "rate"),
+    }

@@ -1,0 +1,220 @@
+"""`plan`: from assumed values, from scores, a reference or earlier rounds; what it refuses."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+
+import pytest
+from matplotlib.image import imread
+
+import monitor
+from monitor.domain.errors import InputRefused
+from tests.cli.test_output import on_terminal
+from tests.cli.workplace import PEOPLE
+
+ASSUMED = "plan --precision .79 --recall .67 --flagged-rate .044 --size 1000000"
+BANDS = ("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 200")
+
+
+def told(place, *words):
+    done = place.run("plan", *words, "--json")
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def test_assumed_values_need_neither_config_nor_data(bare):
+    done = bare.run(*ASSUMED.split(), "--margin", ".05", "--labels", "1000")
+
+    assert done.code == 0
+    assert "an assumed window: 44,000 flagged, 956,000 passed" in done.lines
+    assert "planned by the values given: precision 0.790, recall 0.670" in done.lines
+    assert any(line.startswith("1,000 labels give precision +-") for line in done.lines)
+    assert "precision +-5 %, recall +-5 % would take 4,701." in done.lines
+    assert ["+-5 %", "4,701", "6,506"] in [line.rsplit(maxsplit=2) for line in done.lines]
+    assert not list(bare.folder.iterdir())
+
+
+def test_the_notebook_says_what_the_command_says(bare):
+    said = json.loads(bare.run(*ASSUMED.split(), "--recall-margin", ".06", "--json").out)
+
+    found = monitor.plan(
+        precision=0.79,
+        recall=0.67,
+        flagged_rate=0.044,
+        size=1_000_000,
+        margins={"recall": 0.06},
+    )
+
+    assert json.loads(json.dumps(found)) == said
+    assert found["asked"] == {"recall": 0.06}
+    assert found["margins"]["recall"] == pytest.approx(0.06, abs=1e-4)
+    assert [each["metric"] for each in found["alerts"]] == ["precision", "recall"]
+
+
+def test_dear_labels_move_the_plan_and_their_cost_is_told(bare):
+    alike, dear = (
+        json.loads(bare.run(*ASSUMED.split(), "--passed-cost", cost, "--json").out)
+        for cost in (1, 4)
+    )
+
+    shown = bare.run(*ASSUMED.split(), "--passed-cost", 4).lines
+    flagged = [found["strata"][0]["labels"] for found in (alike, dear)]
+    assert alike["cost"] == alike["labels"]
+    assert dear["cost"] == flagged[1] + 4 * dear["strata"][1]["labels"]
+    assert flagged[1] > 1.5 * flagged[0]
+    assert any("(cost " in line for line in shown)
+    assert any(line.split() == ["labels", "precision", "recall", "cost"] for line in shown)
+
+
+def test_before_any_round_the_scores_steer_and_nothing_is_drawn(place):
+    place.config(PEOPLE, bands=BANDS)
+
+    found = told(place)
+
+    assert found["basis"] == "the scores alone, trusted little until a round is labeled"
+    assert found["labels"] == 200
+    assert sum(each["size"] for each in found["strata"]) == found["size"] == 200
+    assert len(found["strata"]) > 2
+    assert json.loads(place.run("rounds", "--json").out) == {"rounds": []}
+
+
+def test_with_a_reference_the_plan_rests_on_it(place):
+    reference = ("    labeling", "    reference: {tp: 40, fp: 10, fn: 20, tn: 930}\n    labeling")
+    place.config(PEOPLE, reference=reference)
+
+    found = told(place, "mail", "--margin", ".2")
+
+    banded = json.loads(_with_bands(place, reference).run("plan", "--json").out)
+    assert found["basis"] == "the labeled reference"
+    assert banded["basis"] == "the reference matrix, spread evenly over the bands"
+    assert found["expected"]["precision"] == pytest.approx(40.5 / 51)
+    assert found["asked"] == {"precision": 0.2, "recall": 0.2}
+
+
+def _with_bands(place, reference):
+    place.config(PEOPLE, reference=reference, bands=BANDS)
+    return place
+
+
+def test_after_rounds_the_plan_rests_on_them_and_on_the_limits(filled):
+    found = told(filled)
+
+    assert found["basis"] == "8 earlier rounds"
+    assert found["limits_assumed"] is False
+    [alert] = found["alerts"]
+    assert (alert["metric"], alert["at_least"], found["false_alarm_every"]) == ("recall", 0.95, 10)
+    assert found["labels"] == 40
+
+
+def test_a_limit_that_is_broken_before_it_begins_is_said_so(filled):
+    shown = filled.run("plan").lines
+
+    [line] = [line for line in shown if line.startswith("recall at least 0.95")]
+    assert "is expected: under it already" in line
+
+
+def test_with_nothing_known_half_of_the_labels_go_to_each_class(place):
+    place.predictions(score="case when i % 10 = 0 then 7 else i % 5 end")
+    place.config(PEOPLE)
+
+    found = told(place)
+    shown = place.run("plan").lines
+
+    assert found["basis"].startswith("nothing")
+    assert [each["labels"] for each in found["strata"]] == [20, 20]
+    assert found["margins"] == {}
+    assert found["alerts"] == []
+    assert "40 labels." in shown
+    assert any("no margin can be foretold" in line for line in shown)
+
+
+def test_old_predictions_are_planned_from_as_well(place):
+    place.predictions(
+        rows=800, scored_at="timestamptz '2020-03-01 00:00:00+00' + i * interval '1m'"
+    )
+    place.config(PEOPLE)
+
+    assert "2020-03-0" in told(place)["window"]
+
+
+@pytest.mark.parametrize("words", [ASSUMED, f"{ASSUMED} --labels 700 --passed-cost 2.5"])
+def test_a_plan_fits_into_80_columns(bare, words):
+    shown = on_terminal(bare, 80, *words.split())
+
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_the_figure_is_written_and_named(bare):
+    done = bare.run(*ASSUMED.split(), "--plot", "widths.png")
+
+    picture = imread(BytesIO((bare.folder / "widths.png").read_bytes()))
+    assert done.lines[-1] == "wrote widths.png"
+    assert picture.shape == (552, 900, 4)
+    assert picture[..., :3].std() > 0.05
+
+
+def test_a_figure_of_bands_has_the_plan_without_them_too(filled, place):
+    place.config(PEOPLE, bands=BANDS)
+
+    done = place.run("plan", "--plot", "bands.png")
+
+    assert done.code == 0
+    assert (place.folder / "bands.png").stat().st_size > 10_000
+    assert filled.folder == place.folder
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ("plan --precision .8", 65, "--precision is not enough to plan from; give --recall and "),
+        (f"{ASSUMED} --margin 5", 65, "between 0 and 1; got precision=5.0"),
+        (f"{ASSUMED} --plot widths.svg", 2, "widths.svg is no PNG file; end its name with .png"),
+        ("plan --precision 2 --recall .6 --flagged-rate .1", 65, "precision must lie strictly"),
+        (ASSUMED.replace("plan", "plan mail"), 65, "plan either for the monitor mail or for"),
+        (f"{ASSUMED} --passed-cost 0", 65, "cost must be one positive number"),
+        ("plan", 78, "config.yaml"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_sentence(bare, words, code, message):
+    done = bare.run(*words.split())
+
+    assert done.code == code
+    assert message in " ".join(done.err.replace("│", " ").split())
+
+
+def test_no_predictions_are_refused_with_the_way_out(place):
+    place.predictions(rows=0)
+    place.config(PEOPLE)
+
+    done = place.run("plan")
+
+    assert done.code == 65
+    assert "mail has no predictions yet; to plan without any, give --precision" in done.err
+
+
+def test_of_several_monitors_one_must_be_named(place):
+    place.config(PEOPLE)
+    text = (place.folder / "config.yaml").read_text()
+    entry = text[text.index("  - name: mail") :]
+    place.write("config.yaml", text + entry.replace("name: mail", "name: post"))
+
+    done = place.run("plan")
+
+    assert done.code == 65
+    assert "several monitors, name one of them: mail, post" in done.err
+
+
+def test_a_figure_of_nothing_known_is_refused(place):
+    place.predictions(score="case when i % 10 = 0 then 7 else i % 5 end")
+    place.config(PEOPLE)
+
+    done = place.run("plan", "--plot", "widths.png")
+
+    assert done.code == 65
+    assert "there is nothing to plot: nothing is known of the rates" in done.err
+
+
+def test_the_notebook_refuses_what_the_command_refuses():
+    with pytest.raises(InputRefused, match="--recall and --flagged-rate"):
+        monitor.plan(precision=0.8)

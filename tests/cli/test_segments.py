@@ -1,0 +1,76 @@
+"""Segments from the config to the page of a round and to MLflow."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+SHOWN = "show: [subject]"
+SEGMENTS = (SHOWN, f"{SHOWN}, segments: [team]")
+
+
+@pytest.fixture
+def teams(bare):
+    """A closed round of predictions of two teams, one of them with few items."""
+    bare.predictions(team="case when i % 40 = 10 then 'small' else 'large' end")
+    bare.config(segments=SEGMENTS)
+    start = bare.slot - timedelta(days=1)
+    bare.run("backfill", "--from", f"{start:%Y-%m-%dT%H:%M}")
+    return bare
+
+
+def test_show_has_a_table_of_the_segments_largest_first(teams):
+    shown = teams.run("show", 1)
+
+    [head] = [line for line in shown.lines if line.startswith("team")]
+    place = shown.lines.index(head)
+    assert head.split()[:6] == ["team", "size", "flagged", "labeled", "precision", "recall"]
+    large, small = (shown.lines[place + 2].split(), shown.lines[place + 3].split())
+    assert (large[0], small[0]) == ("large", "small")
+    assert int(large[1]) + int(small[1]) == 200
+    assert "of its own" in shown.lines[place + 2]
+
+
+def test_json_has_a_row_for_each_segment_and_metric(teams):
+    page = json.loads(teams.run("show", 1, "--json").out)
+
+    rows = page["segments"]
+    assert [(row["segment"], row["value"], row["metric"]) for row in rows] == [
+        ("team", "large", "precision"),
+        ("team", "large", "recall"),
+        ("team", "small", "precision"),
+        ("team", "small", "recall"),
+    ]
+    assert rows[0]["labeled"] + rows[2]["labeled"] == 40
+    assert rows[0]["low"] < rows[0]["point"] < rows[0]["high"]
+    assert rows[0]["margin"] == 0.1
+
+
+def test_a_segment_column_that_is_not_there_is_refused_by_check(bare):
+    bare.predictions()
+    bare.config(segments=SEGMENTS)
+
+    checked = bare.run("check")
+
+    assert checked.code == 65
+    assert any("no column 'team' (columns.segments)" in line for line in checked.lines)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ("[score]", "segments: 'score' is the score column; a segment is a column with few values"),
+        ("[mail_id]", "segments: 'mail_id' is the id column"),
+        ("[team, team]", "segments: 'team' stands there twice; name each column once"),
+    ],
+)
+def test_columns_that_are_no_segments_are_refused(bare, asked, sentence):
+    bare.predictions()
+    bare.config(segments=(SHOWN, f"{SHOWN}, segments: {asked}"))
+
+    checked = bare.run("check")
+
+    assert checked.code == 78
+    assert sentence in checked.err

@@ -1,0 +1,168 @@
+"""The command simulate: from given numbers, from closed rounds, from a reference, and refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+LIMITS = "{precision: 0.76, recall: 0.62}"
+NUMBERS = [
+    *("--precision", "0.79", "--recall", "0.67", "--flagged-rate", "0.045", "--size", "200000"),
+    *("--paths", "200"),
+]
+
+
+@pytest.fixture
+def limited(bare):
+    """A monitor with limits, and neither predictions nor rounds."""
+    bare.config(
+        limits=("    labeling:", f"    limits: {LIMITS}\n    labeling:"),
+        labels=("max_labels: 40", "max_labels: 1250"),
+    )
+    return bare
+
+
+def test_a_drop_of_a_classifier_given_in_numbers_is_found(limited):
+    done = limited.run("simulate", "--drop", "precision=-0.15", *NUMBERS)
+
+    assert done.code == 0
+    assert done.lines[0] == (
+        "mail: 1,250 labels a round in 1 + 1 strata, going by the numbers given"
+    )
+    assert "precision at least 0.76  0.790  0.640  broken" in done.lines
+    assert "recall at least 0.62     0.670  0.622  kept" in done.lines
+    assert any(line.startswith("without a drift: 0.0") for line in done.lines)
+    assert "promised: at most 1" in done.out
+    assert "precision falls by 0.15: found within 4 rounds in " in done.out
+    assert "in nine of ten by " in done.out
+
+
+def test_the_same_seed_gives_the_same_numbers_as_json(limited):
+    asked = ("simulate", "mail", "--drop", "recall=-0.2", "--rounds", "26", "--json", *NUMBERS)
+
+    first, again, other = (
+        limited.run(*asked, *more).out for more in ((), (), ("--seed", "7", "--rounds", "25"))
+    )
+
+    told = json.loads(first)
+    assert first == again != other
+    assert (told["monitor"], told["labels_per_round"], told["rounds"]) == ("mail", 1250, 26)
+    assert told["promised_alarms"] == 0.5
+    assert told["alarms_without_drift"] <= told["alarms_at_limits"] <= told["promised_alarms"]
+    assert [each["broken"] for each in told["limits"]] == [False, True]
+    assert told["limits"][1]["after"] == pytest.approx(0.47)
+    assert told["drift"]["broken"] == ["recall at least 0.62"]
+    assert told["drift"]["found_within"]["8"] > 0.9
+    assert told["drift"]["labels_until_found"] == 1250 * told["drift"]["median_rounds"]
+
+
+def test_prevalence_alone_breaks_no_limit_on_recall(limited):
+    done = limited.run("simulate", "--prevalence", "x2", *NUMBERS)
+
+    assert "precision at least 0.76  0.790  0.889  kept" in done.lines
+    assert "recall at least 0.62     0.670  0.670  kept" in done.lines
+    assert (
+        "positives become 2 times as common: every limit is kept, so nothing should alert; "
+        "0.00 alarms in 52 rounds" in done.lines
+    )
+
+
+def test_without_a_drift_only_false_alarms_are_told(limited):
+    done = limited.run("simulate", *NUMBERS)
+
+    assert done.lines[2:5] == [
+        "limit                      now",
+        "-----------------------  -----",
+        "precision at least 0.76  0.790",
+    ]
+    assert "found" not in done.out
+    assert json.loads(limited.run("simulate", "--json", *NUMBERS).out)["drift"] is None
+
+
+def test_limits_can_be_tried_before_they_are_set(bare):
+    bare.config()
+
+    refused = bare.run("simulate", *NUMBERS)
+    tried = bare.run("simulate", "--limit", "precision=0.7", "--limit", "fpr=0.2", *NUMBERS)
+
+    assert refused.code == 65
+    assert "mail has no limits yet, so nothing would alert" in refused.err
+    assert "precision at least 0.7  0.790" in tried.lines
+    assert "fpr at most 0.2         0.010" in tried.lines
+
+
+def test_closed_rounds_are_what_it_goes_by(filled):
+    done = filled.run("simulate", "--drop", "precision=-0.1", "--paths", "200")
+
+    assert done.lines[0] == "mail: 40 labels a round in 1 + 1 strata, going by 8 closed rounds"
+
+
+def test_a_reference_stands_in_for_rounds_and_the_window_gives_the_size(limited):
+    limited.predictions()
+    text = (limited.folder / "config.yaml").read_text()
+    limited.write("config.yaml", f"{text}    reference: {{tp: 80, fp: 20, fn: 40, tn: 860}}\n")
+
+    done = limited.run("simulate", "--drop", "precision=-0.3", "--paths", "200")
+
+    assert done.lines[0] == (
+        "mail: 200 labels a round in 1 + 1 strata, going by the reference matrix, without score "
+        "bands"
+    )
+    assert "precision at least 0.76  0.800  0.500  broken" in done.lines
+
+
+def test_a_labeled_file_stands_in_with_its_score_bands(limited):
+    limited.predictions()
+    text = (limited.folder / "config.yaml").read_text().replace("flagged: 1, passed: 1", "")
+    text = text.replace("bands: {}", "bands: {flagged: 2, passed: 2}")
+    limited.write(
+        "config.yaml", f"{text}    reference: {{path: predictions.parquet, value: is_travel}}\n"
+    )
+
+    done = limited.run("simulate", "--size", "5000", "--limit", "precision=0.1", "--paths", "200")
+
+    assert done.code == 0
+    assert "going by the reference, labeled before launch" in done.lines[0]
+
+
+def test_check_says_which_drops_the_labels_can_find(filled):
+    text = (filled.folder / "config.yaml").read_text()
+    filled.write("config.yaml", text.replace("max_labels: 40", "max_labels: 400"))
+
+    [told] = [line for line in filled.run("check").lines if "alerts of mail" in line]
+
+    assert told.startswith("ok       alerts of mail: found within 4 rounds in 8 of 10 cases: ")
+    assert "(200 labels a round; more by simulate)" in told
+
+
+def test_check_of_a_monitor_with_nothing_to_go_by_says_nothing_of_drops(limited):
+    done = limited.run("check")
+
+    assert "alerts of" not in done.out
+    assert "config: config.yaml; false alarms: at most 7 a year" in done.out
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "sentence"),
+    [
+        (["--drop", "precision=-10", *NUMBERS], 2, "ten points less are precision=-0.10"),
+        (["--drop", "precision", *NUMBERS], 2, "write precision=-0.10"),
+        (["--drop", "mcc=-0.1", *NUMBERS], 2, "'mcc' cannot be simulated; use one of precision"),
+        (["--drop", "recall=-0.9", *NUMBERS], 65, "recall cannot fall by 0.9 from 0.67"),
+        (["--prevalence", "0", *NUMBERS], 2, "write x2 for twice as common"),
+        (["--prevalence", "x40", *NUMBERS], 65, "cannot become 40 times as high"),
+        (["--limit", "recall=62", *NUMBERS], 2, "did you mean 0.62?"),
+        (["--precision", "0.8"], 2, "give --precision, --recall and --flagged-rate together"),
+        (NUMBERS[:6], 2, "Give --size too"),
+        ([*NUMBERS[:2], "--recall", "0.001", *NUMBERS[4:]], 65, "cannot all hold for 200000 items"),
+        ([], 65, "mail has no closed round and no reference to go by; give --precision"),
+        (["post", *NUMBERS], 78, "there is no monitor 'post'"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused_in_a_sentence(limited, asked, code, sentence):
+    done = limited.run("simulate", *asked)
+
+    assert done.code == code
+    assert sentence in " ".join(done.err.split())
+    assert "Traceback" not in done.err

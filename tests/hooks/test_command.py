@@ -1,0 +1,150 @@
+"""What a program gets, and what is said of one that fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+import pytest
+from pydantic import ValidationError
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.report import Notice
+from monitor.hooks.command import CommandHandler, CommandSettings
+from tests.hooks.receivers import effect, notice
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Deliver to a Python program, given as text."""
+
+    def run(program, *words, **changes):
+        settings = CommandSettings.model_validate(
+            {"kind": "command", "command": [sys.executable, "-c", program, *words], **changes}
+        )
+        return CommandHandler(settings, tmp_path, name="page").deliver(effect())
+
+    return run
+
+
+def test_the_program_gets_the_notice_its_words_and_the_folder_of_the_config(run, tmp_path):
+    program = "import sys, pathlib; pathlib.Path('got').write_text(sys.stdin.read() + sys.argv[1])"
+
+    receipt = run(program, "$(touch pwned); `x` > y")
+
+    text, word = (tmp_path / "got").read_text().rsplit("}", 1)
+    assert Notice.model_validate(json.loads(text + "}")) == notice()
+    assert (receipt, word) == ("exit code 0", "$(touch pwned); `x` > y")
+    assert [path.name for path in tmp_path.iterdir()] == ["got"]
+
+
+def test_the_program_sees_only_the_variables_that_are_named(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("DB_PASSWORD", "canary")
+    monkeypatch.setenv("PAGER_TOKEN", "t0ken")
+    program = "import os, json; json.dump(dict(os.environ), open('env', 'w'))"
+
+    run(program, environment=["PAGER_TOKEN"])
+
+    found = json.loads((tmp_path / "env").read_text())
+    assert found.pop("PATH") == os.environ["PATH"]
+    assert {name: found[name] for name in ("LANG", "PAGER_TOKEN")} == {
+        "LANG": "C.UTF-8",
+        "PAGER_TOKEN": "t0ken",
+    }
+    assert set(found) <= {"LANG", "PAGER_TOKEN", "LC_CTYPE"}  # Python itself adds the last
+
+
+@pytest.mark.parametrize(
+    ("code", "down", "lasting"),
+    [(1, False, False), (75, True, False), (65, False, True), (78, False, True)],
+)
+def test_a_program_that_fails_is_told_with_the_end_of_its_standard_error(run, code, down, lasting):
+    program = (
+        "import sys; print('to nobody'); sys.stderr.write('x' * 5000 + '\\x1b[31m\\nno pager');"
+        f" sys.exit({code})"
+    )
+
+    with pytest.raises(DeliveryFailed) as failure:
+        run(program)
+
+    said = str(failure.value)
+    assert said.startswith(f"hook page: {sys.executable} ended with exit code {code}: xxx")
+    assert said.endswith(r"x\x1b[31m no pager")
+    assert len(said) < 450
+    assert (failure.value.sink_down, failure.value.lasting) == (down, lasting)
+
+
+def test_a_program_that_reads_nothing_has_taken_the_notice(run):
+    assert run("pass") == "exit code 0"
+
+
+def test_a_program_that_hangs_is_killed_with_all_that_it_started(run, tmp_path):
+    program = (
+        "import os, time\n"
+        "pid = os.fork()\n"
+        "if not pid: time.sleep(1.4); open('alive', 'w'); os._exit(0)\n"
+        "time.sleep(60)"
+    )
+    started = time.monotonic()
+
+    with pytest.raises(DeliveryFailed, match="did not end within 1 s") as failure:
+        run(program, timeout="1s")
+
+    assert time.monotonic() - started < 5
+    time.sleep(0.6)
+    assert not (tmp_path / "alive").exists()
+    assert failure.value.sink_down
+
+
+def test_a_program_that_a_signal_ended_is_told_so(run):
+    with pytest.raises(DeliveryFailed, match="was killed by signal 9"):
+        run("import os; os.kill(os.getpid(), 9)")
+
+
+@pytest.mark.parametrize("word", ["no-such-program", "./no-such-program", "."])
+def test_a_program_that_is_not_there_is_a_fault_of_the_config(word, tmp_path):
+    settings = CommandSettings(kind="command", command=(word,))
+    handler = CommandHandler(settings, tmp_path, name="page")
+
+    for ask in (lambda: handler.deliver(effect()), handler.usable):
+        with pytest.raises(DeliveryFailed, match=f"hook page: .*{word}") as failure:
+            ask()
+        assert failure.value.lasting
+
+
+def test_a_program_beside_the_config_is_found(tmp_path):
+    script = tmp_path / "page.sh"
+    script.write_text("#!/bin/sh\ncat > got\n")
+    script.chmod(0o700)
+    handler = CommandHandler(CommandSettings(kind="command", command=("./page.sh",)), tmp_path)
+
+    assert handler.usable() == str(tmp_path / "./page.sh")
+    assert handler.deliver(effect()) == "exit code 0"
+    assert json.loads((tmp_path / "got").read_text())["id"] == "a1.firing.12"
+
+
+def test_a_variable_that_is_not_set_is_named(run, monkeypatch):
+    monkeypatch.delenv("PAGER_TOKEN", raising=False)
+
+    with pytest.raises(DeliveryFailed, match="has no variable PAGER_TOKEN; set it") as failure:
+        run("pass", environment=["PAGER_TOKEN"])
+
+    assert failure.value.lasting
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"command": []},
+        {"command": "page --now"},
+        {"command": ["page", "a\0b"]},
+        {"command": ["page"], "environment": ["A=B"]},
+        {"command": ["page"], "timeout": "2m"},
+        {"command": ["page"], "shell": True},
+    ],
+)
+def test_settings_that_cannot_be_run_are_refused(wrong):
+    with pytest.raises(ValidationError):
+        CommandSettings.model_validate({"kind": "command", **wrong})

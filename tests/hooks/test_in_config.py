@@ -1,0 +1,68 @@
+"""Hooks as they stand in the config: which parts are secret depends on the kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.config import load_config
+from monitor.domain.errors import ConfigRefused
+
+HEAD = """\
+monitors:
+  - name: mail
+    source: {path: p.csv, columns: {id: id, time: at, score: score}, threshold: 0.5}
+    schedule: {cron: "0 6 * * MON"}
+    labeling: {kind: files}
+hooks:
+"""
+
+
+@pytest.fixture
+def hooks(tmp_path):
+    """Load a config with hooks, one a line."""
+
+    def hooks(*lines):
+        path = tmp_path / "config.yaml"
+        path.write_text(HEAD + "".join(f"  {line}\n" for line in lines))
+        return load_config(path, {"TOKEN": "t0ken"}).hooks
+
+    return hooks
+
+
+def test_a_hook_of_every_kind_is_read(hooks):
+    found = hooks(
+        "am: {kind: alertmanager, url: https://am.example/am, labels: {team: ml},"
+        ' authorization: "${TOKEN}"}',
+        'chat: {kind: apprise, url: "slack://${TOKEN}/a/b"}',
+        "page: {kind: command, command: [page, --team, ml], environment: [PAGER]}",
+        "lines: {kind: log}",
+    )
+
+    assert [hook.kind for hook in found.values()] == ["alertmanager", "apprise", "command", "log"]
+    assert found["am"].labels == {"team": "ml"}
+    assert found["chat"].url.get_secret_value() == "slack://t0ken/a/b"
+    assert found["page"].command == ("page", "--team", "ml")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("a: {kind: apprise, url: slack://T0KEN/a/b}", "url: a secret may not stand in this file"),
+        (
+            "a: {kind: alertmanager, url: https://a/, authorization: T0KEN}",
+            "a secret may not stand",
+        ),
+        ("a: {kind: alertmanager, url: https://u:T0KEN@a/}", "a password may not stand"),
+        ("a: {kind: alertmanager, url: http://a/}", "plain http"),
+        ("a: {kind: command, command: page}", "command: a list is wanted"),
+        ("a: {kind: smoke, url: https://a/}", "'smoke' is not known"),
+        ("a: {kind: [], url: https://T0KEN/}", "a secret may not stand"),
+        ("log: {kind: log}", "every monitor has a sink named log already"),
+        ("mlflow: {kind: log}", "every monitor has a sink named mlflow already"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_without_showing_a_secret(hooks, line, said):
+    with pytest.raises(ConfigRefused, match=said) as refusal:
+        hooks(line)
+
+    assert "T0KEN" not in str(refusal.value)

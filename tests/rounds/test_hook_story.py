@@ -1,0 +1,258 @@
+"""An alert from its firing to its end, as real hooks on loopback get it."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+from copy import copy, deepcopy
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import func, update
+from standardwebhooks import Webhook
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.settings import Bands, Sample
+from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
+from monitor.hooks.webhook import WebhookHandler, WebhookSettings
+from monitor.rounds.effects import deliver
+from monitor.rounds.tell import tell_ended
+from monitor.storage import alert_store, schema
+from monitor.storage.database import Database
+from monitor.storage.tables import effects
+from tests.hooks.alertmanagers import StandIn
+from tests.hooks.receivers import Receiver
+from tests.rounds.scene import LIMITS, Scene, settings
+
+if TYPE_CHECKING:
+    from monitor.domain.ports import EffectHandler
+
+pytestmark = pytest.mark.server
+
+SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
+PRECISION = {
+    "alertname": "PrMonitorLimit",
+    "monitor": "mail",
+    "metric": "precision",
+    "side": "at_least",
+}
+
+
+class Story:
+    """A monitor that tells a webhook and an Alertmanager."""
+
+    def __init__(self, scene, webhook, alertmanager):
+        self.scene = scene
+        self.alertmanager = alertmanager
+        self.webhook = webhook
+        asked = WebhookSettings.model_validate(
+            {"url": webhook.url, "secret": SECRET, "allow_private": True}
+        )
+        kept = AlertmanagerSettings(kind="alertmanager", url=alertmanager.url, allow_private=True)
+        self.handlers: dict[str, EffectHandler] = {
+            "ops": WebhookHandler(asked, "ops", link=lambda notice: f"http://m/{notice.round}"),
+            "am": AlertmanagerHandler(kept, "am", clock=lambda: self.scene.now),
+        }
+
+    def play(self, number, **changes):
+        self.scene.play(number, **changes)
+        return self.deliver()
+
+    def deliver(self):
+        return deliver(self.scene.database, self.handlers, lambda: self.scene.now)
+
+    def told(self):
+        return [Webhook(SECRET.encode()).verify(body, head) for _, head, body in self.webhook.got]
+
+    def open(self):
+        return [
+            labels
+            for labels in self.alertmanager.open_at(self.scene.now)
+            if labels["metric"] == "precision"
+        ]
+
+    def alert(self, state=None):
+        with self.scene.database.read() as connection:
+            found = alert_store.find_alerts(connection, state=state)
+        return next(each for each in found if each.metric == "precision")
+
+    def recover(self, first):
+        """Play good rounds until the alert ends; returns the next number."""
+        number = first
+        while self.alert().state is AlertState.FIRING:
+            self.play(number, precision=0.9)
+            number += 1
+        return number
+
+
+def new_scene(database):
+    sample = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
+    return Scene(database, settings(limits=LIMITS, sample=sample, hooks=("ops", "am")))
+
+
+def play_until_it_fires(scene):
+    scene.play(1, precision=0.85)
+    scene.play(2, precision=0.3)
+
+
+@contextmanager
+def telling(scene):
+    with Receiver() as webhook, StandIn() as alertmanager:
+        story = Story(scene, webhook, alertmanager)
+        story.deliver()
+        yield story
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A good round and one that fires, on SQLite, of which nobody was told yet."""
+    database = Database(f"sqlite:///{tmp_path_factory.mktemp('played')}/monitor.db")
+    schema.ready(database)
+    scene = new_scene(database)
+    play_until_it_fires(scene)
+    database.close()
+    return scene
+
+
+@pytest.fixture
+def story(played, tmp_path):
+    """A copy of it, told."""
+    shutil.copy(played.database.engine.url.database, tmp_path / "monitor.db")
+    scene = copy(played)
+    scene.database = Database(f"sqlite:///{tmp_path}/monitor.db")
+    scene.source, scene.truth, scene.labeler = deepcopy(
+        (played.source, played.truth, played.labeler)
+    )
+    with telling(scene) as story:
+        yield story
+    scene.database.close()
+
+
+@pytest.fixture
+def stored_story(database):
+    """The same on both databases."""
+    scene = new_scene(database)
+    play_until_it_fires(scene)
+    with telling(scene) as story:
+        yield story
+
+
+def test_a_firing_alert_says_what_how_sure_how_often_false_where_and_what_to_do(story):
+    [message] = [each for each in story.told() if each["data"]["metric"] == "precision"]
+
+    data = message["data"]
+    assert (message["type"], data["event"]) == ("alert.firing", "alert.firing")
+    assert "mail: precision is under its limit 0.7." in data["sentence"]
+    assert "(95 % interval)" in data["sentence"]
+    assert "one false alarm per 52 rounds" in data["sentence"]
+    assert "pr-monitor show 2 -m mail" in data["to_do"]
+    assert f"pr-monitor alerts resolve {story.alert().id[:8]}" in data["to_do"]
+    assert (data["link"], data["alert"]) == ("http://m/2", story.alert().id)
+    assert data["at"] == data["since"] == message["timestamp"].replace("+00:00", "Z")
+    assert story.open() == [PRECISION]
+
+
+def test_an_alert_stays_open_in_an_alertmanager_that_forgets_until_it_ends_here(stored_story):
+    story = stored_story
+    story.alertmanager.known.clear()
+    again = story.deliver()
+    kept = story.open()
+    story.recover(3)
+    ended = story.open()
+    story.alertmanager.known.clear()
+    story.deliver()
+
+    assert (kept, ended, story.open()) == ([PRECISION], [], [])
+    assert (again.done, again.failed) == ({}, {})
+    events = [each["type"] for each in story.told() if each["data"]["metric"] == "precision"]
+    assert events == ["alert.firing", "alert.resolved"]
+
+
+def test_a_late_keeping_of_an_alert_that_has_ended_is_put_right_by_the_next(story):
+    """A replica read that the alert is open, was held up, and posts it after its end."""
+    [(_, alerts)] = [post for post in story.alertmanager.posts if len(post[1]) == 1][:1]
+    story.recover(3)
+    story.alertmanager.take({}, [{**alerts[0], "endsAt": "2099-01-01T00:00:00+00:00"}])
+    late = story.open()
+
+    story.deliver()
+
+    assert (late, story.open()) == ([PRECISION], [])
+
+
+def test_nothing_is_kept_that_was_not_told_before(story):
+    """The order of what is told is that of the effects, so keeping may not run ahead of them."""
+    story.recover(3)
+    story.alertmanager.status = 503
+    story.scene.now += timedelta(days=2)
+    with story.scene.database.write() as connection:
+        again = alert_store.fire(
+            connection,
+            found=story.scene.round(3),
+            metric="recall",
+            side="at_least",
+            limit=0.4,
+            now=story.scene.now,
+        )
+
+    assert story.deliver().failed == {}
+    assert again.state is AlertState.FIRING
+
+
+def test_an_alertmanager_that_is_down_while_alerts_are_kept_is_said(story):
+    story.alertmanager.status = 503
+
+    result = story.deliver()
+
+    assert result.done == {}
+    assert "it answered 503" in result.failed["am"]
+
+
+def test_an_alert_ended_by_hand_ends_in_the_hooks_too(story):
+    alert = story.alert(AlertState.FIRING)
+    with story.scene.database.write() as connection:
+        alert_store.end(connection, alert.id, AlertState.RESOLVED, why="known", now=story.scene.now)
+        tell_ended(connection, alert, "a known outage", story.scene.now)
+    story.deliver()
+
+    last = story.told()[-1]
+    assert (last["type"], last["data"]["alert"]) == ("alert.resolved", alert.id)
+    assert last["data"]["sentence"] == (
+        "mail: the alert on precision (at least 0.7) of round 2 was ended by hand: a known outage."
+    )
+    assert story.open() == []
+
+
+def test_a_sink_without_memory_is_not_told_again(story):
+    before = len(story.webhook.got)
+
+    story.deliver()
+
+    assert len(story.webhook.got) == before
+
+
+def test_a_keeper_that_breaks_is_said_and_keeps_no_other_from_going_on(story):
+    class Broken:
+        def deliver(self, _effect):
+            return "taken"
+
+        def keep(self, _notices):
+            raise KeyError(SECRET)
+
+    with story.scene.database.write() as connection:
+        connection.execute(update(effects).where(effects.c.sink == "ops").values(sink="am2"))
+        connection.execute(
+            update(effects)
+            .where(effects.c.sink == "am2")
+            .values(key=func.replace(effects.c.key, "/ops", "/am2"))
+        )
+    story.handlers = {"am2": Broken(), "am": story.handlers["am"]}
+    story.alertmanager.known.clear()
+
+    result = story.deliver()
+
+    assert story.open() == [PRECISION]
+    assert result.failed == {
+        "am2": "am2 was not told again of open alerts: KeyError; see the log",
+    }

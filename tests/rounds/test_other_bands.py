@@ -1,0 +1,170 @@
+"""Other bands: a new history that still knows what was labeled under the old ones."""
+
+import json
+
+import pytest
+
+from monitor.domain.settings import Bands, Carry, Sample
+from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings, week_of_rows
+
+ONE = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
+THREE = Sample(max_labels=400, bands=Bands(flagged=2, passed=3))
+
+
+@pytest.fixture
+def scene(database):
+    return Scene(database, settings(sample=ONE))
+
+
+def reference(scene):
+    """Reference of the newest history, as stored."""
+    [row] = scene.rows("select reference from histories order by id desc limit 1")
+    found = row["reference"]
+    return json.loads(found) if isinstance(found, str) else found
+
+
+def width(scene, number, basis):
+    [row] = scene.rows(
+        "select high - low as width from latest_estimates where round = :number"
+        " and metric = 'precision' and estimand = 'rate' and basis = :basis",
+        number=number,
+        basis=basis,
+    )
+    return row["width"]
+
+
+def play_quiet(scene, number):
+    """Play a round of a week whose truth is about that of the others."""
+    rows, truth = week_of_rows(MONDAY + (number - 2) * WEEK, seed=16 + number)
+    scene.source.rows += rows
+    scene.truth |= truth
+    scene.run(number)
+    scene.answer()
+    scene.run()
+
+
+def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(scene):
+    scene.play(1)
+    scene.play(2)
+    [old] = scene.rows("select sum(labeled) as labeled, sum(positive) as positive from counts")
+    assert old["labeled"] == 800
+
+    scene.settings = settings(sample=THREE)
+    scene.week(3)
+    scene.run(3)
+
+    found = reference(scene)
+    assert set(found) == {"flagged-1", "flagged-2", "passed-1", "passed-2", "passed-3"}
+    assert sum(n for _, n in found.values()) == 800  # one weight a round: every label counts
+    assert sum(y for y, _ in found.values()) == old["positive"]
+
+
+def test_the_carried_interval_does_not_jump_to_that_of_the_round_alone(scene):
+    scene.settings = settings(sample=Sample(max_labels=700, bands=Bands(flagged=1, passed=1)))
+    for number in (1, 2, 3):
+        play_quiet(scene, number)
+    before = width(scene, 3, "carried") / width(scene, 3, "round")
+
+    scene.settings = settings(sample=Sample(max_labels=700, bands=Bands(flagged=2, passed=3)))
+    play_quiet(scene, 4)
+
+    after = width(scene, 4, "carried") / width(scene, 4, "round")
+    assert before < 0.85
+    assert after < 0.85
+
+
+def test_bands_that_change_twice_keep_the_items_of_both(scene):
+    scene.play(1)
+    scene.settings = settings(sample=THREE)
+    scene.play(2)
+    scene.settings = settings(sample=Sample(max_labels=400, bands=Bands(flagged=1, passed=2)))
+    scene.week(3)
+    scene.run(3)
+
+    found = reference(scene)
+    assert set(found) == {"flagged", "passed-1", "passed-2"}
+    flagged = scene.rows("select sum(labeled) as n from counts where stratum like 'flagged%'")[0][
+        "n"
+    ]
+    assert 0.8 * flagged < found["flagged"][1] <= flagged
+
+
+def test_only_items_since_the_last_change_come_along(scene):
+    for number in (1, 2):
+        scene.play(number, precision=0.95)
+    scene.play(3, precision=0.35)
+    [late] = scene.rows(
+        "select labeled, positive from counts join rounds on rounds.id = counts.round_id"
+        " where number = 3 and stratum = 'flagged'"
+    )
+
+    scene.settings = settings(sample=THREE)
+    scene.week(4, precision=0.35)
+    scene.run(4)
+
+    found = reference(scene)
+    assert sum(found[name][1] for name in ("flagged-1", "flagged-2")) == late["labeled"]
+    assert sum(found[name][0] for name in ("flagged-1", "flagged-2")) == late["positive"]
+    assert sum(found[name][1] for name in found if name.startswith("passed")) > 600
+
+
+def test_the_labels_from_before_launch_are_added_where_nothing_changed(scene):
+    scene.settings = settings(sample=THREE, reference=REFERENCE)
+    scene.play(1)
+    [row] = scene.rows("select sum(labeled) as labeled from counts where stratum like 'flagged%'")
+
+    scene.settings = settings(sample=ONE, reference=REFERENCE)
+    scene.week(2)
+    scene.run(2)
+
+    matrix = REFERENCE.tp + REFERENCE.fp
+    assert matrix < reference(scene)["flagged"][1] <= matrix + row["labeled"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"model": "models:/mail/2"}, {"threshold": 0.6}], ids=["model", "threshold"]
+)
+def test_another_classifier_gets_nothing(scene, change):
+    scene.play(1)
+    scene.settings = settings(sample=THREE, **change)
+    scene.source.threshold = change.get("threshold", scene.source.threshold)
+    scene.week(2)
+    scene.run(2)
+
+    assert reference(scene) is None
+
+
+def test_another_model_version_gets_nothing(scene):
+    scene.play(1, version="1")
+    scene.settings = settings(sample=THREE)
+    scene.week(2, version="2")
+    scene.run(2)
+
+    assert reference(scene) is None
+
+
+def test_the_bands_of_before_go_on_with_their_own_history(scene):
+    scene.play(1)
+    scene.settings = settings(sample=THREE)
+    scene.week(2)
+    scene.run(2)
+    scene.settings = settings(sample=ONE)
+    scene.week(3)
+    scene.run(3)
+
+    rows = scene.rows("select number, history_id from rounds order by number")
+    histories = [row["history_id"] for row in rows]
+    assert histories[0] == histories[2] != histories[1]
+
+
+def test_a_round_keeps_a_share_of_the_weight_once_there_is_something_to_carry(scene):
+    scene.play(1)
+    scene.play(2)
+
+    stored = scene.rows("select round_id, weight from posteriors order by round_id")
+    weights = [
+        json.loads(row["weight"]) if isinstance(row["weight"], str) else row["weight"]
+        for row in stored
+    ]
+    assert weights[:2] == [[1.0], [1.0]]
+    assert [each[-1] for each in weights[2:]] == [Carry().own_share] * 2

@@ -1,0 +1,316 @@
+"""Second copies of items: who gets them, what they wait for, and what they say."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.model import Answer, Collected, LabelEvent
+from monitor.rounds import collect
+from monitor.rounds.agreement import agreement_row, disagreement_notices
+from monitor.storage import copy_store
+from monitor.storage.copy_store import Copies, SeveralAnswers
+from monitor.storage.frame_store import PlannedStratum
+from tests.rounds.scene import Scene, settings
+from tests.rounds.test_segments import report_of
+from tests.storage.rows import STRATA
+
+YES, NO = Answer.POSITIVE, Answer.NEGATIVE
+
+
+@pytest.fixture
+def scene(database):
+    return Scene(database, settings(overlap=0.25))
+
+
+def drawn(scene):
+    scene.week(1)
+    scene.run(1)
+    return scene.round(1)
+
+
+def tasks_of(scene, slot):
+    [sent] = scene.labeler.sent.values()
+    return sorted((t for t in sent.values() if t.slot == slot), key=lambda task: task.key)
+
+
+def answer_second(scene, *, wrong=0):
+    """Let another person answer all second copies, the first ``wrong`` of them differently."""
+    for place, task in enumerate(tasks_of(scene, 2)):
+        truth = scene.truth[task.item_id]
+        other = NO if truth is YES else YES
+        scene.labeler.second_answers[task.item_id] = other if place < wrong else truth
+
+
+def agreement_of(scene, found):
+    with scene.database.read() as connection:
+        return copy_store.read_agreement(connection, found.id, found.version)
+
+
+def copies_of(scene, found):
+    with scene.database.read() as connection:
+        return copy_store.read_copies(connection, found.id)
+
+
+def test_the_first_quarter_of_each_stratum_by_draw_goes_to_a_second_person(scene):
+    found = drawn(scene)
+
+    rows = scene.rows(
+        'select i.stratum, i."order", max(t.slot) as copies from items i join tasks t '
+        "on t.round_id = i.round_id and t.item_id = i.id where i.round_id = :id "
+        'group by i.stratum, i."order"',
+        id=found.id,
+    )
+    for stratum in ("flagged", "passed"):
+        mine = {row["order"]: row["copies"] for row in rows if row["stratum"] == stratum}
+        twice = sorted(order for order, copies in mine.items() if copies == 2)
+        assert twice == list(range(math.ceil(len(mine) / 4)))
+
+
+def test_the_second_copy_is_blind_to_the_first(scene):
+    drawn(scene)
+
+    first, second = tasks_of(scene, 1), tasks_of(scene, 2)
+
+    assert not {task.key for task in first} & {task.key for task in second}
+    assert {task.item_id for task in second} < {task.item_id for task in first}
+    shown = {task.item_id: task.shown for task in first}
+    assert all(task.shown == shown[task.item_id] for task in second)
+
+
+def test_a_round_waits_for_the_second_copies(scene):
+    found = drawn(scene)
+    scene.answer()
+    scene.run()
+    waiting = scene.round(1)
+
+    answer_second(scene)
+    scene.run()
+
+    wanted = len(tasks_of_ids(scene, found, 2))
+    assert (waiting.state, scene.round(1).state) == ("labeling", "closed")
+    assert copies_of(scene, found) == Copies(wanted, wanted)
+    assert not scene.round(1).partial
+
+
+def tasks_of_ids(scene, found, slot):
+    return scene.rows(
+        "select item_id from tasks where round_id = :id and slot = :slot", id=found.id, slot=slot
+    )
+
+
+def test_at_the_deadline_it_closes_without_them_and_says_so(scene):
+    found = drawn(scene)
+    scene.answer()
+    [first, *_] = tasks_of(scene, 2)
+    scene.labeler.second_answers[first.item_id] = scene.truth[first.item_id]
+    scene.now += timedelta(days=5)
+    scene.run()
+
+    [event] = scene.rows(
+        "select reason from round_events where round_id = :id and after = 'closed'", id=found.id
+    )
+    wanted = len(tasks_of_ids(scene, found, 2))
+    assert event["reason"] == (
+        f"the deadline passed with 200 of 200 answers and 1 of {wanted} second copies"
+    )
+    assert not scene.round(1).partial
+
+
+def test_the_report_says_how_far_people_agree(scene):
+    drawn(scene)
+    scene.answer()
+    answer_second(scene, wrong=2)
+    doubled = len(tasks_of(scene, 2))
+    scene.run()
+
+    found = agreement_of(scene, scene.round(1))
+
+    assert (found.items, found.disagreed, found.annotators) == (doubled, 2, 2)
+    assert report_of(scene, scene.round(1)).agreement == found
+    assert 0 < found.disagreement_low < found.disagreement < found.disagreement_high < 0.3
+    assert found.kappa_low < found.kappa < 1
+    assert found.alpha == pytest.approx(found.kappa, abs=0.05)
+
+
+def test_a_contradiction_counts_as_cannot_tell(scene):
+    found = drawn(scene)
+    scene.answer()
+    answer_second(scene, wrong=2)
+    scene.run()
+
+    [row] = scene.rows("select sum(declined) as n from counts where round_id = :id", id=found.id)
+    assert row["n"] == 2
+
+
+def test_the_adjudicators_answer_decides_and_is_no_part_of_the_agreement(database):
+    scene = Scene(database, settings(overlap=0.25, adjudicator="eve"))
+    found = drawn(scene)
+    scene.answer()
+    answer_second(scene, wrong=2)
+    scene.run()
+    before = agreement_of(scene, scene.round(1))
+    disputed = collect.disputed(scene.parts)
+
+    decided = tuple(LabelEvent(t.key, "eve", scene.truth[t.item_id]) for t in disputed)
+    collect.store_labels(scene.parts, Collected(events=decided))
+    scene.run()
+
+    [row] = scene.rows(
+        "select sum(declined) as n from counts where round_id = :id and version = 2", id=found.id
+    )
+    assert (len(disputed), row["n"]) == (2, 0)
+    assert {task.slot for task in disputed} == {1}
+    assert agreement_of(scene, scene.round(1)) == before
+    assert collect.disputed(scene.parts) == []
+
+
+def test_an_adjudicator_who_cannot_tell_decides_nothing(database):
+    scene = Scene(database, settings(overlap=0.25, adjudicator="eve"))
+    found = drawn(scene)
+    scene.answer()
+    answer_second(scene, wrong=1)
+    [task, *_] = tasks_of(scene, 2)
+    undecided = LabelEvent(task.key, "eve", Answer.CANNOT_TELL)
+    collect.store_labels(scene.parts, Collected(events=(undecided,)))
+    scene.run()
+
+    [row] = scene.rows("select sum(declined) as n from counts where round_id = :id", id=found.id)
+    assert row["n"] == 1
+
+
+def test_nobody_may_answer_both_copies(scene):
+    drawn(scene)
+    scene.labeler.second_annotator = scene.labeler.annotator
+    scene.answer()
+    answer_second(scene)
+
+    collected = collect.collect(scene.parts, [scene.round(1).id])
+
+    assert collected is not None
+    refused = collected.refused
+    assert len(refused) == len(tasks_of(scene, 2))
+    assert refused[0].reason == (
+        "is a second copy of an item that 'ada' answered already; give it to another person"
+    )
+    assert copies_of(scene, scene.round(1)).answered == 0
+
+
+def test_of_one_batch_only_a_persons_answer_to_the_second_copy_is_refused(scene):
+    drawn(scene)
+    first, second = tasks_of(scene, 1), tasks_of(scene, 2)
+    mate = next(task for task in first if task.item_id == second[0].item_id)
+    events = (
+        LabelEvent(second[0].key, "ada", YES),
+        LabelEvent(mate.key, "ada", YES),
+        LabelEvent(mate.key, "bob", YES),
+    )
+
+    found = collect.without_same_person(scene.parts, Collected(events=events, cursor="c"))
+
+    assert found.events == events[1:]
+    assert [refusal.where for refusal in found.refused] == [f"task {second[0].key}"]
+    assert found.cursor == "c"
+
+
+def test_each_copy_waits_by_itself(scene):
+    drawn(scene)
+    scene.answer(0.5)
+    scene.run()
+
+    first, second = collect.unanswered(scene.parts), collect.unanswered(scene.parts, 2)
+
+    assert len(first) == 200 - len(scene.labeler.answers)
+    assert {task.slot for task in second} == {2}
+    assert len(second) == len(tasks_of(scene, 2))
+
+
+def test_a_second_answer_that_comes_late_makes_a_version(scene):
+    drawn(scene)
+    scene.answer()
+    answer_second(scene)
+    [task, *_] = tasks_of(scene, 2)
+    late = scene.labeler.second_answers.pop(task.item_id)
+    scene.now += timedelta(days=5)
+    scene.run()
+    first = agreement_of(scene, scene.round(1))
+
+    scene.labeler.second_answers[task.item_id] = late
+    scene.run()
+
+    again = scene.round(1)
+    assert again.version == 2
+    assert agreement_of(scene, again).items == first.items + 1
+
+
+def test_people_who_contradict_each_other_are_a_notice(scene):
+    drawn(scene)
+    scene.answer()
+    answer_second(scene, wrong=25)
+    scene.run()
+
+    report = report_of(scene, scene.round(1))
+
+    [notice] = [row for row in report.notices if row.kind == "disagreement"]
+    assert notice.value == report.agreement.alpha < 2 / 3
+    assert notice.sentence.startswith(f"people label 25 of {report.agreement.items} items")
+
+
+def test_without_overlap_there_is_no_second_copy_and_no_agreement(database):
+    scene = Scene(database, settings())
+
+    found = scene.play(1)
+
+    assert copies_of(scene, found) == Copies(0, 0)
+    assert agreement_of(scene, found) is None
+    assert report_of(scene, found).agreement is None
+
+
+def several(pairs):
+    names = ("ada", "bob", "eve")
+    return [
+        SeveralAnswers(
+            f"i{place}", stratum, dict(zip(names, map(Answer, map(str, answers)), strict=False))
+        )
+        for place, (stratum, answers) in enumerate(pairs)
+    ]
+
+
+PLANNED = [PlannedStratum(s, size, 9) for s, size in zip(STRATA, (100, 900), strict=True)]
+
+
+def row_of(answers):
+    return agreement_row(answers, PLANNED, level=0.95, seed=1)
+
+
+def test_three_people_are_compared_by_fleiss_and_weighed_by_stratum():
+    pairs = [
+        ("flagged", (1, 1)),
+        ("flagged", (1, 0)),
+        ("passed", (0, 0, 0)),
+        ("passed", (0, 0)),
+    ] * 5
+
+    found = row_of(several(pairs))
+
+    assert (found.items, found.disagreed, found.annotators) == (20, 5, 3)
+    assert found.kappa == pytest.approx(1 - 0.25 / (1 - (15**2 + 25**2) / 40**2))
+    assert found.disagreement == pytest.approx(0.1 * 5 / 10 + 0.9 * 0 / 10, abs=0.03)
+
+
+def test_few_items_or_good_agreement_are_no_notice():
+    differ, alike = ("flagged", (1, 0)), [("flagged", (1, 1)), ("passed", (0, 0))]
+    few = row_of(several([differ] * 9))
+    many = row_of(several([differ] * 10))
+    good = row_of(several(alike * 10))
+    same = row_of(several([("passed", (0, 0))] * 12))
+
+    assert [len(disagreement_notices(each)) for each in (few, many, good, same, None)] == [
+        0, 1, 0, 0, 0,
+    ]  # fmt: skip
+    assert same.sentence.endswith("no kappa or alpha, since all answers are the same")
+    assert good.sentence.startswith(
+        "2 people, 20 items with two answers, 0 of them contradicting; "
+    )

@@ -1,0 +1,126 @@
+"""The figures of curves: what they mark, what they say, and that they are reproducible."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.domain.model import EffectKind
+from monitor.domain.report import CurveRow, CurvesRow, EstimateRow, PrevalenceRow
+from monitor.tracking.curve_figures import (
+    _curves_figure,
+    _p3_figure,
+    curves_png,
+    p3_png,
+)
+from tests.tracking.reports import make_effect, make_report
+
+
+def curve(x, point):
+    return CurveRow(x=x, point=point, low=[0.9 * y for y in point], high=list(point))
+
+
+P3 = PrevalenceRow(
+    curve=curve([0.001, 0.01, 0.1], [0.3, 0.7, 0.95]),
+    prevalence=(0.02, 0.018, 0.023),
+    value=(0.8, 0.75, 0.84),
+    tpr=(0.6, 0.5, 0.7),
+    fpr=(0.003, 0.002, 0.004),
+    level=0.95,
+)
+CURVES = CurvesRow(
+    roc=curve([0.001, 0.01, 1.0], [0.3, 0.7, 1.0]),
+    precision_recall=curve([0.05, 0.5, 1.0], [1.0, 0.9, 0.1]),
+    gain=curve([0.0, 0.9, 0.99], [1.0, 0.99, 0.5]),
+    roc_area=(0.97, 0.95, 0.99),
+    average_precision=(0.82, 0.78, 0.86),
+    gain_area=(0.98, 0.97, 0.99),
+    prevalence=(0.02, 0.018, 0.023),
+    labeled=1250,
+    positive=240,
+    level=0.95,
+)
+OPERATING = {"precision": 0.86, "recall": 0.6, "fpr": 0.003, "precision_gain": 0.99}
+
+
+@pytest.fixture(scope="module")
+def report():
+    rows = [
+        EstimateRow(
+            metric=metric,
+            estimand="rate",
+            basis="round",
+            point=point,
+            low=0.9 * point,
+            high=min(1, 1.05 * point),
+            level=0.95,
+            method="posterior",
+        )
+        for metric, point in (OPERATING | {"recall_gain": 0.98}).items()
+    ]
+    return make_report(8, p3=P3, curves=CURVES).model_copy(update={"estimates": rows})
+
+
+def legend_of(axes):
+    legend = axes.get_legend()
+    assert legend is not None
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def texts(figure):
+    return " | ".join(text.get_text() for text in figure.texts)
+
+
+def test_reports_without_curves_have_no_figures():
+    assert p3_png(make_report(8)) is None
+    assert curves_png(make_report(8)) is None
+
+
+@pytest.mark.parametrize("draw", [p3_png, curves_png])
+def test_the_same_report_gives_the_same_picture(report, draw):
+    picture = draw(report)
+
+    assert picture.startswith(b"\x89PNG")
+    assert draw(report) == picture
+
+
+def test_the_p3_figure_marks_the_present_prevalence_on_a_logarithmic_axis(report):
+    figure = _p3_figure(report, P3)
+
+    (axes,) = figure.axes
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlim() == (0.001, 0.1)
+    labels = legend_of(axes)
+    assert "this window: prevalence 2 %" in labels
+    assert "limit" in labels
+    assert "TPR 0.6 (0.5 to 0.7), FPR 0.003 (0.002 to 0.004)" in texts(figure)
+
+
+def test_every_figure_states_the_prevalence_it_holds_for(report):
+    assert "hold for the prevalence 2 % (1.8 % to 2.3 %)" in texts(_curves_figure(report, CURVES))
+
+
+def test_the_curves_mark_where_the_classifier_stands_and_say_their_areas(report):
+    figure = _curves_figure(report, CURVES)
+
+    roc, precision_recall, gain = figure.axes
+    assert roc.get_title("left") == "ROC, at every prevalence · area 0.97 (0.95 to 0.99)"
+    assert precision_recall.get_title("left") == "Precision-recall · AP 0.82 (0.78 to 0.86)"
+    assert gain.get_title("left") == "Gain · area 0.98 (0.97 to 0.99)"
+    threshold = f"as it is, threshold {report.threshold:g}"
+    for axes in figure.axes:
+        assert threshold in legend_of(axes)
+    assert gain.get_xlim()[0] == 1  # the axis shows by how much a gain falls short of 1
+    assert "1,250 labels of this round, 240 of them positive" in texts(figure)
+
+
+@pytest.mark.server
+def test_the_run_of_a_round_gets_both_figures_and_keeps_curves_of_an_earlier_version(
+    handler, client, report
+):
+    receipt = handler.deliver(make_effect(EffectKind.ROUND_RUN, report))
+    later = report.model_copy(update={"version": 2, "curves": None})
+    handler.deliver(make_effect(EffectKind.ROUND_RUN, later))
+
+    run_id = receipt.rsplit("/", 1)[-1]
+    files = {file.path for file in client.list_artifacts(run_id)}
+    assert {"timeline.png", "p3_curve.png", "curves.png"} <= files
