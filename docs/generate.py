@@ -30,12 +30,18 @@ from monitor.domain.settings import (  # noqa: E402
     Bands,
     Bound,
     Carry,
+    Cost,
+    FalseAlarms,
+    Gold,
     Limits,
     Margin,
     Matrix,
     Sample,
     Schedule,
 )
+from monitor.hooks.alertmanager import AlertmanagerSettings  # noqa: E402
+from monitor.hooks.apprise import AppriseSettings  # noqa: E402
+from monitor.hooks.command import CommandSettings  # noqa: E402
 from monitor.hooks.log import LogSettings  # noqa: E402
 from monitor.hooks.webhook import WebhookSettings  # noqa: E402
 from monitor.labeling.column import ColumnSettings  # noqa: E402
@@ -50,6 +56,7 @@ COMMANDS_OUT = OUT.with_name("commands.md")
 SECTIONS: dict[str, type[BaseModel]] = {
     "The file": Config,
     "mlflow": MlflowSettings,
+    "false_alarms": FalseAlarms,
     "monitors": MonitorConfig,
     "monitors: source of kind duckdb": DuckdbSettings,
     "monitors: source.columns": Columns,
@@ -57,14 +64,19 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: sample": Sample,
     "monitors: sample.margin": Margin,
     "monitors: sample.bands": Bands,
+    "monitors: sample.cost": Cost,
     "monitors: labeling of kind files": FilesSettings,
     "monitors: labeling of kind column": ColumnSettings,
+    "monitors: labeling.gold": Gold,
     "monitors: reference, as a matrix": Matrix,
     "monitors: reference, as a file": ReferenceFile,
     "monitors: limits": Limits,
     "monitors: limits, a metric with sides": Bound,
     "monitors: carry": Carry,
     "hooks of kind webhook": WebhookSettings,
+    "hooks of kind apprise": AppriseSettings,
+    "hooks of kind alertmanager": AlertmanagerSettings,
+    "hooks of kind command": CommandSettings,
     "hooks of kind log": LogSettings,
 }
 
@@ -105,6 +117,9 @@ NOTES = {
     "Margin.recall": "half-width of the interval for recall",
     "Bands.flagged": "bands among predicted positives",
     "Bands.passed": "bands among predicted negatives",
+    "Sample.cost": "of labels, where they cost more in one class",
+    "Cost.flagged": "of a label of a predicted positive",
+    "Cost.passed": "of a label of a predicted negative",
     "FilesSettings.folder": "relative to the config",
     "FilesSettings.format": "of the task files",
     "ColumnSettings.path": "file, pattern or list of them, relative to the config",
@@ -118,13 +133,21 @@ NOTES = {
     + "; a number, or `at_least` and `at_most`",
     "Bound.at_least": "alerts when the metric falls below",
     "Bound.at_most": "alerts when the metric rises above",
+    "Gold.tp": "positive, labeled 1",
+    "Gold.fn": "positive, labeled 0",
+    "Gold.tn": "negative, labeled 0",
+    "Gold.fp": "negative, labeled 1",
     "Matrix.tp": "flagged and positive",
     "Matrix.fp": "flagged and negative",
     "Matrix.fn": "passed and positive",
     "Matrix.tn": "passed and negative",
     "WebhookSettings.secret": "signs each notice; `whsec_...` or 24 bytes or more",
-    "WebhookSettings.timeout": "for connecting, sending and answering each: a receiver should "
-    "only queue",
+    "WebhookSettings.timeout": "for the whole delivery: a receiver should only queue",
+    "AppriseSettings.timeout": "for the whole delivery",
+    "AlertmanagerSettings.timeout": "for the whole delivery",
+    "AlertmanagerSettings.hold": "longer than any pause of the monitor, or the alert would end "
+    "by itself",
+    "CommandSettings.timeout": "then it is killed, with all that it started",
 }
 
 HEAD = """\

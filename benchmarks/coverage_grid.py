@@ -1,0 +1,235 @@
+"""The cells of the coverage benchmark: populations with known precision and recall, cut in bands.
+
+A cell fixes a classifier (k, precision, recall), how good its scores are, the window's size, the
+bands and the labels per stratum. The population is that of the project's method: logit p is
+normal, an item is flagged where p passes a threshold, and mean, spread and threshold follow from
+k, precision and recall. A *good* score is p itself. A *weak* one claims p where the truth has a
+quarter of its spread within each class; bands and the first plan follow the claim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy import optimize, special
+
+from benchmarks.fast_rounds import Design
+from monitor.stats import (
+    FLAGGED_BANDS,
+    PASSED_BANDS,
+    Knowledge,
+    allocate,
+    band_edges,
+    band_of,
+)
+from monitor.stats.bands import affordable_bands
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+Score = Literal["good", "weak"]
+Known = Literal["scores", "rounds"]
+
+NODES = 4000
+"""Equally probable points that stand for the items of one predicted class."""
+
+INFINITE = 10**9
+WEAK = 0.25
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a cell is asked to be.
+
+    ``bands`` are those of the flagged and of the passed, None for as many as the monitor makes;
+    ``times`` is the window's size in labels, None for infinite.
+    """
+
+    k: float
+    precision: float
+    recall: float
+    labels: int
+    bands: tuple[int, int] | None = None
+    times: int | None = None
+    score: Score = "good"
+    plan: Known = "rounds"
+    ratio: float | None = None  # Shang et al.'s over-sampling ratio s, in place of a plan
+    named: bool = False
+
+    @property
+    def cut(self) -> tuple[int, int]:
+        """Bands of the two classes."""
+        if self.bands is not None:
+            return self.bands
+        return affordable_bands(FLAGGED_BANDS, PASSED_BANDS, self.labels)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A setting and the strata, labels and true rates made of it."""
+
+    setting: Setting
+    design: Design
+
+    @property
+    def name(self) -> str:
+        """The setting in a few words."""
+        s = self.setting
+        bands = f"{s.cut[0]}+{s.cut[1]}"
+        plan = f"s={s.ratio:g}" if s.ratio is not None else s.plan
+        window = "rates" if s.times is None else f"x{s.times}"
+        return (
+            f"{s.k:<6.3g} {s.precision:4.2f} {s.recall:4.2f} {s.labels:6d} {bands:>5} {window:>5} "
+            f"{s.score if s.cut != (1, 1) else '-':>4} {plan:>6}"
+        )
+
+
+def false_omission_rate(k: float, precision: float, recall: float) -> float:
+    """Rate of actual positives among the passed (Shang et al., 2023, Eq. 9)."""
+    return k * precision * (1 / recall - 1)
+
+
+@cache
+def class_probabilities(k: float, precision: float, recall: float) -> tuple[Values, Values]:
+    """Probabilities of the items of both classes, shape ``(NODES,)``, from a logit-normal law."""
+    share = 1 / (1 + k)  # of the passed
+    middle = (np.arange(NODES) + 0.5) / NODES
+    z_passed, z_flagged = special.ndtri(share * middle), -special.ndtri((1 - share) * middle[::-1])
+    omission = false_omission_rate(k, precision, recall)
+
+    def gaps(parameters: Values) -> list[float]:
+        mean, spread = parameters[0], np.exp(parameters[1])
+        return [
+            float(special.logit(np.clip(special.expit(mean + spread * z).mean(), 1e-12, 1 - 1e-12)))
+            - float(special.logit(target))
+            for z, target in ((z_flagged, precision), (z_passed, omission))
+        ]
+
+    for start in ([-3.0, 1.0], [-8.0, 1.6], [0.0, 0.0], [-1.0, 2.0], [-15.0, 2.5], [2.0, 1.5]):
+        found = optimize.root(gaps, start)
+        if found.success and np.max(np.abs(found.fun)) < 1e-6:
+            mean, spread = found.x[0], np.exp(found.x[1])
+            return special.expit(mean + spread * z_flagged), special.expit(mean + spread * z_passed)
+    message = f"no population has k={k}, precision={precision}, recall={recall}"
+    raise ValueError(message)
+
+
+def weakened(claimed: Values) -> Values:
+    """Give the true probabilities behind over-confident claims: a quarter of the spread."""
+    logit = special.logit(claimed)
+
+    def gap(shift: float) -> float:
+        return float(special.expit(shift + WEAK * logit).mean() - claimed.mean())
+
+    return np.asarray(special.expit(optimize.brentq(gap, -60, 60) + WEAK * logit))
+
+
+def make_cell(setting: Setting) -> Cell:
+    """Cut the setting's population into bands and plan its labels as the monitor does."""
+    parts = []
+    for claimed, bands in zip(
+        class_probabilities(setting.k, setting.precision, setting.recall),
+        setting.cut,
+        strict=True,
+    ):
+        true = claimed if setting.score == "good" else weakened(claimed)
+        band = band_of(claimed, band_edges(claimed, bands))
+        members = [band == index for index in range(band.max() + 1)]
+        parts.append([(m.mean(), true[m].mean(), claimed[m].mean()) for m in members])
+    is_flagged = np.array([True] * len(parts[0]) + [False] * len(parts[1]))
+    share, rate, claim = np.array(parts[0] + parts[1]).T
+    total = INFINITE if setting.times is None else setting.times * setting.labels
+    weight = np.where(is_flagged, setting.k, 1.0) / (1 + setting.k) * share
+    size = np.maximum(np.rint(total * weight), 1).astype(np.int64)
+    labeled = _labels(setting, size, is_flagged, rate, claim)
+    flagged = len(parts[0])
+    if setting.times is None:
+        return Cell(setting, Design(size, labeled, flagged, rate=rate))
+    positive = np.rint(size * rate).astype(np.int64)
+    return Cell(setting, Design(size, labeled, flagged, positive=positive))
+
+
+def _labels(
+    setting: Setting, size: Whole, is_flagged: NDArray[np.bool_], rate: Values, claim: Values
+) -> Whole:
+    if setting.ratio is not None:
+        odds = setting.k * setting.ratio
+        flagged = round(setting.labels * odds / (1 + odds))
+        return np.array([flagged, setting.labels - flagged])
+    if setting.plan == "scores":
+        known = Knowledge.of_scores(claim, is_flagged)
+    else:  # about what a few rounds of this size have found
+        found = 3 * setting.labels / len(size)
+        known = Knowledge.of_rounds(found * rate, np.full(len(size), found), is_flagged)
+    return allocate(size, is_flagged, known, max_labels=setting.labels).labels
+
+
+TABLE_3 = tuple(
+    Setting(1 / odds, 0.9, recall, labels, (1, 1), ratio=ratio, named=True)
+    for labels, odds in ((5000, 20), (10_000, 100))
+    for ratio in (1, 2, 5)
+    for recall in (0.9, 0.7)
+)
+"""The twelve rows of Table 3 of Shang et al., 2023."""
+
+_PHI = ((0.046, 0.79, 0.67), (0.033, 0.86, 0.56), (0.458, 0.90, 0.66))
+
+NAMED = (
+    *TABLE_3,
+    *(Setting(*phi, labels, named=True) for phi in _PHI for labels in (360, 1250)),
+    *(Setting(*phi, 1250, score="weak", named=True) for phi in _PHI),
+    *(Setting(*phi, 1250, (1, 1), named=True) for phi in _PHI),
+    *(Setting(*phi, 300, times=10, plan="scores", named=True) for phi in _PHI),
+    *(Setting(*phi, 1250, (3, 5), named=True) for phi in _PHI),
+    *(Setting(*phi, 1250, times=4, named=True) for phi in _PHI),
+    Setting(0.01, 0.99, 0.9, 600, named=True),
+    Setting(0.01, 0.99, 0.9, 600, score="weak", named=True),
+    Setting(0.001, 0.9, 0.2, 2500, named=True),
+    Setting(0.1, 0.97, 0.99, 300, named=True),
+    Setting(0.1, 0.3, 0.6, 120, plan="scores", named=True),
+    Setting(1.0, 0.97, 0.97, 1250, named=True),
+    Setting(0.3, 0.7, 0.9, 60, (1, 1), named=True),
+)
+"""The settings of most use, replicated most."""
+
+K = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+PRECISION = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99)
+RECALL = (0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.97, 0.99)
+LABELS = (60, 120, 250, 500, 1250, 2500, 5000)
+BANDS = ((1, 1), (1, 3), (2, 3), (3, 5), (3, 10), None)
+TIMES = (None, None, None, 4, 20, 200)
+
+
+def grid(cells: int = 210, seed: int = 1) -> list[Setting]:
+    """Draw settings from the ranges above, each value of a range as likely as any other."""
+    rng = np.random.default_rng(seed)
+    found: list[Setting] = []
+    while len(found) < cells:
+        k, precision, recall = (float(rng.choice(values)) for values in (K, PRECISION, RECALL))
+        setting = Setting(
+            k,
+            precision,
+            recall,
+            int(rng.choice(LABELS)),
+            BANDS[rng.integers(len(BANDS))],
+            TIMES[rng.integers(len(TIMES))],
+            "good" if rng.random() < 0.6 else "weak",
+            "rounds" if rng.random() < 0.7 else "scores",
+        )
+        if false_omission_rate(k, precision, recall) > 0.6 * precision:
+            continue  # no classifier: it would pass what it should flag
+        if setting.times is not None and setting.times * k / (1 + k) < 0.25:
+            continue  # a census of the flagged
+        found.append(setting)
+    return found
+
+
+def every_cell() -> list[Cell]:
+    """Make the 40 named cells and the grid."""
+    return [make_cell(setting) for setting in (*NAMED, *grid())]

@@ -1,0 +1,339 @@
+"""False alarms in a year without drift, and how soon a drop is found: our rule and those in use.
+
+    PYTHONPATH=. python benchmarks/drift.py [--paths 2000]
+
+Population: logit p ~ N(-8.898, 5.160^2), y ~ Bernoulli(p), predicted positive from .4768: the
+first classifier of Shang et al. 2023, Table 4. Limits lie 3 points under the true precision and 5
+under the true recall; the promise is one false alarm a year of weekly rounds, over both. Every
+rule sees the same labels: 12 reference rounds, then a year, or 8 quiet rounds and 26 with a drop
+(the wrong answers of the class grow by one factor). An alarm of either metric counts.
+
+The others: the range that Algorithm 2 of the same paper (its Eq. 6-8 by Monte Carlo) predicts for
+a round at 95 %; mean +- 3 standard deviations of the reference rounds; "5 points under the mean of
+the reference rounds"; and a Bernoulli CUSUM towards a ten-point drop, its threshold tuned by
+simulation at known rates to the same promise. About 5 minutes on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from scipy import special
+
+from monitor.stats.bands import band_edges, band_of
+from monitor.stats.half_space import Limit
+from monitor.stats.many_paths import Paths, Window
+from monitor.stats.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+DESIGNS = {  # bands and labels per class
+    "1+1, 307+4408": ((1, 1), (307, 4408)),
+    "3+5, 200+1050": ((3, 5), (200, 1050)),
+    "3+5, 641+4077": ((3, 5), (641, 4077)),
+    "3+5, 60+300": ((3, 5), (60, 300)),
+    "4+10, 200+1050": ((4, 10), (200, 1050)),
+    "4+10, 60+300": ((4, 10), (60, 300)),
+}
+METRICS = ("precision", "recall")
+ROOM = {"precision": 0.03, "recall": 0.05}
+REFERENCE, YEAR, QUIET, DROPPED = 12, 52, 8, 26
+DROPS = [(metric, by) for metric in METRICS for by in (0.03, 0.05, 0.10, 0.15)]
+
+
+def main() -> None:
+    """Print one table of false alarms and one of drops per design."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--paths", type=int, default=2000)
+    parser.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS))
+    asked = parser.parse_args()
+    for name in asked.designs:
+        scenario = drawn_from_population(*DESIGNS[name])
+        print(f"\n{name} labels a round, {asked.paths} paths: {scenario.labeled.tolist()}")
+        threshold = tuned_threshold(scenario)
+        show_quiet(scenario, asked.paths, threshold)
+        show_drops(scenario, asked.paths, threshold)
+
+
+def drawn_from_population(bands: tuple[int, int], labels: tuple[int, int]) -> Scenario:
+    """Draw the window once, cut it into bands, and share labels out by size times spread."""
+    rng = np.random.default_rng(2023)
+    p = special.expit(rng.normal(-8.898, 5.160, 200_000))
+    parts: list[tuple[bool, int, float, int]] = []
+    for up, wanted, total in ((True, bands[0], labels[0]), (False, bands[1], labels[1])):
+        mine = p[(p >= 0.4768) == up]
+        band = band_of(mine, band_edges(mine, wanted))
+        size = np.bincount(band)
+        rate = np.bincount(band, weights=mine) / size
+        spread = size * np.sqrt(rate * (1 - rate))
+        share = np.maximum(10.0, total * spread / spread.sum())
+        count = (share * total / share.sum()).astype(int)
+        parts += zip([up] * size.size, size, rate, count, strict=True)
+    is_flagged, sizes, rates, labeled = zip(*parts, strict=True)
+    return Scenario.of(size=sizes, labeled=labeled, is_flagged=is_flagged, rates=rates)
+
+
+def limits_of(scenario: Scenario) -> list[Limit]:
+    """Limits a stated room under the true levels."""
+    return [Limit(m, level(scenario, m) - ROOM[m], "at_least") for m in METRICS]
+
+
+def level(scenario: Scenario, metric: str) -> float:
+    """Return the true value of a metric that is defined."""
+    value = scenario.value(metric)
+    if value is None:
+        message = f"{metric} is undefined"
+        raise ValueError(message)
+    return value
+
+
+def at_limits(scenario: Scenario) -> Scenario:
+    """Both metrics exactly at their limits."""
+    for limit in limits_of(scenario):
+        scenario = scenario.moved(limit)
+    return scenario
+
+
+class Truth(Protocol):
+    """What the labels of a round are drawn from: sizes, and rates of shape (H,) or (paths, H)."""
+
+    def __call__(self, rng: np.random.Generator) -> tuple[Window, Values]:
+        """Return the window and the rates of one more round."""
+
+
+def steady(scenario: Scenario) -> Truth:
+    """Make every round like the last."""
+    return lambda _: (scenario.window, scenario.rates)
+
+
+def wobbling(scenario: Scenario, paths: int) -> Truth:
+    """Let both metrics vary each week, uniformly from their limits to as far above the level."""
+    window, rates, up = scenario.window, scenario.rates, scenario.is_flagged
+    p, r = (level(scenario, metric) for metric in METRICS)
+    found, missed = (scenario.size * rates)[up].sum(), (scenario.size * rates)[~up].sum()
+
+    def week(rng: np.random.Generator) -> tuple[Window, Values]:
+        precision = rng.uniform(p - ROOM["precision"], p + ROOM["precision"], (paths, 1))
+        recall = rng.uniform(r - ROOM["recall"], r + ROOM["recall"], (paths, 1))
+        wrong = (1 - precision) / (1 - p) * (1 - rates)
+        lost = found * (precision / p) * (1 / recall - 1) / missed * rates
+        return window, np.where(up, 1 - wrong, lost)
+
+    return week
+
+
+class Rule(Protocol):
+    """A rule that watches all paths at once."""
+
+    def close(self, window: Window, positive: Ints) -> Flags:
+        """Judge one more round; which paths raise an alarm, shape ``(paths,)``."""
+
+
+class Ours:
+    """The detector of this package."""
+
+    def __init__(self, scenario: Scenario, reference: Ints) -> None:
+        self._paths = Paths(limits_of(scenario), YEAR, reference.shape[1])
+        for positive in reference:
+            self._paths.learn(scenario.window, positive)
+
+    def close(self, window: Window, positive: Ints) -> Flags:
+        """Judge one more round."""
+        return np.asarray(self._paths.close(window, positive).any(axis=0))
+
+
+class Ranges:
+    """Alarm when the estimate of either metric leaves a range fixed before launch."""
+
+    def __init__(self, low: Values, high: Values) -> None:
+        self._low, self._high = low, high  # (paths, 2)
+
+    def close(self, window: Window, positive: Ints) -> Flags:
+        """Judge one more round."""
+        found = estimates(window, positive)
+        return np.asarray(((found < self._low) | (found > self._high)).any(axis=-1))
+
+
+class Cusum:
+    """Bernoulli CUSUM per metric, from the reference's rates towards a ten-point drop."""
+
+    def __init__(self, scenario: Scenario, before: Values, threshold: float) -> None:
+        self._before = before
+        self._after = np.stack([scaled(scenario, before, metric, 0.10) for metric in METRICS])
+        self._threshold = threshold
+        self._sums = np.zeros((len(METRICS), len(before)))
+
+    def close(self, window: Window, positive: Ints) -> Flags:
+        """Judge one more round."""
+        negative = window.labeled - positive
+        gain = positive * np.log(self._after / self._before)
+        gain = gain + negative * (np.log1p(-self._after) - np.log1p(-self._before))
+        self._sums = np.maximum(0, self._sums + gain.sum(axis=-1))
+        fired = self._sums >= self._threshold
+        self._sums[fired] = 0
+        return np.asarray(fired.any(axis=0))
+
+
+def rules(scenario: Scenario, reference: Ints, threshold: float) -> dict[str, Rule]:
+    """Make every rule from the same reference, shape ``(rounds, paths, H)``."""
+    chunks = estimates(scenario.window, reference)  # (rounds, paths, 2)
+    mean, spread = chunks.mean(axis=0), chunks.std(axis=0, ddof=1)
+    open_end = np.full_like(mean, np.inf)
+    return {
+        "ours": Ours(scenario, reference),
+        "predictive 95 %": Ranges(*predicted(scenario, reference)),
+        "mean +- 3 sd": Ranges(mean - 3 * spread, mean + 3 * spread),
+        "baseline - .05": Ranges(mean - 0.05, open_end),
+        "Bernoulli CUSUM": Cusum(scenario, pooled_rates(scenario, reference), threshold),
+    }
+
+
+def estimates(window: Window, positive: Ints) -> Values:
+    """Precision and recall, shape ``(..., 2)``, from answers of shape ``(..., H)``."""
+    weighted = window.size * positive / window.labeled
+    found, missed = weighted[..., window.is_flagged], weighted[..., ~window.is_flagged]
+    tp, fn = found.sum(axis=-1), missed.sum(axis=-1)
+    flagged = window.size[window.is_flagged].sum()
+    return np.stack([tp / flagged, tp / np.maximum(tp + fn, 1e-9)], axis=-1)
+
+
+def pooled_rates(scenario: Scenario, reference: Ints) -> Values:
+    """Rates of all reference rounds together with half a count, shape ``(paths, H)``."""
+    return np.asarray((0.5 + reference.sum(axis=0)) / (1 + len(reference) * scenario.labeled))
+
+
+def scaled(scenario: Scenario, rates: Values, metric: str, drop: float) -> Values:
+    """Rates of each path after a metric fell, the wrong answers of its class grown."""
+    up, size = scenario.is_flagged, scenario.size
+    if metric == "precision":
+        precision = ((size * rates)[:, up].sum(axis=1) / size[up].sum())[:, np.newaxis]
+        wrong = (1 - precision + drop) / (1 - precision) * (1 - rates)
+        return np.where(up, 1 - np.minimum(wrong, 0.999), rates)
+    found, missed = ((size * rates)[:, c].sum(axis=1)[:, np.newaxis] for c in (up, ~up))
+    recall = found / (found + missed) - drop
+    lost = found * (1 / recall - 1) / missed * rates
+    return np.where(up, rates, np.minimum(lost, 0.999))
+
+
+def predicted(scenario: Scenario, reference: Ints, draws: int = 400) -> tuple[Values, Values]:
+    """Range of the next round's estimates at 95 % (Algorithm 2), two arrays ``(paths, 2)``."""
+    rng = np.random.default_rng(3)
+    positive = reference.sum(axis=0)
+    negative = len(reference) * scenario.labeled - positive
+    rates = rng.beta(0.5 + positive, 0.5 + negative, (draws, *positive.shape))
+    found = estimates(scenario.window, rng.binomial(scenario.labeled, rates))
+    low, high = np.quantile(found, [0.025, 0.975], axis=0)
+    return low, high
+
+
+def tuned_threshold(scenario: Scenario) -> float:
+    """Smallest CUSUM threshold that keeps the promise when the rates are known and steady."""
+    rng, paths = np.random.default_rng(4), 1000
+    low, high = 0.0, 40.0
+    known = np.broadcast_to(scenario.rates, (paths, scenario.rates.size))
+    year = rng.binomial(scenario.labeled, scenario.rates, (YEAR, *known.shape))
+    while high - low > 0.05:
+        middle = (low + high) / 2
+        rule = Cusum(scenario, known, middle)
+        alarms = sum(rule.close(scenario.window, week).sum() for week in year) / paths
+        low, high = (middle, high) if alarms > 1 else (low, middle)
+    return high
+
+
+@dataclass
+class Tally:
+    """Alarms of one rule: shape ``(rounds, paths)``."""
+
+    fired: Flags
+
+    def a_year(self) -> tuple[float, float, float]:
+        """Mean number of alarms a path, its standard error, and the share with any."""
+        counts = self.fired.sum(axis=0)
+        return counts.mean(), counts.std() / math.sqrt(counts.size), (counts > 0).mean()
+
+    def found(self, within: int) -> tuple[float, float]:
+        """Share of paths with an alarm in the first rounds, and its standard error."""
+        share = self.fired[:within].any(axis=0).mean()
+        return share, math.sqrt(share * (1 - share) / self.fired.shape[1])
+
+    def median(self) -> str:
+        """Round of the first alarm in the median path."""
+        first = np.where(self.fired.any(axis=0), self.fired.argmax(axis=0) + 1, math.inf)
+        middle = float(np.quantile(first, 0.5, method="inverted_cdf"))
+        return f"{middle:.0f}" if math.isfinite(middle) else f">{len(self.fired)}"
+
+
+def play(
+    scenario: Scenario, stretches: Sequence[tuple[Truth, int]], paths: int, threshold: float
+) -> dict[str, Tally]:
+    """Run every rule over the rounds of all stretches; the last stretch is what is returned."""
+    rng = np.random.default_rng(2024)
+    shape = (REFERENCE, paths, scenario.size.size)
+    reference = rng.binomial(scenario.labeled, scenario.rates, shape)
+    watching = rules(scenario, reference, threshold)
+    fired: dict[str, list[Flags]] = {name: [] for name in watching}
+    for window, positive in answers(stretches, paths, rng):
+        for name, rule in watching.items():
+            fired[name].append(rule.close(window, positive))
+    last = stretches[-1][1]
+    return {name: Tally(np.array(rounds[-last:])) for name, rounds in fired.items()}
+
+
+def answers(
+    stretches: Sequence[tuple[Truth, int]], paths: int, rng: np.random.Generator
+) -> Iterator[tuple[Window, Ints]]:
+    """Draw the labels of every round."""
+    for truth, rounds in stretches:
+        for _ in range(rounds):
+            window, rates = truth(rng)
+            yield window, rng.binomial(window.labeled, rates, (paths, window.size.size))
+
+
+def show_quiet(scenario: Scenario, paths: int, threshold: float) -> None:
+    """Print the alarms of years in which every limit is kept."""
+    truths = {
+        "no drift": steady(scenario),
+        "wobble": wobbling(scenario, paths),
+        "prevalence doubled": steady(scenario.with_prevalence(2)),
+        "both at the limit": steady(at_limits(scenario)),
+    }
+    print(f"{'alarms in a year (s.e.), any':<28}" + heads())
+    for name, truth in truths.items():
+        tallies = play(scenario, [(truth, YEAR)], paths, threshold)
+        cells = [f"{m:6.2f} ({e:.2f}) {a:4.0%}" for m, e, a in map(Tally.a_year, tallies.values())]
+        print(f"{name:<28}" + "".join(f"{cell:>20}" for cell in cells), flush=True)
+
+
+def show_drops(scenario: Scenario, paths: int, threshold: float) -> None:
+    """Print how many drops were found within 4 rounds, and the median."""
+    print(f"{'found in 4 (s.e.), median':<28}" + heads())
+    for metric, by in DROPS:
+        after = scenario.dropped(metric, by)
+        stretches = [(steady(scenario), QUIET), (steady(after), DROPPED)]
+        tallies = play(scenario, stretches, paths, threshold)
+        cells = [
+            f"{share:5.3f} ({error:.3f}) {median:>4}"
+            for (share, error), median in ((t.found(4), t.median()) for t in tallies.values())
+        ]
+        print(f"{metric:<12}-{by:<15.2f}" + "".join(f"{c:>20}" for c in cells), flush=True)
+
+
+def heads() -> str:
+    """Names of the rules above their columns."""
+    names = ("ours", "predictive 95 %", "mean +- 3 sd", "baseline - .05", "Bernoulli CUSUM")
+    return "".join(f"{name:>20}" for name in names)
+
+
+if __name__ == "__main__":
+    main()

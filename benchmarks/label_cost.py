@@ -1,0 +1,303 @@
+"""Labels a round needs for intervals of +-.05 on precision and recall, by design and score.
+
+    PYTHONPATH=. python benchmarks/label_cost.py [--replicates 6000]     (about 8 minutes)
+
+Population: logit p ~ N(mu, sigma^2), y ~ Bernoulli(p), flagged where p >= t, for the three
+classifiers of Shang et al. 2023, Table 4; no finite window, the estimand `rate`. Scores:
+
+    good      the score is p
+    weak      within each class the rate of a score is the class's mean plus a quarter of what
+              the score claims beyond it: over-confident four times
+    flat      within each class the score says nothing
+    inverted  within each class the rates come in the opposite order
+
+The labels are those at which the *mean half-width* of the 95 % interval over the replicates is
+.05 for the wider of the two metrics; the plan's own margins are moved until that holds, and
+`planned` is what the plan asked for unmoved. Coverage and its standard error come from other
+replicates than the search. `by rounds` plans by the rates that earlier rounds found. The second
+table is a first round: what is known are the scores (with and without the blend) or nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from monitor.stats.allocation import allocate
+from monitor.stats.bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
+from monitor.stats.counts import Counts
+from monitor.stats.draws import round_posterior
+from monitor.stats.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+    Plan = Callable[[dict[str, float]], Whole]
+
+CLASSIFIERS = {
+    "Phi1": (-8.898, 5.160, 0.4768),
+    "Phi2": (-9.074, 5.179, 0.6275),
+    "Phi3": (-0.649, 3.137, 0.7047),
+}
+MARGIN, Z = 0.05, float(special.ndtri(0.975))
+METRICS = ("precision", "recall")
+ITEMS = 200_000  # quantiles that stand for the population
+SCALE = 10**6  # items per quantile in the plan, so that no stratum is small
+DEFAULT = (FLAGGED_BANDS, PASSED_BANDS)
+POINTS, CHUNK = 2**11, 50
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Strata of a classifier, flagged first: sizes, true rates and labels, shape ``(H,)``."""
+
+    size: Whole
+    rate: Values
+    flagged: int
+    labeled: Whole
+
+    @property
+    def classes(self) -> tuple[slice, slice]:
+        """The flagged and the passed strata."""
+        return slice(0, self.flagged), slice(self.flagged, None)
+
+    @property
+    def is_flagged(self) -> NDArray[np.bool_]:
+        """Which strata are predicted positive."""
+        return np.arange(len(self.size)) < self.flagged
+
+    @property
+    def values(self) -> tuple[float, float]:
+        """True precision and recall."""
+        found = self.size * self.rate
+        tp, fn = (float(found[part].sum()) for part in self.classes)
+        return tp / float(self.size[: self.flagged].sum()), tp / (tp + fn)
+
+    def unlabeled(self) -> Counts:
+        """Give the strata before any label."""
+        none = np.zeros_like(self.size)
+        return Counts.of_arrays(
+            size=self.size, labeled=none, positive=none, is_flagged=self.is_flagged
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Scores, true rates at them, and the threshold."""
+
+    score: Values
+    rate: Values
+    threshold: float
+
+    def strata(self, bands: tuple[int, int]) -> tuple[Design, Values]:
+        """Cut into bands by score: sizes and rates, and the mean score of each."""
+        size, rate, mean = [], [], []
+        for up, count in zip((True, False), bands, strict=True):
+            mine = (self.score >= self.threshold) == up
+            score, rates = self.score[mine], self.rate[mine]
+            band = band_of(score, band_edges(score, count))
+            members = [band == i for i in range(int(band.max()) + 1)]
+            size += [int(each.sum()) * SCALE for each in members]
+            rate += [float(rates[each].mean()) for each in members]
+            mean += [float(score[each].mean()) for each in members]
+        flagged = len(size) - int(band.max()) - 1
+        sizes = np.array(size, dtype=np.int64)
+        return Design(sizes, np.array(rate), flagged, np.zeros_like(sizes)), np.array(mean)
+
+
+def population(name: str, score: str) -> Population:
+    """Make a population; see the module's text for the scores."""
+    mu, sigma, threshold = CLASSIFIERS[name]
+    p = special.expit(mu + sigma * special.ndtri((np.arange(ITEMS) + 0.5) / ITEMS))
+    rate = p.copy()
+    for mine in (p >= threshold, p < threshold):
+        kept = {"good": 1.0, "weak": 0.25, "flat": 0.0}.get(score)
+        mean = p[mine].mean()
+        rate[mine] = p[mine][::-1] if kept is None else mean + kept * (p[mine] - mean)
+    return Population(p, rate, threshold)
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replicates", type=int, default=6000)
+    replicates = parser.parse_args().replicates
+    print(f"Rates known from earlier rounds; {replicates} replicates")
+    _say_head()
+    for name in CLASSIFIERS:
+        print(f"{name} random sampling, Wilson{random_sampling(population(name, 'good')):>19}")
+        known_rates(name, replicates)
+    print("\nFirst round; labels against those of two strata with the rates known")
+    _say_head("    x")
+    for name in CLASSIFIERS:
+        first_round(name, replicates)
+
+
+def known_rates(name: str, replicates: int) -> None:
+    """Two strata and bands, planned by the rates that earlier rounds found."""
+    for score, bands in (
+        ("good", (1, 1)),
+        *((score, DEFAULT) for score in ("good", "weak", "flat", "inverted")),
+        ("good", (3, 5)),
+        *((score, (10, 10)) for score in ("good", "weak")),
+    ):
+        design, _ = population(name, score).strata(bands)
+        plan = planner(design, Knowledge.of_rates(design.rate))
+        text = "two strata" if bands == (1, 1) else f"{bands[0]}+{bands[1]} by rounds, {score}"
+        _say(f"{name} {text}", design, plan, replicates)
+
+
+def first_round(name: str, replicates: int) -> None:
+    """Default bands, planned by scores that no label has tested, or by nothing."""
+    two, _ = population(name, "good").strata((1, 1))
+    base = int(fitted(planner(two, Knowledge.of_rates(two.rate)), two, replicates).sum())
+    for score in ("good", "weak", "flat", "inverted"):
+        design, mean = population(name, score).strata(DEFAULT)
+        known = Knowledge.of_scores(mean, design.is_flagged)
+        _say(f"{name} scores, {score}", design, planner(design, known), replicates, base)
+        if score in {"good", "weak"}:
+            pure = planner(design, known, blend=0.0)
+            _say(f"{name} scores unblended, {score}", design, pure, replicates, base)
+    design, _ = population(name, "good").strata(DEFAULT)
+    _say(f"{name} nothing, half each", design, by_budget(design), replicates, base)
+
+
+def planner(design: Design, known: Knowledge, *, blend: float | None = None) -> Plan:
+    """Plan by `allocate` for given margins."""
+    up = design.is_flagged
+
+    def plan(margins: dict[str, float]) -> Whole:
+        found = allocate(design.size, up, known, margins=margins, estimand="rate", blend=blend)
+        return found.labels
+
+    return plan
+
+
+def by_budget(design: Design) -> Plan:
+    """Plan with nothing known: a budget that grows as the margins shrink."""
+    up = design.is_flagged
+
+    def plan(margins: dict[str, float]) -> Whole:
+        budget = round(2000 * (MARGIN / min(margins.values())) ** 2)
+        return allocate(design.size, up, Knowledge.nothing(up), max_labels=budget).labels
+
+    return plan
+
+
+def fitted(plan: Plan, design: Design, replicates: int) -> Whole:
+    """Labels at which the mean half-widths are .05, or less where the other metric binds."""
+    margins = dict.fromkeys(METRICS, MARGIN)
+    for some in (replicates // 4, replicates // 4, replicates // 2, replicates):
+        found, _ = simulated(replace(design, labeled=plan(margins)), some, seed=1)
+        for metric, width in zip(METRICS, found, strict=True):
+            margins[metric] = float(np.clip(margins[metric] * MARGIN / width, 0.005, 0.12))
+    return plan(margins)
+
+
+def simulated(design: Design, replicates: int, seed: int) -> tuple[Values, Values]:
+    """Mean half-widths and coverage of precision and recall."""
+    rng = np.random.default_rng(seed)
+    truth = np.array(design.values)[:, np.newaxis]
+    positive = rng.binomial(design.labeled, design.rate, (replicates, len(design.size)))
+    tables = [Table(design, h, positive[:, h]) for h in range(len(design.size))]
+    flagged, ends = float(design.size[: design.flagged].sum()), []
+    for first in range(0, replicates, CHUNK):
+        some = slice(first, first + CHUNK)
+        drawn = [table.rows(some, rng) for table in tables]
+        tp, fn = (np.sum(drawn[part], axis=0) for part in design.classes)
+        ends.append(np.stack([_ends(tp / flagged), _ends(tp / (tp + fn))]))
+    low, high = np.moveaxis(np.concatenate(ends, axis=1), 2, 0)
+    return (high - low).mean(axis=1) / 2, ((low <= truth) & (truth <= high)).mean(axis=1)
+
+
+class Table:
+    """Quantiles of one stratum's posterior for every count that occurs, in random order.
+
+    The posterior of a class is a mixture of J components of equal weight. The points are cut
+    into J x J blocks, one for each pair of components of the two classes, and are a Latin
+    hypercube within a block: each stratum has the quantiles of even shares, shuffled anew for
+    every few replicates, so that no error of the points is shared by all of them.
+    """
+
+    def __init__(self, design: Design, h: int, positive: Whole) -> None:
+        prior = round_posterior(design.unlabeled())
+        flagged = h < design.flagged
+        mine, other = prior.flagged, prior.passed
+        column = h if flagged else h - design.flagged
+        if not flagged:
+            mine, other = other, mine
+        self.flagged, self.mine, self.other = flagged, len(mine.weight), len(other.weight)
+        self.inside = POINTS // (self.mine * self.other)
+        counts, self.index = np.unique(positive, return_inverse=True)
+        even = (np.arange(self.inside) + 0.5) / self.inside
+        self.quantiles = design.size[h] * special.betaincinv(
+            (mine.alpha[:, column] + counts[:, np.newaxis])[:, :, np.newaxis],
+            (mine.beta[:, column] + (design.labeled[h] - counts)[:, np.newaxis])[:, :, np.newaxis],
+            even,
+        )
+
+    def rows(self, some: slice, rng: np.random.Generator) -> Values:
+        """Draws for some replicates, shape ``(replicates, points)``."""
+        pairs = [(i, j) for i in range(self.mine) for j in range(self.other)]
+        if not self.flagged:
+            pairs.sort(key=lambda pair: pair[1])
+        columns = np.concatenate([i * self.inside + rng.permutation(self.inside) for i, _ in pairs])
+        flat = self.quantiles.reshape(len(self.quantiles), -1)
+        return np.asarray(flat[self.index[some]][:, columns])
+
+
+def _ends(values: Values) -> Values:
+    """Sort out the ends of the equal-tailed 95 % intervals, shape ``(rounds, 2)``."""
+    at = [share * values.shape[1] - 0.5 for share in (0.025, 0.975)]
+    low = [int(each) for each in at]
+    ordered = np.partition(values, [*low, *(each + 1 for each in low)], axis=1)
+    return np.stack(
+        [
+            ordered[:, i] + (each - i) * (ordered[:, i + 1] - ordered[:, i])
+            for i, each in zip(low, at, strict=True)
+        ],
+        axis=1,
+    )
+
+
+def random_sampling(whole: Population) -> int:
+    """Labels of a plain random sample by Wilson's interval at the expected counts."""
+    up = whole.score >= whole.threshold
+    found = float(whole.rate[up].sum())
+    shares = [(found / up.sum(), up.mean()), (found / whole.rate.sum(), whole.rate.mean())]
+    needed = 0.0
+    for share, kept in shares:
+        n = np.arange(50, 5000)
+        spread = share * (1 - share) / n + Z**2 / (4 * n**2)
+        width = Z * np.sqrt(spread) / (1 + Z**2 / n)
+        needed = max(needed, float(n[np.argmax(width <= MARGIN)] / kept))
+    return math.ceil(needed)
+
+
+def _say_head(more: str = "") -> None:
+    print(f"{'':34}{'labels':>7}{more} flagged planned   half-widths   coverage (s.e. .003)")
+
+
+def _say(text: str, design: Design, plan: Plan, replicates: int, base: int | None = None) -> None:
+    labels = fitted(plan, design, replicates)
+    asked = int(plan(dict.fromkeys(METRICS, MARGIN)).sum())
+    width, cover = simulated(replace(design, labeled=labels), replicates, seed=2)
+    more = "" if base is None else f"{labels.sum() / base:5.2f}"
+    print(
+        f"{text:<34}{labels.sum():>7}{more}{labels[: design.flagged].sum():>8}{asked:>8}"
+        f"   {width[0]:.4f} {width[1]:.4f}   {cover[0]:.3f} {cover[1]:.3f}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

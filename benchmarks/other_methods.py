@@ -1,0 +1,120 @@
+"""Intervals of other methods for many simulated rounds at once, to set beside the monitor's.
+
+Each gives low and high ends, shape ``(2, rounds)``, with NaN where the method has no value.
+Shang et al. (AISTATS 2023) Eq. 3, 4 and 5 need one stratum per class. The survey ratio is what
+samplics, R's survey and SAS compute from strata and weights: linearised variance, t quantile
+(`tests/stats/test_independent.py` checks it against samplics). The binomial intervals are those
+of statsmodels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special, stats
+from statsmodels.stats.proportion import proportion_confint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from benchmarks.fast_rounds import Design
+
+    Values = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+    Method = Callable[[Design, Whole], Values | None]
+
+Z = float(special.ndtri(0.975))
+
+
+def _one_stratum_each(design: Design) -> bool:
+    return len(design.size) == 2 and design.rate is not None
+
+
+def _binomial(kind: str) -> Method:
+    def ends(design: Design, positive: Whole) -> Values | None:
+        if design.flagged > 1 or design.rate is None:
+            return None
+        low, high = proportion_confint(positive[:, 0], design.labeled[0], method=kind)
+        return np.array([low, high])
+
+    return ends
+
+
+def _rates(design: Design, positive: Whole) -> tuple[Values, Values]:
+    rate = positive / design.labeled
+    return rate[:, 0], rate[:, 1]
+
+
+def _log_ratio_variance(design: Design, positive: Whole) -> Values:
+    one, zero = _rates(design, positive)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(
+            (1 - one) / (design.labeled[0] * one) + (1 - zero) / (design.labeled[1] * zero)
+        )
+
+
+def log_ratio(design: Design, positive: Whole) -> Values | None:
+    """Recall by Eq. 4 of Shang et al., symmetric in the log of the ratio of the rates."""
+    if not _one_stratum_each(design):
+        return None
+    one, zero = _rates(design, positive)
+    spread = Z * np.sqrt(_log_ratio_variance(design, positive))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = zero * design.size[1] / (one * design.size[0])
+        ends = np.array([1 / (1 + odds * np.exp(spread)), 1 / (1 + odds * np.exp(-spread))])
+    return _without_value(ends, (one == 0) | (zero == 0))
+
+
+def delta(design: Design, positive: Whole) -> Values | None:
+    """Recall by Eq. 5 of Shang et al., symmetric in recall itself."""
+    if not _one_stratum_each(design):
+        return None
+    one, zero = _rates(design, positive)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = zero * design.size[1] / (one * design.size[0])
+        half = Z * odds / (1 + odds) ** 2 * np.sqrt(_log_ratio_variance(design, positive))
+        ends = np.array([1 / (1 + odds) - half, 1 / (1 + odds) + half])
+    return _without_value(ends, (one == 0) | (zero == 0))
+
+
+def _without_value(ends: Values, nothing: NDArray[np.bool_]) -> Values:
+    ends[:, nothing] = np.nan
+    return ends
+
+
+def _survey(of_recall: bool) -> Method:
+    def ends(design: Design, positive: Whole) -> Values | None:
+        if np.any(design.labeled < 2):
+            return None
+        rate = positive / design.labeled
+        total = rate * design.size
+        tp = total[:, : design.flagged].sum(axis=1)
+        in_base = np.arange(len(design.size)) < design.flagged
+        base = total.sum(axis=1) if of_recall else np.full(len(tp), design.size[in_base].sum())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = tp / base
+            slope = np.where(in_base, 1 - value[:, None], -value[:, None]) if of_recall else in_base
+            per_label = rate * (1 - rate) / (design.labeled - 1) * design.open_items
+            variance = np.sum((design.size * slope) ** 2 * per_label, axis=1) / base**2
+        freedom = int(design.labeled.sum()) - len(design.size)
+        half = stats.t.ppf(0.975, freedom) * np.sqrt(variance)
+        return np.array([value - half, value + half])
+
+    return ends
+
+
+OTHERS: dict[str, tuple[int, Method]] = {
+    "Wald, Shang Eq. 3": (0, _binomial("normal")),
+    "Wilson": (0, _binomial("wilson")),
+    "Agresti-Coull": (0, _binomial("agresti_coull")),
+    "Jeffreys": (0, _binomial("jeffreys")),
+    "Clopper-Pearson": (0, _binomial("beta")),
+    "survey ratio": (0, _survey(of_recall=False)),
+    "log ratio, Shang Eq. 4": (1, log_ratio),
+    "delta, Shang Eq. 5": (1, delta),
+    "survey ratio ": (1, _survey(of_recall=True)),
+}
+"""Method by name: which metric it is for (0 precision, 1 recall), and its ends."""

@@ -1,0 +1,193 @@
+"""Writes docs/stats.md, what `monitor.stats` offers: `python docs/generate_stats.py`.
+
+The docstrings are the source; here they only become Markdown. A test fails when the file is not
+current, and the examples are run as doctests.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import monitor.stats
+
+OUT = Path(__file__).with_name("stats.md")
+SIGNATURE_WIDTH = 100
+
+HEAD = """\
+# The statistics by themselves
+
+Written by `docs/generate_stats.py` from the docstrings; a test keeps it so, and runs the examples.
+
+`monitor.stats` needs numpy and scipy only: no config, no database, no MLflow. It takes counts and
+gives numbers, so a notebook can use it alone. From one labeled sample of two score bands a class:
+
+```python
+>>> from monitor.stats import Counts, estimate
+>>> counts = Counts.of_arrays(
+...     size=[900, 700, 28_000, 20_400],   # items in each stratum of the window
+...     labeled=[90, 70, 160, 340],        # drawn at random from each and labeled
+...     positive=[88, 50, 0, 9],           # found to be positive
+...     is_flagged=[True, True, False, False],
+... )
+>>> for found in estimate(counts, metrics=("precision", "recall", "mcc")).values():
+...     print(found)
+{printed}
+```
+
+Everything below is in `monitor.stats` unless another module is named. Symbols and sources are in
+[method.md](method.md). Randomness comes in as a seed or as `rng`, a `numpy.random.Generator`: the
+same numbers in give the same numbers out.
+"""
+
+
+def page() -> str:
+    """Return the text of docs/stats.md."""
+    modules = public_modules()
+    parts = [HEAD.replace("{printed}", first_output()), contents(modules)]
+    parts += [module_section(name, members) for name, members in modules.items()]
+    return "\n".join(parts)
+
+
+def first_output() -> str:
+    """Run the example of the head."""
+    counts = monitor.stats.Counts.of_arrays(
+        size=[900, 700, 28_000, 20_400],
+        labeled=[90, 70, 160, 340],
+        positive=[88, 50, 0, 9],
+        is_flagged=[True, True, False, False],
+    )
+    found = monitor.stats.estimate(counts, metrics=("precision", "recall", "mcc"))
+    return "\n".join(str(each) for each in found.values())
+
+
+def public_modules() -> dict[str, list[tuple[str, Any]]]:
+    """Return the public functions and classes by the module that defines them."""
+    found: dict[str, list[tuple[str, Any]]] = {}
+    for name in monitor.stats.__all__:
+        thing = getattr(monitor.stats, name)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            found.setdefault(thing.__module__, []).append((name, thing))
+    return dict(sorted(found.items(), key=lambda pair: pair[0]))
+
+
+def contents(modules: dict[str, list[tuple[str, Any]]]) -> str:
+    """List everything with its first sentence."""
+    lines = ["| name | what it does |", "|---|---|"]
+    for members in modules.values():
+        for name, thing in members:
+            summary = markdown(inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")
+            lines.append(f"| [`{name}`](#{name.lower()}) | {escaped(summary)} |")
+    return "\n".join([*lines, ""])
+
+
+def escaped(text: str) -> str:
+    """Make a text fit for a cell."""
+    return text.replace("|", "\\|")
+
+
+def module_section(name: str, members: list[tuple[str, Any]]) -> str:
+    """Return the part about one module: what it is for, then its functions and classes."""
+    text = markdown(inspect.getdoc(importlib.import_module(name)) or "")
+    title, _, rest = text.partition("\n\n")
+    heading = title.replace("\n", " ").rstrip(".")
+    parts = [f"## {heading}", f"`{name}`", rest, *(member(*each) for each in members)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def member(name: str, thing: Any) -> str:
+    """Return the part about one function or class."""
+    shown = f"{name}{signature(thing)}" if inspect.isfunction(thing) else f"class {name}"
+    text = [f"### {name}", f"```python\n{shown}\n```", markdown(inspect.getdoc(thing) or "")]
+    if inspect.isclass(thing):
+        text += [method(name, *each) for each in methods(thing)]
+    return "\n\n".join(text)
+
+
+def methods(thing: type) -> list[tuple[str, Any]]:
+    """Return the public methods that a class defines itself, and how they are called."""
+    found = []
+    for name, value in vars(thing).items():
+        called = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+        if not name.startswith("_") and inspect.isfunction(called):
+            found.append((name, called))
+    return found
+
+
+def method(owner: str, name: str, called: Any) -> str:
+    """Return the part about one method."""
+    return f"#### {owner}.{name}\n\n{markdown(inspect.getdoc(called) or '')}"
+
+
+def signature(thing: Any) -> str:
+    """Write the parameters and their defaults, without types: those are said below it."""
+    found = inspect.signature(thing)
+    bare = [each.replace(annotation=inspect.Parameter.empty) for each in found.parameters.values()]
+    short = str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    if len(short) < SIGNATURE_WIDTH:
+        return short
+    return "(\n    " + ",\n    ".join(short[1:-1].split(", ")) + ",\n)"
+
+
+def markdown(docstring: str) -> str:
+    """Turn numpydoc with reStructuredText into Markdown."""
+    text = re.sub(r":math:`(.+?)`", _math, docstring, flags=re.DOTALL)
+    text = re.sub(r":\w+:`(.+?)`", r"`\1`", text)
+    text = re.sub(r"``(.+?)``", r"`\1`", text, flags=re.DOTALL)
+    return "\n".join(blocks(sections(text.splitlines()))).strip()
+
+
+def _math(found: re.Match[str]) -> str:
+    return f"${' '.join(found[1].split())}$"
+
+
+def sections(lines: list[str]) -> list[str]:
+    """Turn underlined headings into bold ones, and the entries under them into lists."""
+    found: list[str] = []
+    inside = ""
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if re.fullmatch(r"-{3,}", following) and line:
+            inside = line
+            found.append(f"**{line}**")
+        elif re.fullmatch(r"-{3,}", line):
+            found.append("")
+        elif inside in {"Parameters", "Raises", "Returns"} and line and line[0] != " ":
+            is_entry = following.startswith("    ")
+            found.append(f"- `{line}`:" if is_entry else line)
+        else:
+            found.append(line)
+    return found
+
+
+def blocks(lines: list[str]) -> list[str]:
+    """Fence displayed formulas and examples."""
+    found: list[str] = []
+    fence = ""
+    for line in lines:
+        starts = "math" if line.startswith(".. math::") else ""
+        starts = starts or ("python" if line.startswith(">>> ") and fence != "python" else "")
+        ends = fence == "python" and not line
+        ends = ends or (fence == "math" and bool(line) and not line.startswith(" "))
+        if fence and (ends or starts):
+            while found and not found[-1]:
+                found.pop()
+            found += ["```", ""]
+            fence = ""
+        if starts:
+            found += ["", f"```{starts}"] if found and found[-1] else [f"```{starts}"]
+            fence = starts
+        if starts == "math":
+            line = line.removeprefix(".. math::")  # noqa: PLW2901
+        if fence != "math" or line.strip():
+            found.append(line.strip() if fence == "math" else line)
+    return [*found, "```"] if fence else found
+
+
+if __name__ == "__main__":
+    OUT.write_text(page(), encoding="utf-8")
