@@ -54,10 +54,12 @@ migrations-check: $(VENV)/.ready-dev
 
 # What is written from the code must be as the code writes it.
 docs-check: $(VENV)/.ready-dev
-	@cp docs/config.md docs/commands.md $(VENV)/
+	@cp docs/config.md docs/commands.md docs/stats.md $(VENV)/
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/generate_stats.py
 	diff $(VENV)/config.md docs/config.md
 	diff $(VENV)/commands.md docs/commands.md
+	diff $(VENV)/stats.md docs/stats.md
 
 lock-check: $(VENV)/.ready-dev
 	@! grep -nE '://|--(extra-)?index|--find-links|--trusted-host' requirements*.lock
