@@ -18,8 +18,8 @@ from tests.small_config import write_predictions
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory):
-    with postgres(tmp_path_factory.mktemp("postgres")) as url:
+def postgres_server():
+    with postgres() as url:
         yield url
 
 

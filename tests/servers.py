@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,17 +37,20 @@ def postgres_program(name):
 
 
 @contextmanager
-def postgres(folder):
+def postgres():
     """Run a PostgreSQL server; yields the address of its maintenance database.
 
-    initdb refuses root, so then it runs as the user `postgres` that Debian's package makes.
+    initdb refuses root, so then it runs as the user `postgres` that Debian's package makes. Its
+    folder is not one of pytest's: a second pytest takes other users' access to those away.
     """
+    with tempfile.TemporaryDirectory(prefix="postgres-", ignore_cleanup_errors=True) as folder:
+        yield from _postgres_in(Path(folder))
+
+
+def _postgres_in(folder):
     as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     if as_user:
         shutil.chown(folder, "postgres")
-        for parent in [folder, *folder.parents]:
-            if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
-                parent.chmod(parent.stat().st_mode | 0o011)
     data = folder / "data"
     control = [*as_user, postgres_program("pg_ctl"), "-D", str(data), "-w"]
     subprocess.run(
