@@ -13,6 +13,7 @@ from monitor.stats.agreement import (
     fleiss_kappa,
     krippendorff_alpha,
 )
+from monitor.stats.alert_outlook import AlertOutlook, alert_outlook, assumed_limits
 from monitor.stats.allocation import Allocation, allocate, random_sampling_labels
 from monitor.stats.alternatives import alternatives, check_testable, guess, steps
 from monitor.stats.bands import (
@@ -54,6 +55,15 @@ from monitor.stats.missing import missing_bounds
 from monitor.stats.mixture import BetaMixture
 from monitor.stats.own_share import with_own_share
 from monitor.stats.paired import Comparison, PairedMetric, compare, compare_threshold
+from monitor.stats.planning import (
+    Bought,
+    Needed,
+    Outlook,
+    Prospect,
+    WidthCurve,
+    look_ahead,
+    width_curve,
+)
 from monitor.stats.posterior import (
     Basis,
     MetricEstimate,
@@ -106,9 +116,11 @@ __all__ = [
     "METRICS",
     "PASSED_BANDS",
     "Agreement",
+    "AlertOutlook",
     "Allocation",
     "Basis",
     "BetaMixture",
+    "Bought",
     "CarryStep",
     "Comparison",
     "CorrectedDraws",
@@ -134,22 +146,28 @@ __all__ = [
     "MetricValue",
     "MoreLabels",
     "Move",
+    "Needed",
     "NextEstimate",
+    "Outlook",
     "PairedMetric",
     "PrecisionChange",
     "PrevalenceCurve",
+    "Prospect",
     "RocCurve",
     "Scenario",
     "ScoredSample",
     "StratumCounts",
+    "WidthCurve",
     "Working",
     "adjusted_matrix",
     "affordable_bands",
+    "alert_outlook",
     "allocate",
     "alternatives",
     "area_under_gain",
     "area_under_roc",
     "around",
+    "assumed_limits",
     "average_precision",
     "band_edges",
     "band_of",
@@ -189,6 +207,7 @@ __all__ = [
     "large_drop_delay",
     "log_e_factor",
     "log_threshold",
+    "look_ahead",
     "look_like_probabilities",
     "metric",
     "metric_quantile",
@@ -220,6 +239,7 @@ __all__ = [
     "unlabeled_share",
     "variation_left",
     "widest",
+    "width_curve",
     "width_of_variations",
     "with_own_share",
 ]

@@ -39,10 +39,9 @@ class AlertOutlook:
     expected
         Expected value of its metric before any drop.
     smallest_drop
-        Smallest drop found within ``WITHIN`` rounds with probability ``PROBABILITY``; ``None``
-        if no drop is.
+        Smallest drop found within 4 rounds with probability 0.8; ``None`` if no drop is.
     median, mean
-        Rounds until a drop of ``DROP`` is found; ``None`` if half of them never are, or if the
+        Rounds until a drop of 10 points is found; ``None`` if half of them never are, or if the
         metric cannot fall so far.
     """
 
@@ -54,7 +53,12 @@ class AlertOutlook:
 
 
 def assumed_limits(prospect: Prospect) -> tuple[Limit, ...]:
-    """Limits for a plan without any: ``ROOM`` under the expected precision and recall.
+    """Limits for a plan without any: 5 points under the expected precision and recall.
+
+    Parameters
+    ----------
+    prospect
+        The window; a metric that is expected at 0.05 or less, or at 1, gets none.
 
     Examples
     --------

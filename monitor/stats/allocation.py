@@ -32,9 +32,9 @@ FLOOR = 10
 """Labels each stratum gets at least (or all its items): without them a stratum that was found
 pure once is never looked at again, and coverage breaks down."""
 
-SCORE_BLEND = 0.85
+SCORE_BLEND = 0.9
 """Weight of the plan without bands while only scores are known. Scores that order each class
-the wrong way round then cost at most 3 % more than no bands, without the blend four times as
+the wrong way round then cost at most 3 % more than no bands, without the blend 2.3 times as
 much (benchmarks/label_cost.py)."""
 
 PRIOR_PART = 0.3

@@ -28,6 +28,7 @@ from scipy.stats import qmc
 from monitor.stats.draws import ESTIMANDS, Draws, round_posterior
 from monitor.stats.metrics import Matrix
 from monitor.stats.posterior import MetricEstimate, estimates
+from monitor.stats.true_rates import class_rates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,27 +37,22 @@ if TYPE_CHECKING:
 
     from monitor.stats.counts import Counts
     from monitor.stats.draws import Estimand
-    from monitor.stats.mixture import BetaMixture
 
     Values = NDArray[np.float64]
 
-PROPOSALS = 2**13
-POINTS = 2**13
+FIRST_LOOK = 2**11
+PROPOSALS = 2**12
+POINTS = 2**12
 METHOD = "corrected for label errors: posterior of labels and audit"
 
-CELLS = 400
-"""Cells of the grid of a rate, even in its log odds from -12 to 12; what is beyond counts as 0 or
-1."""
-
-FEWEST_EFFECTIVE = 100.0
-"""Draws, as many as weighted ones are worth, under which audit and labels contradict each other."""
+FEWEST_SUPPORTED = 3.0
+"""Of the ``FIRST_LOOK`` proposals of the audit alone, as many as the labels leave at least; with
+fewer the two contradict each other."""
 
 CHANCE_LIMIT = 0.025
 """Largest probability that labels are no better than chance at which anything is corrected."""
 
 _HALF_CELL = 2.0**-31
-_FARTHEST = 12.0
-_BLOCK = 2**11  # proposals at a time, 7 MB an array
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +128,15 @@ class CorrectedDraws(Draws):
         Of the unknown truth of labeled items.
     effective
         How many equally likely draws they are worth.
+    supported
+        How many of ``FIRST_LOOK`` proposals by the audit alone the labels leave.
     """
 
     sensitivity: Values
     specificity: Values
     seed: int
     effective: float
+    supported: float
 
     def window_matrix(self, counts: Counts) -> Matrix:
         r"""Matrix of the very items in the window; not even labeled ones are known.
@@ -170,7 +169,8 @@ def corrected_draws(
 ) -> CorrectedDraws:
     r"""Draw the true rates given labels and audit.
 
-    Sobol points propose s and t from the audit's posteriors. A proposal has the weight
+    Sobol points propose s and t from the audit's posteriors; a second set proposes them from
+    where the first found weight. By the labels a proposal has the weight
 
     .. math:: \prod_h \int \mathrm{Beta}(\pi; a, a)\, q^{y_h} (1-q)^{n_h-y_h}\, d\pi, \quad
         q = \pi s + (1-\pi)(1-t)
@@ -199,13 +199,52 @@ def corrected_draws(
     >>> draws.rates.mean(axis=0).round(3)
     array([0.905, 0.022])
     """
+    s, t = audit.sensitivity, audit.specificity
+    rough = _weighed(counts, audit, s, t, seed, FIRST_LOOK)
+    if _effective(rough.weight) < FIRST_LOOK / 2:
+        s, t = (_around(of, rough.weight) for of in (rough.sensitivity, rough.specificity))
+    found = _weighed(counts, audit, s, t, seed, PROPOSALS)
+    chosen, effective = _resampled(found.weight, points, np.random.default_rng(seed))
+    return CorrectedDraws(
+        rates=found.rates[chosen],
+        uniforms=np.empty((points, 0)),
+        flagged=len(counts.flagged),
+        sensitivity=found.sensitivity[chosen],
+        specificity=found.specificity[chosen],
+        seed=seed,
+        effective=effective,
+        supported=_effective(rough.weight),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Weighed:
+    """Proposed s and t with their weights, shape ``(points,)``, and rates, ``(points, H)``."""
+
+    sensitivity: Values
+    specificity: Values
+    weight: Values
+    rates: Values
+
+
+def _weighed(
+    counts: Counts,
+    audit: LabelAudit,
+    propose_s: tuple[float, float],
+    propose_t: tuple[float, float],
+    seed: int,
+    points: int,
+) -> _Weighed:
+    """Propose s and t from two Betas and weigh them by audit and labels."""
     posterior = round_posterior(counts)
     strata, flagged = posterior.strata, posterior.flagged.strata
-    sobol = qmc.Sobol(strata + 4, scramble=True, rng=seed).random(PROPOSALS) + _HALF_CELL
-    s = special.betaincinv(*audit.sensitivity, sobol[:, 0])
-    t = special.betaincinv(*audit.specificity, sobol[:, 1])
-    weight = (s + t > 1).astype(np.float64)
-    rates = np.empty((PROPOSALS, strata))
+    sobol = qmc.Sobol(strata + 4, scramble=True, rng=seed).random(points) + _HALF_CELL
+    s = np.asarray(special.betaincinv(*propose_s, sobol[:, 0]))
+    t = np.asarray(special.betaincinv(*propose_t, sobol[:, 1]))
+    weight = (s + t > 1) * _ratio(s, audit.sensitivity, propose_s)
+    weight *= _ratio(t, audit.specificity, propose_t)
+    likely = np.ones(points)
+    rates = np.empty((points, strata))
     up, down = slice(None, flagged), slice(flagged, None)
     for mixture, part, own, pick in (
         (posterior.flagged, counts.flagged, up, sobol[:, 2]),
@@ -213,95 +252,34 @@ def corrected_draws(
     ):
         positive = np.array([stratum.positive for stratum in part], dtype=np.float64)
         labeled = np.array([stratum.labeled for stratum in part], dtype=np.float64)
-        likely, rates[:, own] = _class_rates(
-            mixture, positive, labeled, s, t, sobol[:, 4:][:, own], pick
+        by_class, rates[:, own] = class_rates(
+            mixture,
+            positive,
+            labeled,
+            s,
+            t,
+            weight=weight,
+            uniforms=sobol[:, 4:][:, own],
+            pick=pick,
         )
-        weight *= likely
-    chosen, effective = _resampled(weight, points, np.random.default_rng(seed))
-    return CorrectedDraws(
-        rates=rates[chosen],
-        uniforms=np.empty((points, 0)),
-        flagged=flagged,
-        sensitivity=s[chosen],
-        specificity=t[chosen],
-        seed=seed,
-        effective=effective,
-    )
+        likely *= by_class
+    return _Weighed(s, t, weight * likely, rates)
 
 
-def _class_rates(
-    mixture: BetaMixture,
-    positive: Values,
-    labeled: Values,
-    s: Values,
-    t: Values,
-    uniforms: Values,
-    pick: Values,
-) -> tuple[Values, Values]:
-    """Weight of each proposal by one class's labels, and true rates drawn given it.
-
-    Weights have the mean 1, for each component of the prior by itself.
-    """
-    components, strata = mixture.alpha.shape
-    log_likely = np.zeros((components, len(s)))
-    drawn = np.empty((components, len(s), strata))
-    for h in range(strata):
-        likelihoods, found = _stratum_rates(
-            mixture.alpha[:, h] - positive[h], positive[h], labeled[h], s, t, uniforms[:, h]
-        )
-        log_likely += likelihoods
-        drawn[:, :, h] = found
-    likely = np.exp(log_likely - log_likely.max(axis=1, keepdims=True))
-    likely /= likely.mean(axis=1, keepdims=True)
-    shares = mixture.weight[:, np.newaxis] * likely
-    total = shares.sum(axis=0)
-    below = np.cumsum(shares, axis=0)[:-1] / np.maximum(total, 1e-300)
-    chosen = (below < pick).sum(axis=0)
-    return total, drawn[chosen, np.arange(len(s))]
+def _ratio(values: Values, wanted: tuple[float, float], proposed: tuple[float, float]) -> Values:
+    """Density wanted over density proposed, up to a factor."""
+    logs = special.xlogy(wanted[0] - proposed[0], values)
+    logs += special.xlog1py(wanted[1] - proposed[1], -values)
+    return np.asarray(np.exp(logs - logs.max()))
 
 
-def _stratum_rates(
-    prior: Values, positive: float, labeled: float, s: Values, t: Values, uniforms: Values
-) -> tuple[Values, Values]:
-    """Log likelihood of s and t by one stratum's labels, and its rate drawn given them.
-
-    Shapes ``(J, points)``, for each prior count of ``prior``, shape ``(J,)``.
-    """
-    edges = np.concatenate(
-        [[0.0], special.expit(np.linspace(-_FARTHEST, _FARTHEST, CELLS + 1)), [1.0]]
-    )
-    middle = np.concatenate([[0.0], special.expit(_middles()), [1.0]])
-    mass = np.diff(special.betainc(prior[:, np.newaxis], prior[:, np.newaxis], edges), axis=1)
-    log_likely = np.empty((len(prior), len(s)))
-    rates = np.empty((len(prior), len(s)))
-    for start in range(0, len(s), _BLOCK):
-        own = slice(start, start + _BLOCK)
-        q = middle * (s[own] + t[own] - 1)[:, np.newaxis] + (1 - t[own])[:, np.newaxis]
-        logs = special.xlogy(positive, q) + special.xlog1py(labeled - positive, -q)
-        highest = logs.max(axis=1, keepdims=True)
-        likely = np.exp(logs - highest)
-        for j, of in enumerate(mass):
-            below = np.cumsum(likely * of, axis=1)
-            log_likely[j, own] = highest[:, 0] + np.log(below[:, -1])
-            rates[j, own] = _placed(below, uniforms[own])
-    return log_likely, rates
-
-
-def _middles() -> Values:
-    """Log odds in the middle of each cell."""
-    return (np.arange(CELLS) + 0.5) / CELLS * 2 * _FARTHEST - _FARTHEST
-
-
-def _placed(below: Values, uniforms: Values) -> Values:
-    """Rates at these shares of the mass, evenly in the log odds within a cell."""
-    wanted = uniforms * below[:, -1]
-    cell = (below < wanted[:, np.newaxis]).sum(axis=1)
-    rows = np.arange(len(cell))
-    before = np.where(cell > 0, below[rows, cell - 1], 0.0)
-    inside = (wanted - before) / np.maximum(below[rows, cell] - before, 1e-300)
-    log_odds = (cell - 1 + np.clip(inside, 0, 1)) / CELLS * 2 * _FARTHEST - _FARTHEST
-    rates = np.where(cell == 0, 0.0, special.expit(log_odds))
-    return np.asarray(np.where(cell > CELLS, 1.0, rates))
+def _around(values: Values, weight: Values) -> tuple[float, float]:
+    """Beta with the weighted mean of the values and twice their variance."""
+    mean = float(np.average(values, weights=weight)) if weight.sum() > 0 else float(values.mean())
+    mean = min(max(mean, 1e-6), 1 - 1e-6)
+    variance = 2 * float(np.average((values - mean) ** 2, weights=weight + _HALF_CELL))
+    both = max(mean * (1 - mean) / max(variance, 1e-12) - 1, 1.0)
+    return mean * both, (1 - mean) * both
 
 
 def _resampled(
@@ -317,8 +295,13 @@ def _resampled(
     order = rng.permutation(len(weight))
     steps = (np.arange(points) + 0.5) / points
     place = np.searchsorted(np.cumsum(weight[order]) / total, steps)
-    effective = total**2 / float((weight**2).sum())
-    return np.asarray(order[np.minimum(place, len(weight) - 1)]), effective
+    return np.asarray(order[np.minimum(place, len(weight) - 1)]), _effective(weight)
+
+
+def _effective(weight: Values) -> float:
+    """How many equally likely draws weighted ones are worth."""
+    total = float(weight.sum())
+    return total**2 / float((weight**2).sum()) if total > 0 else 0.0
 
 
 def corrected_estimates(
@@ -355,14 +338,14 @@ def corrected_estimates(
     >>> audit = LabelAudit(tp=96, fn=4, tn=1980, fp=20)
     >>> for found in corrected_estimates(counts, audit, estimands=("rate",)):
     ...     print(found)
-    precision (rate, round): 0.905 [0.833, 0.984]
+    precision (rate, round): 0.905 [0.833, 0.982]
     recall (rate, round): 0.579 [0.506, 0.671]
     """
     draws = corrected_draws(counts, audit, seed=seed, points=points)
     found = estimates(
         counts, metrics=metrics, estimands=estimands, level=level, seed=seed, draws=draws
     )
-    if draws.effective < FEWEST_EFFECTIVE:
+    if draws.supported < FEWEST_SUPPORTED:
         reason = (
             "the labels of this round contradict the audit: they would hardly ever come out so "
             "with the errors it found"

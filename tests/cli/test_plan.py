@@ -218,3 +218,17 @@ def test_a_figure_of_nothing_known_is_refused(place):
 def test_the_notebook_refuses_what_the_command_refuses():
     with pytest.raises(InputRefused, match="--recall and --flagged-rate"):
         monitor.plan(precision=0.8)
+
+
+def test_the_configs_cost_moves_the_plan(place):
+    reference = ("    labeling", "    reference: {tp: 40, fp: 10, fn: 20, tn: 930}\n    labeling")
+    place.config(PEOPLE, reference=reference)
+    alike = told(place, "--labels", 100)
+    text = (place.folder / "config.yaml").read_text()
+    place.write("config.yaml", text.replace("max_labels: 40", "max_labels: 40, cost: {passed: 9}"))
+
+    dear = told(place, "--labels", 100)
+
+    assert alike["cost"] == alike["labels"] == dear["labels"] == 100
+    assert dear["cost"] == dear["strata"][0]["labels"] + 9 * dear["strata"][1]["labels"]
+    assert dear["strata"][0]["labels"] > alike["strata"][0]["labels"]
