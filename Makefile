@@ -1,5 +1,6 @@
 # make demo    watch a real classifier for half a year; the result stays in ./demo
 # make test    run the tests
+# make soak    kill, cut off and starve it thousands of times (about an hour); prints a table
 # make check   run all other checks: format, lint, types, layers, locks, wheel, ...
 # make mutants change monitor/stats in thousands of ways and see which no test notices (hours)
 # make lock    write the locks anew (needs uv); make lock LOCK_FLAGS=--upgrade takes newer versions
@@ -15,7 +16,7 @@ PYTHONS := python3.13 python3.12 python3.11 python3 python
 OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types layers stats-alone migrations-check docs-check \
+.PHONY: help demo test soak check format lint types layers stats-alone migrations-check docs-check \
 	lock-check wheel-check mutants lock clean
 
 help:
@@ -26,6 +27,9 @@ demo: $(VENV)/.ready
 
 test: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+soak: $(VENV)/.ready-dev
+	SOAK=1 $(BIN)/python -m pytest tests/faults $(PYTEST_FLAGS)
 
 check: format lint types layers stats-alone migrations-check docs-check lock-check wheel-check
 	@echo "all checks passed"

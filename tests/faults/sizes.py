@@ -1,0 +1,12 @@
+"""How large the fault tests are: small in every run, large in `make soak`."""
+
+from __future__ import annotations
+
+import os
+
+SOAK = os.environ.get("SOAK") == "1"
+
+
+def sized(*, small: int, soak: int) -> int:
+    """Choose a number by whether this is the soak."""
+    return soak if SOAK else small
