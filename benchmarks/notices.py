@@ -23,8 +23,9 @@ import numpy as np
 from scipy import special
 
 from monitor.domain.settings import Carry, RoundSettings, Schedule
-from monitor.rounds.estimate import Tally
+from monitor.rounds.known import known_around
 from monitor.rounds.notices import round_news
+from monitor.rounds.tally import Tally
 from monitor.stats.bands import band_edges, band_of
 from monitor.stats.shift import moves
 from monitor.storage.estimate_store import StratumTally
@@ -209,7 +210,8 @@ def _told(
     rates = [_wobbled(rate, wobble, rng) for _ in range(past)]
     rates.append(_wobbled(rate if now is None else now, wobble, rng))
     *earlier, last = (_tally(size, labels, each, rng) for each in rates)
-    news = round_news(last, earlier, reference=None, settings=SETTINGS, seed=seed)
+    known = known_around([*earlier, last], None, SETTINGS.carry)[-1]
+    news = round_news(last, earlier, known, hazard=SETTINGS.carry.hazard, seed=seed)
     kinds = {row.kind for row in news.notices}
     return "predictive" in kinds, "changed" in kinds
 

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from monitor.domain.alerting import Reading
-    from monitor.rounds.estimate import RoundEstimate, Tally
+    from monitor.rounds.estimate import RoundEstimate
+    from monitor.rounds.tally import Tally
     from monitor.storage.alert_store import Alert
     from monitor.storage.frame_store import History
     from monitor.storage.round_store import Round

@@ -14,7 +14,7 @@ from monitor.stats.draws import draw, round_posterior
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.rounds.estimate import Tally
+    from monitor.rounds.tally import Tally
 
 POINTS = 2**11
 """An explanation needs two digits."""

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.model import Stratum
 from monitor.domain.report import EstimateRow, NoticeRow
 from monitor.rounds.corrected import corrected_rows
+from monitor.rounds.known import of_class, reference_counts
 from monitor.stats.alternatives import guess
-from monitor.stats.carryover import carry, carry_steps
 from monitor.stats.counts import Counts, StratumCounts
 from monitor.stats.detector import log_e_factor
 from monitor.stats.draws import Draws, JointPosterior, draw, round_posterior
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.settings import Matrix, RoundSettings
+    from monitor.rounds.known import Known
     from monitor.rounds.pictures import Pictures
-    from monitor.stats.carryover import CarryStep
+    from monitor.rounds.tally import Tally
     from monitor.stats.half_space import Limit
     from monitor.stats.mixture import BetaMixture
     from monitor.stats.posterior import MetricEstimate
-    from monitor.storage.estimate_store import StratumTally
 
 METRICS = (
     "precision",
@@ -52,33 +51,6 @@ METRICS = (
 BOUNDED = ("precision", "recall")
 LEARNING_ROUNDS = 6
 PROPOSED_QUANTILE = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The labeled confusion matrix of one version of a round, stratum by stratum."""
-
-    strata: tuple[StratumTally, ...]
-
-    @property
-    def frame(self) -> list[Stratum]:
-        """Names and classes of the strata."""
-        return [Stratum(s.stratum, flagged=s.flagged) for s in self.strata]
-
-    @property
-    def counts(self) -> Counts:
-        """The same as the statistics take it."""
-        return Counts.of_arrays(
-            size=[s.size for s in self.strata],
-            labeled=[s.labeled for s in self.strata],
-            positive=[s.positive for s in self.strata],
-            is_flagged=[s.flagged for s in self.strata],
-        )
-
-    @property
-    def missing(self) -> NDArray[np.int64]:
-        """Items handed out that have no usable answer, per stratum."""
-        return np.array([s.planned - s.labeled for s in self.strata], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +78,7 @@ class RoundEstimate:
 def estimate_round(
     now: Tally,
     earlier: Sequence[Tally],
+    known: Known,
     *,
     reference: Mapping[str, tuple[int, int]] | None,
     settings: RoundSettings,
@@ -118,6 +91,8 @@ def estimate_round(
     now, earlier
         This round and the earlier estimated rounds of its history in slot order, all with the
         same strata.
+    known
+        What they and the reference say of the strata.
     reference
         Positive and labeled per stratum from before launch, or None.
     settings
@@ -126,9 +101,8 @@ def estimate_round(
         Fixes the Sobol points.
     """
     counts = now.counts
-    before = _reference_counts(now.frame, reference)
-    carried = _carried([*(tally.counts for tally in earlier), counts], before, settings)
-    carried = _with_own_share(carried, counts, settings)
+    before = None if reference is None else reference_counts(now.frame, reference)
+    carried = _with_own_share(known.after, counts, settings)
     draws = draw(carried, seed=seed, size=counts.size)
     return RoundEstimate(
         rows=_rows(now, carried, draws, settings, seed),
@@ -185,73 +159,21 @@ def _row(each: MetricEstimate, now: Tally, seed: int) -> EstimateRow:
     )
 
 
-def carried_before(
-    earlier: Sequence[Tally],
-    strata: Sequence[Stratum],
-    reference: Mapping[str, tuple[int, int]] | None,
-    settings: RoundSettings,
-) -> JointPosterior | None:
-    """Say what is known of the strata before a round is labeled; None where nothing is."""
-    known = _reference_counts(strata, reference)
-    if known is None and not earlier:
-        return None
-    return _carried([tally.counts for tally in earlier], known, settings)
-
-
-def class_steps(
-    rounds: Sequence[Tally],
-    strata: Sequence[Stratum],
-    reference: Mapping[str, tuple[int, int]] | None,
-    settings: RoundSettings,
-) -> dict[str, tuple[CarryStep, ...]]:
-    """Carry each predicted class round by round, as `carried_before` does in one go."""
-    known = _reference_counts(strata, reference)
-    return {
-        name: carry_steps(
-            [_of_class(tally.counts, flagged=name == "flagged") for tally in rounds],
-            reference=None if known is None else _of_class(known, flagged=name == "flagged"),
-            hazard=settings.carry.hazard,
-            restart=settings.carry.restart,
-        )
-        for name in ("flagged", "passed")
-    }
-
-
-def _carried(
-    rounds: Sequence[Counts], reference: Counts | None, settings: RoundSettings
-) -> JointPosterior:
-    flagged, passed = (
-        carry(
-            [_of_class(counts, flagged=flagged) for counts in rounds],
-            reference=None if reference is None else _of_class(reference, flagged=flagged),
-            hazard=settings.carry.hazard,
-            restart=settings.carry.restart,
-        )
-        for flagged in (True, False)
-    )
-    return JointPosterior(flagged=flagged, passed=passed)
-
-
 def _with_own_share(
     carried: JointPosterior, counts: Counts, settings: RoundSettings
 ) -> JointPosterior:
     """Reserve weight for the round alone: it leans down where flagged, up where passed."""
     share, lean = settings.carry.own_share, settings.carry.lean
 
-    def of_class(mixture: BetaMixture, lean: float, *, flagged: bool) -> BetaMixture:
+    def shared(mixture: BetaMixture, lean: float, *, flagged: bool) -> BetaMixture:
         if mixture.weight.size == 1:  # nothing was known before: it is the round alone
             return mixture
-        return with_own_share(mixture, *_of_class(counts, flagged=flagged), share=share, lean=lean)
+        return with_own_share(mixture, *of_class(counts, flagged=flagged), share=share, lean=lean)
 
     return JointPosterior(
-        flagged=of_class(carried.flagged, -lean, flagged=True),
-        passed=of_class(carried.passed, lean, flagged=False),
+        flagged=shared(carried.flagged, -lean, flagged=True),
+        passed=shared(carried.passed, lean, flagged=False),
     )
-
-
-def _of_class(counts: Counts, *, flagged: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    chosen = counts.is_flagged == flagged
-    return counts.positive[chosen], counts.labeled[chosen]
 
 
 def _readings(
@@ -291,20 +213,6 @@ def _guess_of_matrix(matrix: Matrix, counts: Counts) -> NDArray[np.float64] | No
     return None if rates is None else np.where(counts.is_flagged, rates[0], rates[1])
 
 
-def _reference_counts(
-    strata: Sequence[Stratum], reference: Mapping[str, tuple[int, int]] | None
-) -> Counts | None:
-    if reference is None:
-        return None
-    pairs = [reference.get(stratum.name, (0, 0)) for stratum in strata]
-    return Counts.of_arrays(
-        size=[labeled for _, labeled in pairs],
-        labeled=[labeled for _, labeled in pairs],
-        positive=[positive for positive, _ in pairs],
-        is_flagged=[stratum.flagged for stratum in strata],
-    )
-
-
 def propose_limits(
     rounds: Sequence[Tally], reference: Mapping[str, tuple[int, int]] | None, *, seed: int
 ) -> dict[str, float]:
@@ -317,8 +225,8 @@ def propose_limits(
         return {}
     first, sizes = rounds[:LEARNING_ROUNDS], rounds[-1].counts
     known = [tally.counts for tally in first]
-    before = _reference_counts(first[0].frame, reference)
-    known += [] if before is None else [before]
+    if reference is not None:
+        known.append(reference_counts(first[0].frame, reference))
     labeled = np.sum([c.labeled for c in known], axis=0)
     positive = np.sum([c.positive for c in known], axis=0)
     pooled = Counts(

@@ -11,8 +11,9 @@ import numpy as np
 from monitor.domain.errors import InputRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.slots import newest_slot, window_of
-from monitor.rounds.estimate import Tally, carried_before
+from monitor.rounds.known import carried_before
 from monitor.rounds.rebin import binned
+from monitor.rounds.tally import Tally
 from monitor.stats.allocation import allocate
 from monitor.stats.bands import affordable_bands, band_edges
 from monitor.stats.delay import Detection, false_alarms, played, smallest_drop
@@ -224,7 +225,7 @@ def _of_rounds(parts: Parts) -> Known | None:
         stored = estimate_store.read_counts(connection, ids)
     tallies = [Tally(stored[each]) for each in ids]
     settings = parts.settings.round
-    carried = carried_before(tallies, tallies[-1].frame, history.reference, settings)
+    carried = carried_before(tallies, tallies[-1].frame, history.reference, settings.carry)
     if carried is None:
         return None
     counts = tallies[-1].counts

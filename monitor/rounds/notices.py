@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.report import NoticeRow
-from monitor.rounds.estimate import carried_before, class_steps
-from monitor.stats.draws import JointPosterior
 from monitor.stats.just_changed import change_probability
 from monitor.stats.predictive import is_outside, next_estimates, stratified_estimate
 from monitor.stats.shift import moves
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from monitor.domain.settings import RoundSettings
-    from monitor.rounds.estimate import Tally
-    from monitor.stats.carryover import CarryStep
+    from monitor.rounds.known import Known
+    from monitor.rounds.tally import Tally
     from monitor.stats.counts import Counts
+    from monitor.stats.draws import JointPosterior
     from monitor.stats.shift import Move
 
 PREDICTED = ("precision", "recall")
@@ -56,14 +54,14 @@ class News:
 def round_news(
     now: Tally,
     earlier: Sequence[Tally],
+    known: Known,
     *,
-    reference: Mapping[str, tuple[int, int]] | None,
-    settings: RoundSettings,
+    hazard: float,
     seed: int,
 ) -> News:
     """Compare a round with what its history led one to expect.
 
-    Parameters and their order are those of ``estimate_round``.
+    Parameters are those of ``estimate_round``; ``hazard`` is that of carrying.
     """
     counts = now.counts
     found = moves(
@@ -71,12 +69,10 @@ def round_news(
         [_by_score(tally.counts) for tally in earlier],
         np.sort(counts.is_flagged),
     )
-    steps = class_steps([*earlier, now], now.frame, reference, settings)
     notices = _frame_notices(found, counts, earlier)
-    before = _known_before(steps) or carried_before((), now.frame, reference, settings)
-    if before is not None:
-        notices += _predictive_notices(before, counts, seed)
-        notices += _changed_notices(before, counts, steps, settings.carry.hazard)
+    if known.before is not None:
+        notices += _predictive_notices(known.before, counts, seed)
+        notices += _changed_notices(known.before, counts, known, hazard)
     return News(notices, {move.kind: move.value for move in found if move.kind in _DISTANCES})
 
 
@@ -125,20 +121,12 @@ def _predictive_notices(before: JointPosterior, counts: Counts, seed: int) -> li
     return notices
 
 
-def _known_before(steps: Mapping[str, Sequence[CarryStep]]) -> JointPosterior | None:
-    """Read what the earlier rounds left, if nothing changed since; None in the first round."""
-    flagged, passed = steps["flagged"][:-1], steps["passed"][:-1]
-    if not flagged or not passed:
-        return None
-    return JointPosterior(flagged[-1].mixture, passed[-1].mixture)
-
-
 def _changed_notices(
-    before: JointPosterior, counts: Counts, steps: Mapping[str, Sequence[CarryStep]], hazard: float
+    before: JointPosterior, counts: Counts, known: Known, hazard: float
 ) -> list[NoticeRow]:
     notices: list[NoticeRow] = []
-    for name, taken in steps.items():
-        probability = change_probability(taken[-1], len(taken), hazard)
+    for name, step in known.steps.items():
+        probability = change_probability(step, known.place, hazard)
         if probability < CHANGED:
             continue
         sentence = _changed_text(name, probability, before, counts)

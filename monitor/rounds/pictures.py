@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.rounds.batch import Batch, Estimates, Member
-    from monitor.rounds.estimate import Tally
+    from monitor.rounds.tally import Tally
     from monitor.stats.counts import Interval
     from monitor.storage.database import Database
     from monitor.storage.frame_store import PlannedStratum

@@ -11,24 +11,28 @@ from typing import TYPE_CHECKING
 from monitor.domain.state import RoundState
 from monitor.rounds.batch import Batch, Evidence, Member
 from monitor.rounds.beside import is_as_stored, look_beside, write_beside
-from monitor.rounds.estimate import Tally, estimate_round
+from monitor.rounds.estimate import estimate_round
 from monitor.rounds.evidence import correct_evidence, freeze_evidence
+from monitor.rounds.known import known_around
 from monitor.rounds.notices import round_news
 from monitor.rounds.pictures import with_pictures
+from monitor.rounds.tally import Tally
 from monitor.rounds.tell import tell, tell_abandoned
 from monitor.storage import estimate_store, frame_store, label_store, round_store
 from monitor.storage.estimate_store import StratumTally
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
 
+    from monitor.domain.settings import Carry
     from monitor.rounds.batch import Estimates
     from monitor.rounds.beside import Beside
     from monitor.rounds.estimate import RoundEstimate
+    from monitor.rounds.known import Known
     from monitor.rounds.parts import Parts
     from monitor.storage.round_store import Claim, Round
 
@@ -48,6 +52,7 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
             reason=reason,
             now=now,
             closed_at=now,
+            labels_until=now + found.settings.late_labels,
             partial=partial,
         )
         _write_versions(connection, batch, estimates, beside)
@@ -166,19 +171,32 @@ def _labeled_tally(connection: Connection, round_id: int) -> Tally:
 
 def _estimated(batch: Batch) -> Estimates:
     tallies = [member.tally for member in batch.members]
+    known = _known(batch, tallies)
     return {
-        member.round.id: _estimate(batch, member, tallies[: batch.due + offset])
-        for offset, member in enumerate(batch.affected)
+        member.round.id: _estimate(
+            batch, member, tallies[:place], known[member.round.settings.carry][place]
+        )
+        for place, member in enumerate(batch.affected, start=batch.due)
     }
 
 
-def _estimate(batch: Batch, member: Member, earlier: list[Tally]) -> RoundEstimate:
-    reference, settings = batch.history.reference, member.round.settings
-    seed = member.round.sobol_seed
+def _known(batch: Batch, tallies: Sequence[Tally]) -> dict[Carry, list[Known]]:
+    """Carry the history once for each way that the affected rounds ask for: mostly just one."""
+    asked = {member.round.settings.carry for member in batch.affected}
+    return {carry: known_around(tallies, batch.history.reference, carry) for carry in asked}
+
+
+def _estimate(batch: Batch, member: Member, earlier: list[Tally], known: Known) -> RoundEstimate:
+    settings, seed = member.round.settings, member.round.sobol_seed
     estimate = estimate_round(
-        member.tally, earlier, reference=reference, settings=settings, seed=seed
+        member.tally,
+        earlier,
+        known,
+        reference=batch.history.reference,
+        settings=settings,
+        seed=seed,
     )
-    news = round_news(member.tally, earlier, reference=reference, settings=settings, seed=seed)
+    news = round_news(member.tally, earlier, known, hazard=settings.carry.hazard, seed=seed)
     return replace(estimate, notices=news.notices, distances=news.distances)
 
 

@@ -17,6 +17,7 @@ from monitor.domain.report import (
     StratumRow,
     TimelinePoint,
 )
+from monitor.domain.state import RoundState
 from monitor.stats.few_labels import few_labels
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.alerting import Reading
     from monitor.rounds.beside import Beside
-    from monitor.rounds.estimate import Tally
     from monitor.rounds.pictures import Pictures
+    from monitor.rounds.tally import Tally
     from monitor.storage.alert_store import Alert
     from monitor.storage.frame_store import PlannedStratum
     from monitor.storage.round_store import Round
@@ -234,8 +235,15 @@ def _to_do(alert: Alert, found: Round) -> str:
 
 
 def _cause(event: str, alert: Alert, report: RoundReport) -> str:
-    """Say why precision is not what it was, to those whom its alert calls."""
-    if event != "alert.firing" or alert.metric != "precision" or report.cause is None:
+    """Say why a metric is not what it was, to those whom its alert calls."""
+    if event != "alert.firing":
+        return ""
+    if alert.metric == "recall" and alert.side == "at_least":
+        return (
+            " How common positives are does not change recall: the classifier, or what it is fed, "
+            "is not what it was."
+        )
+    if alert.metric != "precision" or report.cause is None:
         return ""
     return f" {_ended(_capital(report.cause.sentence))}"
 
@@ -272,10 +280,22 @@ def abandoned_notice(found: Round, *, store_id: str, reason: str, at: datetime) 
         model=found.settings.model,
         sentence=f"{found.monitor}, round {found.number}: no estimate. {_ended(_capital(reason))}",
         at=at,
-        to_do=(
-            f"Mend that, then see with pr-monitor check that the next round can be drawn; what was "
-            f"found stands in pr-monitor show {found.number} -m {found.monitor}."
-        ),
+        to_do=_after_abandoned(found),
+    )
+
+
+def _after_abandoned(found: Round) -> str:
+    """Say what helps: of a round that was drawn already, only labels were missing."""
+    until = f"Until a later round has an estimate, nothing watches {found.monitor}."
+    if found.state is RoundState.LABELING:
+        return (
+            f"{until} See that people get the tasks of the next round and answer them in time; a "
+            f"longer labeling.deadline in the config gives them more. What came stands in "
+            f"pr-monitor show {found.number} -m {found.monitor}."
+        )
+    return (
+        f"{until} Mend that, then see with pr-monitor check that the next round can be drawn; what "
+        f"was found stands in pr-monitor show {found.number} -m {found.monitor}."
     )
 
 

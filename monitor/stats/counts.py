@@ -8,6 +8,7 @@ counted, not sampled; the labels come from items drawn uniformly without replace
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,7 +57,7 @@ class StratumCounts:
             raise ValueError(message)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Counts:
     """The labeled sample of one window: its flagged strata, then its passed strata.
 
@@ -111,22 +112,31 @@ class Counts:
         """All strata, flagged first."""
         return self.flagged + self.passed
 
-    @property
+    @cached_property
     def size(self) -> NDArray[np.int64]:
         """Items in each stratum of the window."""
-        return np.array([s.size for s in self.strata], dtype=np.int64)
+        return _fixed([s.size for s in self.strata])
 
-    @property
+    @cached_property
     def labeled(self) -> NDArray[np.int64]:
         """Items labeled 1 or 0 in each stratum."""
-        return np.array([s.labeled for s in self.strata], dtype=np.int64)
+        return _fixed([s.labeled for s in self.strata])
 
-    @property
+    @cached_property
     def positive(self) -> NDArray[np.int64]:
         """Items labeled 1 in each stratum."""
-        return np.array([s.positive for s in self.strata], dtype=np.int64)
+        return _fixed([s.positive for s in self.strata])
 
-    @property
+    @cached_property
     def is_flagged(self) -> NDArray[np.bool_]:
         """Which strata are predicted positive."""
-        return np.array([True] * len(self.flagged) + [False] * len(self.passed))
+        found = np.array([True] * len(self.flagged) + [False] * len(self.passed))
+        found.setflags(write=False)
+        return found
+
+
+def _fixed(values: list[int]) -> NDArray[np.int64]:
+    """Make an array that nobody can change, since all who ask are given the same one."""
+    found = np.array(values, dtype=np.int64)
+    found.setflags(write=False)
+    return found

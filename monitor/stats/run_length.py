@@ -162,9 +162,9 @@ def advance(
 
 
 def restarted(
-    alpha: ArrayLike, beta: ArrayLike, restart: float, shift: float = 0.0
+    alpha: ArrayLike, beta: ArrayLike, restart: float, shift: ArrayLike = 0.0
 ) -> tuple[Floats, Floats]:
-    r"""Beta parameters after a change, near the mean of the history A, B.
+    r"""Beta parameters after a change, near the mean of the history A, B; broadcasts.
 
     Without a shift this is :math:`\varphi(A, B)` with :math:`\varphi = \min\{1, c/\min(A, B)\}`.
 
@@ -175,7 +175,7 @@ def restarted(
     [18.6923] [5.]
     """
     a, b = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
-    odds = (a / b) * math.exp(shift)
+    odds = (a / b) * np.exp(shift)
     mean = odds / (1 + odds)
     worth = np.minimum(a + b, restart / np.minimum(mean, 1 - mean))
     return worth * mean, worth * (1 - mean)
@@ -200,20 +200,22 @@ def log_beta_binomial(
 
 def _enter(run: Run, t: int, settings: RunLength) -> Run:
     """Let "changed just before round t" in beside the old components, once per shift."""
-    new = [
-        restarted(run.history_alpha, run.history_beta, settings.restart, shift)
-        for shift, _ in settings.shifts
-    ]
-    share = np.array([weight for _, weight in settings.shifts])
+    shift, share = np.array(settings.shifts).T
+    alpha, beta = restarted(
+        run.history_alpha[..., np.newaxis, :],
+        run.history_beta[..., np.newaxis, :],
+        settings.restart,
+        shift[:, np.newaxis],
+    )
     entering = math.log(settings.hazard) + np.log(share / share.sum())
-    shape = (*run.log_weight.shape[:-1], len(new))
+    shape = (*run.log_weight.shape[:-1], len(shift))
     return Run(
         log_weight=np.concatenate(
             [run.log_weight + math.log1p(-settings.hazard), np.broadcast_to(entering, shape)],
             axis=-1,
         ),
-        alpha=np.concatenate([run.alpha, np.stack([a for a, _ in new], axis=-2)], axis=-2),
-        beta=np.concatenate([run.beta, np.stack([b for _, b in new], axis=-2)], axis=-2),
+        alpha=np.concatenate([run.alpha, alpha], axis=-2),
+        beta=np.concatenate([run.beta, beta], axis=-2),
         started=np.concatenate([run.started, np.full(shape, t)], axis=-1),
         history_alpha=run.history_alpha,
         history_beta=run.history_beta,
@@ -225,7 +227,7 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
     """Weigh each component by what it foresaw, add the labels, keep the heaviest."""
     y, n = positive[..., np.newaxis, :], labeled[..., np.newaxis, :]
     log_weight = run.log_weight + log_beta_binomial(y, n, run.alpha, run.beta).sum(axis=-1)
-    log_predictive = np.asarray(special.logsumexp(log_weight, axis=-1))
+    log_predictive = _log_sum(log_weight)
     alpha, beta, started = run.alpha + y, run.beta + n - y, run.started
     if log_weight.shape[-1] > keep:
         heaviest = np.argsort(-log_weight, axis=-1, kind="stable")[..., :keep]
@@ -235,7 +237,7 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
         alpha = np.take_along_axis(alpha, kept[..., np.newaxis], axis=-2)
         beta = np.take_along_axis(beta, kept[..., np.newaxis], axis=-2)
     learned = Run(
-        log_weight=log_weight - special.logsumexp(log_weight, axis=-1, keepdims=True),
+        log_weight=log_weight - _log_sum(log_weight)[..., np.newaxis],
         alpha=alpha,
         beta=beta,
         started=started,
@@ -244,3 +246,10 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
         is_informed=True,
     )
     return learned, log_predictive
+
+
+def _log_sum(log_weight: Floats) -> Floats:
+    """Log of the sum of weights over the last axis; scipy's takes five times as long."""
+    largest = log_weight.max(axis=-1, keepdims=True)
+    total = np.exp(log_weight - largest).sum(axis=-1)
+    return np.asarray(np.log(total) + largest[..., 0])

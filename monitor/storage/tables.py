@@ -111,6 +111,7 @@ rounds = Table(
     Column("opened_at", UtcDateTime, nullable=False),
     Column("deadline", UtcDateTime),
     Column("closed_at", UtcDateTime),
+    Column("labels_until", UtcDateTime),
     Column("partial", Boolean, nullable=False, default=False),
     Column("version", Integer, nullable=False, default=0),
     Column("label_revision", Integer, nullable=False, default=0),

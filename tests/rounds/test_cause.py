@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.rounds.cause import pooled, precision_cause
-from monitor.rounds.estimate import Tally
+from monitor.rounds.tally import Tally
 from monitor.storage.estimate_store import StratumTally
 
 

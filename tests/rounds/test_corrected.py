@@ -10,7 +10,9 @@ from pydantic import ValidationError
 from monitor.domain.model import Answer
 from monitor.domain.report import AnswersRow
 from monitor.domain.settings import Gold
-from monitor.rounds.estimate import METRICS, Tally, estimate_round
+from monitor.rounds.estimate import METRICS, estimate_round
+from monitor.rounds.known import known_around
+from monitor.rounds.tally import Tally
 from monitor.stats.counts import Counts
 from monitor.stats.label_error import LabelAudit, corrected_estimates
 from monitor.storage import estimate_store
@@ -65,8 +67,9 @@ def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
     asked = settings(limits=LIMITS, reference=REFERENCE)
     corrected = asked.model_copy(update={"gold": GOLD})
 
+    known = known_around([now, now], None, asked.carry)[-1]
     plain, audited = (
-        estimate_round(now, [now], reference=None, settings=each, seed=1)
+        estimate_round(now, [now], known, reference=None, settings=each, seed=1)
         for each in (asked, corrected)
     )
 

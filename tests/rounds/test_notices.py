@@ -11,9 +11,10 @@ from monitor.domain.model import Answer
 from monitor.domain.report import Notice, NoticeRow, RoundReport
 from monitor.hooks.log import LogHandler
 from monitor.rounds.effects import deliver
-from monitor.rounds.estimate import Tally
+from monitor.rounds.known import known_around
 from monitor.rounds.notices import CHANGED, LEVEL, round_news
 from monitor.rounds.overview import overview
+from monitor.rounds.tally import Tally
 from monitor.storage import effect_store
 from monitor.storage.estimate_store import StratumTally
 from monitor.storage.tables import effects
@@ -48,7 +49,9 @@ QUIET = [
 
 
 def news(now, earlier=QUIET, reference=None, seed=7):
-    return round_news(now, earlier, reference=reference, settings=settings(), seed=seed)
+    carry = settings().carry
+    known = known_around([*earlier, now], reference, carry)[-1]
+    return round_news(now, earlier, known, hazard=carry.hazard, seed=seed)
 
 
 def told(found):
