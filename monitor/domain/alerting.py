@@ -116,3 +116,8 @@ def resolves(last: Reading | None, now: Reading) -> bool:
 def evidence_of(log_e: Sequence[Sequence[float]]) -> Evidence:
     """Evidence of a chain, recomputed from the log e of its rounds in the order of closing."""
     return Evidence.replay(row for row in log_e if any(row))
+
+
+def is_comparable(log_e: Sequence[Sequence[float]]) -> bool:
+    """Whether these rounds were read against the alternatives that this version has."""
+    return all(len(row) == len(Evidence().log_m) for row in log_e)

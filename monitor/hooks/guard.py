@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_GLOBAL = ipaddress.ip_network("2000::/3")
+"""All that IANA gives out. Outside of it stand ``::127.0.0.1``, site-local addresses and
+translations, which Python's tables call global."""
 
 
 class AddressRefused(Exception):
@@ -39,6 +42,8 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
+        if parsed not in _GLOBAL:
+            return False
     return parsed.is_global and not parsed.is_multicast
 
 

@@ -26,7 +26,7 @@ from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refus
 from monitor.domain.settings import Duration, Labeling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from monitor.datafiles import OpenTable
     from monitor.domain.model import Task
@@ -174,6 +174,19 @@ class ColumnLabeler:
 
     def close(self, round_name: str) -> None:
         """Do nothing: nothing was shown."""
+
+    @property
+    def place(self) -> str:
+        """The files with the truth."""
+        return f"{self.files.folder}: {self.files}"
+
+    def state(self) -> str:
+        """Tell one state of the files from another, without reading them."""
+        return self._state({})
+
+    def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Find nothing: nothing was shown."""
+        return ()
 
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type; refuse when one that the config names is missing."""

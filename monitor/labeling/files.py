@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
+import os
 import re
 import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, LabelEvent, Refusal
 from monitor.domain.settings import Labeling
+from monitor.labeling.blanking import KEPT, WITHOUT_NOTES, blank
 from monitor.labeling.label_files import (
-    OWN_COLUMNS,
     Format,
-    Line,
+    printable,
     read_keys,
     read_labels,
-    read_lines,
+    remove_unfinished,
     write_tasks,
-    write_whole,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from monitor.domain.model import Task
 
@@ -71,20 +69,28 @@ class FilesLabeler:
             If they cannot be written, naming the file.
         """
         self.make_folder()
+        remove_unfinished(self.folder)
+        for second in (False, True):
+            mine = [task for task in tasks if (task.slot > 1) is second]
+            while not self._sent(round_name, mine, second=second):
+                pass  # another worker wrote the same file just now: what is missing still?
+
+    def _sent(self, round_name: str, tasks: Sequence[Task], *, second: bool) -> bool:
+        """Write what stands nowhere; false if another worker wrote since the files were read."""
         parts = self._parts(round_name)
         out = {key for part in parts for key in read_keys(part)}
-        for second in (False, True):
-            missing = [task for task in tasks if task.key not in out and (task.slot > 1) is second]
-            if missing:
-                self._write(round_name, missing, second=second)
-
-    def _write(self, round_name: str, tasks: Sequence[Task], *, second: bool) -> None:
+        missing = [task for task in tasks if task.key not in out]
+        if not missing:
+            return True
         free = (self._part(round_name, number, second=second) for number in count(1))
-        path = next(path for path in free if not path.exists())
+        path = next(path for path in free if path not in parts)
         try:
-            write_tasks(path, tasks, self.settings.format)
+            write_tasks(path, missing, self.settings.format, new=True)
+        except FileExistsError:
+            return False
         except OSError as error:
             raise self._unwritable(path, error) from error
+        return True
 
     def make_folder(self) -> None:
         """Make the folders for task files and filled ones.
@@ -112,24 +118,32 @@ class FilesLabeler:
         """Read the filled files, all of them if any changed since the cursor.
 
         An answer without a time of its own is as old as its file, so the same folder always
-        gives the same events, and of two files the one saved last counts.
+        gives the same events, and of two files the one saved last counts. A file that cannot be
+        read now is tried again, though nothing of it changes.
+
+        Raises
+        ------
+        LabelsRefused
+            If the folder is gone or cannot be listed.
         """
-        paths = self._filled_files()
-        now = _state(paths, tasks)
+        self._check_folder()
+        stamps = {path: _stamp(path) for path in self._filled_files()}
+        now: str | None = _state(stamps, tasks)
         if now == cursor:
             return Collected(cursor=cursor)
         others = self._keys_of_other_rounds(tasks)
         known = f"it stands in no task file of {self.folder.name}/ either"
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
-        for path in sorted(paths, key=lambda path: (_stamp(path)[0], path.name)):
+        for path in sorted(stamps, key=lambda path: (stamps[path][0], path.name)):
             try:
                 found = read_labels(path, {**others, **tasks}, known=known)
             except LabelsRefused as error:
-                refused.append(Refusal(path.name, str(error)))
+                refused.append(Refusal(printable(path.name), str(error)))
+                now = cursor if isinstance(error.__cause__, OSError) else now
                 continue
             refused.extend(found.refused)
-            saved = datetime.fromtimestamp(_stamp(path)[0] / 1e9, tz=UTC)
+            saved = datetime.fromtimestamp(stamps[path][0] / 1e9, tz=UTC)
             events += [
                 replace(event, at=event.at or saved)
                 for event in found.events
@@ -137,18 +151,65 @@ class FilesLabeler:
             ]
         return Collected(tuple(events), tuple(refused), now)
 
-    def close(self, round_name: str) -> None:
-        """Take what was shown out of the round's task files; keys and labels stay.
+    def _check_folder(self) -> None:
+        """Tell a folder that is gone from one without files.
 
-        Filled copies belong to the people who made them and stay as they are.
+        Else a round whose deadline passes while a share is not mounted would close without the
+        labels that lie there.
         """
-        for part in self._parts(round_name):
-            try:
-                lines = read_lines(part)
-            except LabelsRefused:
-                continue
-            write = _bare_csv if part.suffix == ".csv" else _bare_jsonl
-            write_whole(part, partial(write, lines=lines))
+        if not self.filled.exists():
+            message = (
+                f"labeling.folder: {self.filled} is not there, so labels cannot be read; mount "
+                "or restore it, or make it anew if it is no longer needed"
+            )
+            raise LabelsRefused(message)
+
+    @property
+    def place(self) -> str:
+        """The folder that filled files come to."""
+        return str(self.filled)
+
+    def state(self) -> str:
+        """Tell one state of the filled files from another, without reading them.
+
+        Raises
+        ------
+        LabelsRefused
+            If the folder is gone or cannot be listed.
+        """
+        self._check_folder()
+        paths = self._filled_files()
+        readable = [os.access(path, os.R_OK) for path in paths]
+        return f"{_state({path: _stamp(path) for path in paths}, {})} {readable}"
+
+    def close(self, round_name: str) -> None:
+        """Take what was shown out of the round's files, filled ones too; keys and labels stay."""
+        parts = self._parts(round_name)
+        keys = {key for part in parts for key in read_keys(part)}
+        for path in [*parts, *self._filled_files()]:
+            self._blanked(path, keys, KEPT)
+
+    def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
+        """Take what was shown of these tasks out of the round's files and out of filled ones.
+
+        Notes of annotators go with it.
+
+        Raises
+        ------
+        LabelsRefused
+            If a file that holds them cannot be written.
+        """
+        return tuple(
+            str(path)
+            for path in [*self._parts(round_name), *self._filled_files()]
+            if self._blanked(path, keys, WITHOUT_NOTES)
+        )
+
+    def _blanked(self, path: Path, keys: Collection[str], kept: Collection[str]) -> bool:
+        try:
+            return blank(path, keys, kept)
+        except OSError as error:
+            raise self._unwritable(path, error) from error
 
     def _part(self, round_name: str, number: int, *, second: bool) -> Path:
         part = (".second" if second else "") + ("" if number == 1 else f".part{number}")
@@ -172,11 +233,15 @@ class FilesLabeler:
 
 
 def _label_files(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return []
+    try:
+        paths = list(folder.iterdir()) if folder.is_dir() else []
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        message = f"labeling.folder: {folder} cannot be listed: {reason}; let this user read it"
+        raise LabelsRefused(message) from error
     return sorted(
         path
-        for path in folder.iterdir()
+        for path in paths
         if path.suffix.lower() in _LABEL_FILES and not path.name.startswith(".")
     )
 
@@ -199,22 +264,7 @@ def _stamp(path: Path) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
-def _state(paths: Sequence[Path], tasks: Mapping[str, Task]) -> str:
+def _state(stamps: Mapping[Path, tuple[int, int]], tasks: Mapping[str, Task]) -> str:
     """Tell one state of the folder and the tasks from another, without reading the files."""
-    files = [[path.name, *_stamp(path)] for path in paths]
+    files = [[path.name, *stamp] for path, stamp in stamps.items()]
     return hashlib.sha256(json.dumps([files, sorted(tasks)]).encode()).hexdigest()
-
-
-def _bare_csv(stream: IO[str], lines: Sequence[Line]) -> None:
-    writer = csv.writer(stream)
-    writer.writerow(OWN_COLUMNS)
-    writer.writerows([line.cells.get(name, "") for name in OWN_COLUMNS] for line in _rows(lines))
-
-
-def _bare_jsonl(stream: IO[str], lines: Sequence[Line]) -> None:
-    for line in _rows(lines):
-        stream.write(json.dumps({name: line.cells.get(name) for name in OWN_COLUMNS}) + "\n")
-
-
-def _rows(lines: Sequence[Line]) -> list[Line]:
-    return [line for line in lines if line.problem is None]

@@ -11,13 +11,17 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
-from contextlib import contextmanager
+import shutil
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+from monitor.domain.crashpoint import crashpoint
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, Refusal
 
@@ -31,6 +35,14 @@ Format = Literal["csv", "jsonl"]
 OWN_COLUMNS = ("task", "label", "annotator", "note")
 LABELED_AT = "labeled_at"
 MOST_BYTES = 64 * 2**20  # a label file of 200,000 tasks is about 20 MB without its texts
+PRIVATE = 0o660
+UNFINISHED = ".unfinished"
+LEFT_AFTER = 3600.0
+"""Seconds after which nobody writes on at an unfinished file."""
+
+LONGEST_NAME = 200
+FIRST_YEAR, LAST_YEAR = 1970, 2199
+"""Of an answer: beyond them a time is a slip, and some cannot be told in another zone."""
 _DANGEROUS = re.compile(r"'*[=+\-@\t\r]")
 _WANTED = "a label is 1 (positive), 0 (negative) or 'cannot tell'"
 
@@ -58,30 +70,72 @@ def unescape(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _DANGEROUS.match(cell) else cell
 
 
-def write_tasks(target: Path | IO[str], tasks: Sequence[Task], format: Format) -> None:
+def write_tasks(
+    target: Path | IO[str], tasks: Sequence[Task], format: Format, *, new: bool = False
+) -> None:
     """Write tasks for people to label: shuffled, blind, with empty cells to fill.
 
-    A path appears whole or not at all. Tasks come in the order of a hash of their keys, which
-    tells nothing about their stratum and is the same on every export.
+    A path appears whole or not at all, if ``new`` never in place of another. Tasks come in the
+    order of a hash of their keys, which tells nothing about their stratum and is the same on
+    every export.
     """
     shuffled = sorted(tasks, key=lambda task: hashlib.sha256(task.key.encode()).digest())
     write = _write_csv if format == "csv" else _write_jsonl
     if isinstance(target, Path):
-        write_whole(target, lambda stream: write(stream, shuffled))
+        write_whole(target, lambda stream: write(stream, shuffled), new=new)
     else:
         write(target, shuffled)
 
 
-def write_whole(path: Path, write: Callable[[IO[str]], None]) -> None:
-    """Write a file so that it appears whole or not at all."""
+def write_whole(
+    path: Path, write: Callable[[IO[str]], None], *, same_time: bool = False, new: bool = False
+) -> None:
+    """Write a file so that it appears whole or not at all; a ``new`` one never over another.
+
+    It holds what strangers wrote, so it is open to its owner and group alone, as far as the umask
+    lets it be; one that is there keeps its permissions, and its time if asked.
+
+    Raises
+    ------
+    FileExistsError
+        If the file was to be new and another process was faster.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.unfinished")
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     try:
+        unfinished.unlink(missing_ok=True)
+        unfinished.touch(mode=PRIVATE)
         with unfinished.open("w", encoding="utf-8", errors="replace", newline="") as stream:
             write(stream)
-        unfinished.replace(path)
+        if path.exists():
+            shutil.copymode(path, unfinished)
+        if same_time:
+            known = path.stat()
+            os.utime(unfinished, ns=(known.st_atime_ns, known.st_mtime_ns))
+        crashpoint("file")
+        if not (new and _linked(unfinished, path)):
+            unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _linked(unfinished: Path, path: Path) -> bool:
+    """Let a file appear unless one of its name is there; false where no links can be made."""
+    try:
+        path.hardlink_to(unfinished)
+    except FileExistsError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes left half written; it holds texts that should not stay."""
+    for left in folder.glob(f".*{UNFINISHED}"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > LEFT_AFTER:
+                left.unlink()
 
 
 def _write_csv(stream: IO[str], tasks: Sequence[Task]) -> None:
@@ -135,7 +189,7 @@ def read_labels(path: Path, tasks: Mapping[str, Task], *, known: str = "") -> Co
     refused: list[Refusal] = []
     first: dict[tuple[str, str, datetime | None], tuple[int, Answer]] = {}
     for line in read_lines(path):
-        where = f"{path.name} row {line.number}"
+        where = f"{printable(path.name)} row {line.number}"
         try:
             event = _event(line, tasks, known)
             if event is not None:
@@ -159,8 +213,20 @@ def _event(line: Line, tasks: Mapping[str, Task], known: str) -> LabelEvent | No
         hint = f"; {known}" if known else ""
         message += f"{hint}; copy the column task as it was exported"
         raise ValueError(message)
-    annotator = _text(line.cells.get("annotator")) or _unnamed(tasks[key])
+    annotator = _annotator(line.cells.get("annotator")) or _unnamed(tasks[key])
     return LabelEvent(key, annotator, answer, at=_time(line.cells.get(LABELED_AT)))
+
+
+def _annotator(cell: object) -> str:
+    """Name of a person; one that no database holds or no screen shows is none."""
+    text = _text(cell)
+    if len(text) > LONGEST_NAME or not text.isprintable():
+        message = (
+            f"annotator {text[:40]!r} is no name: wanted up to {LONGEST_NAME} characters, and no "
+            "control characters"
+        )
+        raise ValueError(message)
+    return text
 
 
 def _unnamed(task: Task) -> str:
@@ -192,7 +258,7 @@ def _time(cell: object) -> datetime | None:
         at = datetime.fromisoformat(text)
     except ValueError as error:
         raise ValueError(wanted) from error
-    if at.tzinfo is None:
+    if at.tzinfo is None or not FIRST_YEAR <= at.year <= LAST_YEAR:
         raise ValueError(wanted)
     return at
 
@@ -217,6 +283,11 @@ def _check_once(
     raise ValueError(message)
 
 
+def printable(name: str) -> str:
+    """Name of a file without what a screen or a log cannot show; strangers may have named it."""
+    return "".join(each if each.isprintable() else "?" for each in name)
+
+
 def read_keys(path: Path) -> set[str]:
     """Task keys in a file, answered or not; empty where it cannot be read."""
     try:
@@ -227,44 +298,49 @@ def read_keys(path: Path) -> set[str]:
 
 def read_lines(path: Path) -> list[Line]:
     """All rows of a label file."""
-    text = _read_text(path)
+    text, name = read_text(path), printable(path.name)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         return list(_jsonl_lines(text))
     if path.suffix.lower() != ".csv":
-        message = f"{path.name}: label files are .csv or .jsonl; save it as one of them"
+        message = f"{name}: label files are .csv or .jsonl; save it as one of them"
         raise LabelsRefused(message)
-    with _long_cells():
+    with long_cells():
         try:
-            return list(_csv_lines(path.name, text))
+            return list(_csv_lines(name, text))
         except csv.Error as error:
-            message = f"{path.name} is not readable CSV: {error}; save it again as CSV UTF-8"
+            message = f"{name} is not readable CSV: {error}; save it again as CSV UTF-8"
             raise LabelsRefused(message) from error
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Text of a label file, or why it cannot be one."""
+    name = printable(path.name)
     try:
+        if not path.is_file() and path.exists():
+            message = f"{name} is no file; label files are .csv or .jsonl"
+            raise LabelsRefused(message)
         size = path.stat().st_size
         if size > MOST_BYTES:
             message = (
-                f"{path.name} has {size / 2**20:.0f} MB, more than the {MOST_BYTES / 2**20:.0f} MB "
+                f"{name} has {size / 2**20:.0f} MB, more than the {MOST_BYTES / 2**20:.0f} MB "
                 "that a label file may have; keep only the columns task, label and annotator"
             )
             raise LabelsRefused(message)
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        message = f"{path} cannot be read: {reason}; check the path"
+        message = f"{printable(str(path))} cannot be read: {reason}; check the path"
         raise LabelsRefused(message) from error
     except UnicodeDecodeError as error:
         message = (
-            f"{path.name} is not UTF-8 (byte {error.object[error.start]:#04x} at {error.start}); "
+            f"{name} is not UTF-8 (byte {error.object[error.start]:#04x} at {error.start}); "
             "in the spreadsheet choose 'CSV UTF-8' when saving"
         )
         raise LabelsRefused(message) from error
 
 
 @contextmanager
-def _long_cells() -> Iterator[None]:
+def long_cells() -> Iterator[None]:
     """Allow cells as long as a file may be, for this reading only."""
     before = csv.field_size_limit(MOST_BYTES)
     try:
@@ -274,8 +350,11 @@ def _long_cells() -> Iterator[None]:
 
 
 def _csv_lines(name: str, text: str) -> Iterator[Line]:
-    header, separator = _header(name, text)
-    rows: Iterable[list[str]] = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    header, separator = read_header(name, text)
+    # Strict, since a quote that is never closed would else swallow all rows after it.
+    rows: Iterable[list[str]] = csv.reader(
+        io.StringIO(text, newline=""), delimiter=separator, strict=True
+    )
     for number, row in enumerate(rows, start=1):
         if number == 1 or not any(cell.strip() for cell in row):
             continue
@@ -286,7 +365,7 @@ def _csv_lines(name: str, text: str) -> Iterator[Line]:
             yield Line(number, dict(zip(header, row, strict=False)))
 
 
-def _header(name: str, text: str) -> tuple[list[str], str]:
+def read_header(name: str, text: str) -> tuple[list[str], str]:
     """Find the header and the separator; spreadsheets of half the world write semicolons."""
     readings = {}
     for separator in ",;\t":

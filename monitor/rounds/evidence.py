@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from monitor.domain.alerting import AlertState, Reading, evidence_of, next_reading, resolves
+from monitor.domain.alerting import (
+    AlertState,
+    Reading,
+    evidence_of,
+    is_comparable,
+    next_reading,
+    resolves,
+)
 from monitor.rounds.batch import AlertMove
 from monitor.stats.detector import log_threshold
 from monitor.storage import alert_store, estimate_store
@@ -78,19 +85,26 @@ def correct_evidence(
         side = (alert.metric, alert.side)
         fired = estimate_store.frozen_readings(connection, alert.fired_round_id)[side]
         chain = _chain(connection, monitor_id, side, fired, everything)
-        if not evidence_of(chain).fires(fired.log_threshold):
+        if is_comparable(chain) and not evidence_of(chain).fires(fired.log_threshold):
             moves += _end(connection, alert, AlertState.REVISED, due, now)
     return recomputed, moves
 
 
 def _with_new_labels(connection: Connection, member: Member, estimate: RoundEstimate) -> Readings:
-    """Frozen readings of a round with the log e that its labels give now."""
+    """Frozen readings of a round with the log e that its labels give now.
+
+    A reading by a version with other alternatives stays as it is: the rest of its chain was read
+    by that version too, and nothing can be added to it.
+    """
     log_e: dict[Side, tuple[float, ...]] = {
         (r.limit.metric, r.limit.side): r.log_e for r in estimate.readings
     }
     frozen = estimate_store.frozen_readings(connection, member.round.id)
     return {
-        side: replace(reading, log_e=log_e[side], fires=False) for side, reading in frozen.items()
+        side: replace(reading, log_e=log_e[side], fires=False)
+        if is_comparable([reading.log_e])
+        else replace(reading, log_m=None, fires=False)
+        for side, reading in frozen.items()
     }
 
 

@@ -342,7 +342,7 @@ def test_closing_keeps_labels_and_notes_written_in_place_and_drops_the_texts(lab
     labeler.close("r")
 
     assert "text of" not in path.read_text()
-    assert "aa,1,eve,sure" in path.read_text()
+    assert "aa,,1,eve,sure" in path.read_text()
     assert label_files.read_keys(path) == set(TASKS)
 
 

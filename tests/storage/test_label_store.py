@@ -247,16 +247,14 @@ def one_store(tmp_path_factory):
     database.close()
 
 
-# An annotator says one thing at a time, so no two events of one have the same time and differ.
 histories_of_events = st.lists(
     st.tuples(
         st.sampled_from(["flagged-0", "flagged-1"]),
         st.sampled_from(["ada", "bo", "cy"]),
-        st.integers(0, 20),
+        st.integers(0, 4),  # so that one person often says several things at one moment
         st.sampled_from([YES, NO, CANNOT_TELL, None]),
     ),
     max_size=10,
-    unique_by=lambda each: each[:3],
 )
 
 
@@ -283,7 +281,7 @@ def test_events_with_times_of_their_own_give_the_same_labels_in_any_order_of_arr
         found.append((labels(database, round_id), stored_of(database, round_id)))
 
     assert found[0] == found[1]
-    assert found[0][1] == len(said)
+    assert found[0][1] == len(set(said))
 
 
 def stored_of(database, round_id):

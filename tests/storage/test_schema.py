@@ -123,6 +123,47 @@ def test_migrations_go_up_down_and_up_again(database):
     schema.check(database)
 
 
+def test_each_migration_goes_down_to_what_was_there_before_it(empty):
+    script = ScriptDirectory.from_config(schema.alembic_config())
+    revisions = [each.revision for each in script.walk_revisions()][::-1]
+    shapes = []
+
+    for revision in revisions:
+        with empty.write() as connection:
+            command.upgrade(schema.alembic_config(connection), revision)
+        shapes.append(shape(empty))
+    for revision in reversed(revisions[:-1]):
+        with empty.write() as connection:
+            command.downgrade(schema.alembic_config(connection), revision)
+        shapes.append(shape(empty))
+
+    up, down = shapes[: len(revisions)], shapes[len(revisions) :]
+    assert [*down] == up[-2::-1]
+    assert len({str(each) for each in up}) == len(revisions)
+
+
+def shape(database):
+    """Columns with their types, keys and indexes of every table, and every view's query."""
+    with database.read() as connection:
+        found = inspect(connection)
+        tables = {
+            name: (
+                {(c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(name)},
+                found.get_pk_constraint(name)["constrained_columns"],
+                sorted(key["name"] for key in found.get_foreign_keys(name)),
+                sorted(index["name"] for index in found.get_indexes(name)),
+            )
+            for name in sorted(found.get_table_names())
+        }
+        views = {name: found.get_view_definition(name) for name in sorted(found.get_view_names())}
+    return tables, views
+
+
+def test_alembics_own_check_finds_nothing_to_do(database):
+    with database.write() as connection:
+        command.check(schema.alembic_config(connection))
+
+
 def test_an_empty_store_is_made_ready_and_gets_an_id(empty):
     schema.ready(empty)
 

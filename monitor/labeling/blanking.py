@@ -1,0 +1,95 @@
+"""Taking texts out of label files, so that neither retention nor a deletion stops at the store.
+
+Keys, answers and the names of people stay, and so does the time of the file: an answer without a
+time of its own is as old as its file.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
+
+from monitor.domain.errors import LabelsRefused
+from monitor.labeling.label_files import (
+    LABELED_AT,
+    OWN_COLUMNS,
+    long_cells,
+    read_header,
+    read_text,
+    unescape,
+    write_whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+KEPT = frozenset({*OWN_COLUMNS, LABELED_AT})
+"""What is ours or an annotator's; any other column holds what was shown."""
+
+WITHOUT_NOTES = KEPT - {"note"}
+"""The same without what annotators wrote in their own words, which may repeat what was shown."""
+
+
+def blank(path: Path, keys: Collection[str], kept: Collection[str] = KEPT) -> bool:
+    """Empty what the rows of these tasks hold outside the kept columns; tell if anything was there.
+
+    Rows of other tasks stay as they are, whatever is in them. A file that is no label file, or
+    that cannot be read, is left alone.
+    """
+    try:
+        text = read_text(path)
+        write = _blank_csv if path.suffix.lower() == ".csv" else _blank_jsonl
+        found = write(path.name, text, frozenset(keys), frozenset(kept))
+    except (LabelsRefused, csv.Error):
+        return False
+    if found is not None:
+        write_whole(path, found, same_time=True)
+    return found is not None
+
+
+def _blank_csv(name: str, text: str, keys: frozenset[str], kept: frozenset[str]) -> Any:
+    header, separator = read_header(name, text)
+    with long_cells():
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    place = header.index("task")
+    changed = False
+    for row in rows[1:]:
+        if len(row) > place and unescape(row[place].strip()) in keys:
+            shown = [at for at, cell in enumerate(row) if cell and not _is_kept(header, at, kept)]
+            changed = changed or bool(shown)
+            for at in shown:
+                row[at] = ""
+    return partial(_write_rows, rows=rows, separator=separator) if changed else None
+
+
+def _is_kept(header: Sequence[str], at: int, kept: frozenset[str]) -> bool:
+    return at < len(header) and header[at] in kept
+
+
+def _write_rows(stream: IO[str], rows: Sequence[Sequence[str]], separator: str) -> None:
+    csv.writer(stream, delimiter=separator).writerows(rows)
+
+
+def _blank_jsonl(_: str, text: str, keys: frozenset[str], kept: frozenset[str]) -> Any:
+    lines = text.split("\n")
+    blanked = [_blank_line(line, keys, kept) for line in lines]
+    return partial(_write_text, text="\n".join(blanked)) if blanked != lines else None
+
+
+def _blank_line(line: str, keys: frozenset[str], kept: frozenset[str]) -> str:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    if not isinstance(row, dict) or str(row.get("task")) not in keys:
+        return line
+    left = {name: value for name, value in row.items() if name in kept}
+    return line if left == row else json.dumps(left, ensure_ascii=False)
+
+
+def _write_text(stream: IO[str], text: str) -> None:
+    stream.write(text)

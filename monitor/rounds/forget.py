@@ -1,0 +1,99 @@
+"""Deleting what people were shown: of one item on request, and of monitors that are gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.errors import TryLater
+from monitor.storage import label_store, payload_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from monitor.domain.ports import Clock, Labeler
+    from monitor.storage.database import Database
+    from monitor.storage.round_store import Round
+
+log = structlog.get_logger("monitor.rounds")
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was deleted of one item in one round.
+
+    Parameters
+    ----------
+    deleted
+        Whether the store held what people saw of it; false where that was deleted before.
+    places
+        Files out of which its texts were taken.
+    reached
+        Whether the labeler could be asked; false where the config no longer has the monitor.
+    """
+
+    monitor: str
+    round: int
+    deleted: bool
+    places: tuple[str, ...]
+    reached: bool
+
+
+def forget_item(
+    database: Database, found: Round, item_id: str, labeler: Labeler | None, clock: Clock
+) -> Forgotten:
+    """Delete what people were shown of an item in a round; its labels and counts stay.
+
+    Safe to repeat: what a crash left in files goes the next time.
+
+    Raises
+    ------
+    TryLater
+        If a worker is busy with the round and might just be writing the item into a file.
+    """
+    with database.write() as connection:
+        claim = round_store.claim_round(connection, found.id)
+    if claim is None:
+        message = (
+            f"another worker is busy with round {found.number} of {found.monitor}; nothing of it "
+            "was deleted, run the same command again"
+        )
+        raise TryLater(message)
+    try:
+        return _forgotten(database, found, item_id, labeler, clock)
+    finally:
+        with database.write() as connection:
+            round_store.release_round(connection, claim)
+
+
+def _forgotten(
+    database: Database, found: Round, item_id: str, labeler: Labeler | None, clock: Clock
+) -> Forgotten:
+    with database.write() as connection:
+        keys = payload_store.task_keys(connection, found.id, item_id)
+        deleted = payload_store.forget_item(connection, found.id, item_id)
+        if deleted:
+            reason = f"what people were shown of item {item_id!r} was deleted on request"
+            now = round_store.read_round(connection, found.id)
+            round_store.note_event(connection, now, reason, clock())
+    places: Sequence[str] = ()
+    if labeler is not None:
+        with outside("forget"):
+            places = labeler.forget(found.name, keys)
+    return Forgotten(found.monitor, found.number, deleted, tuple(places), labeler is not None)
+
+
+def forget_left_behind(database: Database, names: Collection[str], clock: Clock) -> None:
+    """Delete what people were shown for monitors that the config no longer has, in due time.
+
+    Their label files are out of reach: only the config knew the folder.
+    """
+    with database.read() as connection:
+        found = payload_store.left_behind(connection, names, clock())
+    for each in found:
+        with database.write() as connection:
+            label_store.forget_payloads(connection, each.id)
+        log.info("payloads of a removed monitor deleted", monitor=each.monitor, round=each.number)

@@ -1,0 +1,74 @@
+"""What labelers were shown: found again to be deleted, by item and by monitor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, exists, select
+
+from monitor.storage.round_store import read_round
+from monitor.storage.tables import items, monitors, payloads, rounds, tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.storage.round_store import Round
+
+
+def rounds_with_item(
+    connection: Connection, item_id: str, monitor: str | None = None
+) -> list[Round]:
+    """Read the rounds into which an item was drawn, in slot order."""
+    query = (
+        select(rounds.c.id)
+        .join_from(items, rounds, rounds.c.id == items.c.round_id)
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(items.c.id == item_id)
+        .order_by(rounds.c.slot, monitors.c.name)
+    )
+    if monitor is not None:
+        query = query.where(monitors.c.name == monitor)
+    return [read_round(connection, each) for each in connection.execute(query).scalars()]
+
+
+def task_keys(connection: Connection, round_id: int, item_id: str) -> list[str]:
+    """Keys under which people were asked about an item of a round."""
+    query = select(tasks.c.key).where(tasks.c.round_id == round_id, tasks.c.item_id == item_id)
+    return list(connection.execute(query.order_by(tasks.c.slot)).scalars())
+
+
+def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
+    """Delete what labelers saw of one item; tell whether there was anything."""
+    where = (payloads.c.round_id == round_id) & (payloads.c.item_id == item_id)
+    return connection.execute(delete(payloads).where(where)).rowcount > 0
+
+
+def left_behind(connection: Connection, names: Collection[str], now: datetime) -> list[Round]:
+    """Read the rounds of monitors not among ``names`` whose labels nobody waits for any more.
+
+    Another config may have those monitors and use the same store, so a round counts only after
+    the time in which that one would have put it away.
+    """
+    known = set(names)
+    gone = [
+        row.id
+        for row in connection.execute(select(monitors.c.id, monitors.c.name))
+        if row.name not in known
+    ]
+    if not gone:
+        return []
+    query = (
+        select(rounds.c.id)
+        .where(rounds.c.monitor_id.in_(gone), exists().where(payloads.c.round_id == rounds.c.id))
+        .order_by(rounds.c.slot)
+    )
+    found = [read_round(connection, each) for each in connection.execute(query).scalars()]
+    return [each for each in found if _last_label(each) < now]
+
+
+def _last_label(found: Round) -> datetime:
+    ended = found.closed_at or found.deadline or found.opened_at
+    return ended + found.settings.late_labels

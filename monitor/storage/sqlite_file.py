@@ -1,0 +1,115 @@
+"""The SQLite store as a file: copied while it is in use, its log wiped."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import ConfigRefused, InputRefused, StoreUnavailable
+from monitor.storage.database import PRIVATE
+
+if TYPE_CHECKING:
+    from monitor.storage.database import Database
+
+
+def path_of(database: Database) -> Path:
+    """Name the file of a SQLite store."""
+    return Path(database.engine.url.database or "")
+
+
+def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
+    """Copy the store as it is at one moment, while others read and write it; return its bytes.
+
+    The copy is compact, so nothing of deleted rows is in it. It is checked before it appears, and
+    appears whole or not at all.
+
+    Raises
+    ------
+    InputRefused
+        If the target is there, is the store itself, or cannot be written.
+    ConfigRefused
+        If the store is not a SQLite file.
+    StoreUnavailable
+        If the copy is not whole or not of this program's schema; it is thrown away.
+    """
+    _refuse(database, target, replace=replace)
+    unfinished = target.with_name(f".{target.name}.unfinished")
+    try:
+        unfinished.unlink(missing_ok=True)
+        unfinished.touch(mode=PRIVATE)
+        _copy(database, unfinished)
+        _check(unfinished)
+        _to_disk(unfinished)
+        unfinished.replace(target)
+        _to_disk(target.parent)
+    except OSError as error:
+        message = f"{target} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise InputRefused(message) from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+    return target.stat().st_size
+
+
+def wipe_log(database: Database) -> bool:
+    """Write all changes into the store and empty its log, where deleted texts would still stand.
+
+    False where a reader kept it from being emptied; the next one who closes the store does it.
+    """
+    if not database.is_sqlite:
+        return True
+    with closing(sqlite3.connect(path_of(database), timeout=30)) as connection:
+        busy, _, _ = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+    return not busy
+
+
+def _refuse(database: Database, target: Path, *, replace: bool) -> None:
+    if not database.is_sqlite:
+        message = (
+            f"the store {database.shown} is not a SQLite file; PostgreSQL has its own tool: "
+            "pg_dump --format=custom --file=PATH"
+        )
+        raise ConfigRefused(message)
+    if target.exists() and target.samefile(path_of(database)):
+        message = f"{target} is the store itself; name another file"
+        raise InputRefused(message)
+    if target.is_dir():
+        message = f"{target} is a folder; name a file in it"
+        raise InputRefused(message)
+    if target.exists() and not replace:
+        message = f"{target} is there already; name another file, or replace it with --replace"
+        raise InputRefused(message)
+    if not target.parent.is_dir():
+        message = f"there is no folder {target.parent}; make it first"
+        raise InputRefused(message)
+
+
+def _copy(database: Database, target: Path) -> None:
+    try:
+        with closing(sqlite3.connect(path_of(database), timeout=30)) as connection:
+            connection.execute("vacuum into ?", (str(target),))
+    except sqlite3.Error as error:
+        message = f"the store {database.shown} cannot be copied now: {error}; nothing was written"
+        raise StoreUnavailable(message) from error
+
+
+def _check(copy: Path) -> None:
+    """Read the whole copy, since a backup that cannot be used is found out too late."""
+    with closing(sqlite3.connect(copy)) as connection:
+        found = [row[0] for row in connection.execute("pragma integrity_check")]
+        broken = connection.execute("pragma foreign_key_check").fetchall()
+    if found != ["ok"] or broken:
+        said = found[0] if found != ["ok"] else f"{len(broken)} rows without what they belong to"
+        message = f"the copy is not whole ({said}), so it was thrown away; check the store's disk"
+        raise StoreUnavailable(message)
+
+
+def _to_disk(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

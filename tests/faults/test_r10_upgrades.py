@@ -1,0 +1,195 @@
+"""R10: a store of any released version is upgraded, killed at each statement, and goes on."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.model import Answer
+from monitor.domain.settings import RoundSettings
+from monitor.rounds.effects import deliver
+from monitor.storage import schema
+from monitor.storage.database import Database
+from tests.faults.sizes import SOAK
+from tests.rounds.scene import MONDAY, WEEK, Scene
+from tests.storage.old_stores import (
+    REVISIONS,
+    columns_of,
+    make_old_store,
+    rows_of,
+    written_rows,
+)
+from tests.workers import worker
+
+# Each line is a life of `pr-monitor db upgrade`, which kills itself at its n-th point: before each
+# statement that writes, and around the commit; in the soak also after each, and around reads.
+LIVES = """
+from itertools import count
+import signal
+
+from sqlalchemy import event
+
+from monitor.storage import schema
+from monitor.storage.database import Database
+import alembic.command, alembic.autogenerate
+
+url, all_of_them = sys.argv[1], sys.argv[2] == "True"
+WRITES = ("alter", "create", "delete", "drop", "insert", "update")
+
+
+def live(last):
+    points = count(1)
+
+    def point(*_):
+        if next(points) == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def statement(connection, cursor, sql, *_):
+        if all_of_them or sql.split()[0].lower() in WRITES:
+            point()
+
+    database = Database(url)
+    event.listen(database.engine, "before_cursor_execute", statement)
+    if all_of_them:
+        event.listen(database.engine, "after_cursor_execute", point)
+    event.listen(database.engine, "commit", point)
+    schema.upgrade(database)
+    point()
+    os._exit(0)
+
+
+pause()
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        try:
+            live(int(line))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+SHOWN = "select distinct r.number from payloads p join rounds r on r.id = p.round_id"
+
+
+@pytest.fixture(params=REVISIONS)
+def revision(request):
+    return request.param
+
+
+@pytest.fixture
+def old(store_url, revision):
+    """A store of that version with rounds in each state."""
+    database = Database(store_url)
+    make_old_store(database, revision)
+    yield database
+    database.close()
+
+
+def lose_every_life(old, revision):
+    """Upgrade and die, a point further each time, until an upgrade lives; tell what was left."""
+    wanted = columns_of(revision)
+    before = rows_of(old, wanted)
+    found: list[tuple[int, str, bool]] = []
+    with worker(LIVES, old.engine.url.render_as_string(hide_password=False), SOAK) as lives:
+        lives.wait_for()
+        lives.go()
+        while not found or found[-1][0] == -9:
+            lives.go(len(found) + 1)
+            code = int(lives.said.readline())
+            found.append((code, revision_of(old), rows_of(old, wanted) == before))
+            assert code in {0, -9}, lives.end()[2]
+    return found
+
+
+def revision_of(database):
+    [[found]] = rows_of(database, {schema.VERSION_TABLE: ["version_num"]}).values()
+    return found[0]
+
+
+def test_an_upgrade_killed_at_each_statement_loses_no_row_and_the_next_one_completes(
+    old, revision, tell_figures
+):
+    lives = lose_every_life(old, revision)
+
+    [*killed, last] = lives
+    head = schema.found_revision(old)
+    schema.check(old)
+    assert len(killed) >= 8
+    assert {code for code, *_ in killed} == {-9}
+    assert all(kept for *_, kept in lives)
+    assert {at for _, at, _ in killed} == {revision, head} - ({head} if revision == head else set())
+    assert last == (0, head, True)
+    tell_figures(
+        "R10",
+        what=f"upgrade from {revision} killed at each statement, {old.engine.dialect.name}",
+        size=f"{len(killed)} kills",
+        violations=sum(not kept for *_, kept in lives),
+    )
+
+
+def test_the_rounds_of_an_old_store_go_on_to_their_end(old, revision):
+    before = Counter(row["state"] for row in written_rows(revision)["rounds"])
+    events = len(written_rows(revision)["label_events"])
+    schema.upgrade(old)
+
+    scene = resume(old)
+    scene.run(7)
+    answer_all(scene)
+    scene.run()
+    sinks = {name: Taking() for name in ("mlflow", "log", "ops")}
+    deliver(old, sinks, lambda: scene.now)
+
+    assert before == {"closed": 3, "abandoned": 1, "skipped": 1, "labeling": 1, "open": 1}
+    assert [(scene.round(n).state, scene.round(n).version) for n in range(1, 8)] == [
+        *[("closed", 1)] * 2,
+        *(("abandoned", 0), ("skipped", 0)),
+        *(("closed", 2), ("closed", 1), ("closed", 1)),
+    ]
+    assert scene.rows("select distinct status from effects") == [{"status": "done"}]
+    assert scene.rows("select count(*) as n from label_events")[0]["n"] >= events + 20
+    waiting = [row for row in written_rows(revision)["effects"] if row["status"] == "waiting"]
+    told = [key for sink in sinks.values() for key in sink.told]
+    assert {row["key"] for row in waiting} <= set(told)
+    assert len(told) == len(set(told))
+
+    scene.now = scene.round(1).closed_at + timedelta(days=91)
+    scene.run()
+
+    shown = {row["number"] for row in scene.rows(SHOWN)}
+    assert 1 not in shown, "late labels are waited for as long as they were"
+    assert 5 in shown
+
+
+def resume(database):
+    """Go on with the monitor whose rounds these are, with its settings of then."""
+    frozen = json.dumps(written_rows(REVISIONS[0])["rounds"][0]["settings"])
+    scene = Scene(database, RoundSettings.model_validate_json(frozen))
+    for number in range(1, 8):
+        scene.week(number)
+    scene.now = MONDAY + 6 * WEEK
+    return scene
+
+
+def answer_all(scene):
+    for row in scene.rows(
+        "select i.id, i.predicted, r.number from items i join rounds r on r.id = i.round_id"
+        " where r.number = 7"
+    ):
+        scene.labeler.answers[row["id"]] = Answer.POSITIVE if row["predicted"] else Answer.NEGATIVE
+
+
+class Taking:
+    """A sink that takes everything and remembers it."""
+
+    def __init__(self):
+        self.told = []
+
+    def deliver(self, effect):
+        self.told.append(effect.key)
+        return "taken"

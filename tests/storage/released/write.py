@@ -1,0 +1,98 @@
+"""Write down a store as this version fills it, for `tests/faults/test_r10_upgrades.py`.
+
+Run once before a version with a new schema is released, in a checkout of that version:
+``PYTHONPATH=. python tests/storage/released/write.py`` writes ``<revision>.json`` beside this file.
+The store holds a round in each state: closed with effects that wait, closed with a late label that
+no estimate has seen, abandoned, skipped, half labeled, and just opened.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import MetaData, select, update
+
+from monitor.domain.model import Answer
+from monitor.domain.settings import Bands, Limits, Sample
+from monitor.rounds import steps
+from monitor.rounds.collect import collect
+from monitor.rounds.effects import deliver
+from monitor.storage import schema
+from monitor.storage.database import Database
+from monitor.storage.tables import store
+from tests.rounds.scene import Scene, settings
+
+STORE_ID = "00000000-0000-4000-8000-000000000000"
+
+
+def play(database):
+    """Fill an empty store."""
+    limits = Limits.model_validate({"precision": 0.7, "recall": 0.9})
+    sample = Sample(max_labels=20, bands=Bands(flagged=1, passed=1))
+    scene = Scene(database, settings(sample=sample, limits=limits, hooks=("ops",)))
+    scene.play(1, precision=0.05)
+    deliver(database, {"mlflow": Taken()}, lambda: scene.now)
+    scene.play(2, precision=0.05)
+    scene.week(3)
+    scene.run(3)
+    scene.now += timedelta(days=6)  # past the deadline, without a label
+    scene.run()
+    scene.week(4)
+    scene.play(5)  # the slot of round 4 is missed
+    scene.week(6)
+    scene.run(6)
+    scene.answer(share=0.5)
+    first = min(task.item_id for task in scene.labeler.sent[scene.round(5).name].values())
+    scene.labeler.answers[first] = Answer.CANNOT_TELL
+    collect(scene.parts, [scene.round(5).id, scene.round(6).id])
+    scene.now += timedelta(days=7)
+    steps.open_due(scene.parts)
+
+
+class Taken:
+    """An MLflow that takes everything."""
+
+    def deliver(self, effect):
+        return f"took {effect.key}"
+
+
+def rows(database):
+    """Read all rows of all our tables, as JSON can hold them."""
+    reflected = MetaData()
+    with database.read() as connection:
+        reflected.reflect(connection)
+        return {
+            table.name: [
+                {name: _plain(value) for name, value in row.items()}
+                for row in connection.execute(select(table)).mappings()
+            ]
+            for table in reflected.sorted_tables
+            if table.name != schema.VERSION_TABLE
+        }
+
+
+def _plain(value):
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(f"sqlite:///{folder}/monitor.db")
+        schema.ready(database)
+        with database.write() as connection:
+            connection.execute(update(store).values(id=STORE_ID))
+        play(database)
+        with database.read() as connection:
+            revision = connection.exec_driver_sql(f"select * from {schema.VERSION_TABLE}").scalar()
+        written = Path(sys.argv[1] if sys.argv[1:] else Path(__file__).parent) / f"{revision}.json"
+        lines = ",\n".join(
+            f"{json.dumps(name)}: [{','.join(chr(10) + json.dumps(row) for row in found)}]"
+            for name, found in rows(database).items()
+        )
+        written.write_text(f"{{\n{lines}\n}}\n")
+        database.close()
+    print(written)  # noqa: T201
