@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import timedelta
 
 EXIT_USAGE = 2
 EXIT_INPUT = 65
@@ -89,13 +90,22 @@ class DeliveryFailed(TryLater):
 
     ``sink_down`` says that the sink itself did not answer, so that the other effects
     waiting for it need not find out one by one. ``lasting`` says that trying again will not help
-    until somebody mends something, such as an address or a permission.
+    until somebody mends something, such as an address or a permission. ``retry_after`` is for how
+    long the sink itself asked to be left alone.
     """
 
-    def __init__(self, message: str, *, sink_down: bool = True, lasting: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        sink_down: bool = True,
+        lasting: bool = False,
+        retry_after: timedelta | None = None,
+    ) -> None:
         super().__init__(message)
         self.sink_down = sink_down and not lasting
         self.lasting = lasting
+        self.retry_after = retry_after
 
 
 class RoundMoved(TryLater):

@@ -13,25 +13,38 @@ if TYPE_CHECKING:
 
 
 class Statement(NamedTuple):
-    """One stored label event; ordered by the annotator's time, then by arrival."""
+    """One stored label event."""
 
     at: datetime
-    arrival: int
     annotator: str
     kind: LabelKind
     answer: Answer | None
 
 
 def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
-    """Latest standing answer of each annotator; withdrawn ones are gone."""
-    latest: dict[str, Statement] = {}
-    for statement in sorted(statements, key=lambda s: (s.at, s.arrival)):
-        latest[statement.annotator] = statement
-    return {
-        name: statement.answer
-        for name, statement in latest.items()
-        if statement.kind is LabelKind.GIVEN and statement.answer is not None
+    """Latest standing answer of each annotator; withdrawn ones are gone.
+
+    What one annotator said at the same moment counts the same in any order of arrival: an answer
+    outlives a withdrawal, since no answer may be lost, and two that differ are "cannot tell".
+    """
+    latest: dict[str, list[Statement]] = {}
+    for statement in statements:
+        found = latest.get(statement.annotator, [])
+        if not found or statement.at > found[0].at:
+            latest[statement.annotator] = [statement]
+        elif statement.at == found[0].at:
+            found.append(statement)
+    standing = {name: _said_at_once(found) for name, found in latest.items()}
+    return {name: answer for name, answer in standing.items() if answer is not None}
+
+
+def _said_at_once(statements: Iterable[Statement]) -> Answer | None:
+    answers = {
+        each.answer
+        for each in statements
+        if each.kind is LabelKind.GIVEN and each.answer is not None
     }
+    return answers.pop() if len(answers) == 1 else Answer.CANNOT_TELL if answers else None
 
 
 def current_label(statements: Iterable[Statement], adjudicator: str | None = None) -> Answer | None:

@@ -235,7 +235,8 @@ class Effect:
     """Something to be done outside, kept in the store until it is done.
 
     ``key`` is stable over retries; ``payload`` is all a handler needs, JSON-ready. ``has_failed``
-    tells whether an earlier try did.
+    tells whether an earlier try did, ``is_deadly`` that process after process did not come back
+    from delivering it.
     """
 
     id: int
@@ -246,3 +247,4 @@ class Effect:
     payload: Mapping[str, Any]
     attempt: int
     has_failed: bool = False
+    is_deadly: bool = False

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from monitor.domain.model import Collected, Effect, Frame, Stratum, Task, Window
 
@@ -61,6 +61,25 @@ class Labeler(Protocol):
 
     def close(self, round_name: str) -> None:
         """Stop asking for labels of this round and delete what was shown; labels stay."""
+
+    def forget(self, round_name: str, keys: Collection[str]) -> Sequence[str]:
+        """Delete what was shown of these tasks of a round; return the places where it stood."""
+
+
+@runtime_checkable
+class Watchable(Protocol):
+    """A labeler that can tell cheaply whether there may be news, so that it need not be asked.
+
+    Labelers of one ``place`` share their ``state``: any text that is another one whenever
+    `Labeler.collect` may say something else, but for time going by.
+    """
+
+    @property
+    def place(self) -> str:
+        """Where the labels come from."""
+
+    def state(self) -> str:
+        """Tell one state of the place from another."""
 
 
 class EffectHandler(Protocol):

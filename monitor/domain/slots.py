@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import islice, pairwise, takewhile
+from heapq import merge
+from itertools import islice, pairwise, takewhile, tee
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -12,19 +13,22 @@ from cronsim import CronSim
 from monitor.domain.model import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from monitor.domain.settings import Schedule
 
 
 _MANY = 366  # a year of days, seven of weeks
+_LONGEST_CHANGE = timedelta(days=1)  # of a clock: Apia left out a day in 2011
 
 
 def slots_after(schedule: Schedule, after: datetime) -> Iterator[datetime]:
     """Every slot later than ``after``, in UTC, ascending and never twice.
 
     Slots are wall-clock times of ``schedule.time_zone`` and follow daylight saving as Debian's
-    cron does: a slot inside the skipped hour runs at its end, one inside the repeated hour once.
+    cron does. Where minute and hour are both given, a slot inside the skipped hour comes at its
+    end, and one inside the repeated hour once. Where either begins with ``*``, slots come
+    whenever the clock shows their time: never in the skipped hour, twice in the repeated one.
     """
     return _instants(schedule, after, reverse=False)
 
@@ -35,15 +39,67 @@ def slots_before(schedule: Schedule, before: datetime) -> Iterator[datetime]:
 
 
 def _instants(schedule: Schedule, start: datetime, *, reverse: bool) -> Iterator[datetime]:
-    local = start.astimezone(ZoneInfo(schedule.time_zone))
-    last: datetime | None = None
-    for found in CronSim(schedule.cron, local, reverse=reverse):
-        slot = found.astimezone(UTC)
-        beyond = slot < start if reverse else slot > start
-        fresh = last is None or (slot < last if reverse else slot > last)
-        if beyond and fresh:
+    # cronsim reads the cron line; the clock changes are ours, since it steps over whole hours and
+    # so loses slots of zones that change by half an hour.
+    zone = ZoneInfo(schedule.time_zone)
+    walls = CronSim(schedule.cron, _first_wall(zone, start, reverse=reverse), reverse=reverse)
+    found = (
+        (_after_the_gap(wall, zone) for wall in walls)
+        if _is_at_set_times(schedule.cron)
+        else _whenever_shown(walls, zone, reverse=reverse)
+    )
+    last = start
+    for slot in found:
+        if slot < last if reverse else slot > last:
             yield slot
             last = slot
+
+
+def _is_at_set_times(cron: str) -> bool:
+    return not any(part.startswith("*") for part in cron.split()[:2])
+
+
+def _first_wall(zone: ZoneInfo, start: datetime, *, reverse: bool) -> datetime:
+    """Where to begin on the wall clock so that no instant beyond ``start`` is left out.
+
+    If the clock is set back between the two, times of the wall come that it showed before.
+    """
+    here = start.astimezone(zone)
+    ahead = (start - _LONGEST_CHANGE if reverse else start + _LONGEST_CHANGE).astimezone(zone)
+    change = (_offset(ahead) - _offset(here)) * (1 if reverse else -1)
+    back = max(change, timedelta(0))
+    return here.replace(tzinfo=None, fold=0) + (back if reverse else -back)
+
+
+def _offset(moment: datetime) -> timedelta:
+    return moment.utcoffset() or timedelta(0)
+
+
+def _after_the_gap(wall: datetime, zone: ZoneInfo) -> datetime:
+    """Instant at which the clock first shows a time, or the end of the hour that skips it."""
+    while not _is_shown(wall, zone):
+        wall += timedelta(minutes=1)
+    return _instant(wall, zone)
+
+
+def _whenever_shown(
+    walls: Iterator[datetime], zone: ZoneInfo, *, reverse: bool
+) -> Iterator[datetime]:
+    """Instants at which the clock shows these times, first and second showings in order."""
+    first, again = tee(wall for wall in walls if _is_shown(wall, zone))
+    return merge(
+        (_instant(wall, zone) for wall in first),
+        (_instant(wall.replace(fold=1), zone) for wall in again),
+        reverse=reverse,
+    )
+
+
+def _is_shown(wall: datetime, zone: ZoneInfo) -> bool:
+    return _instant(wall, zone).astimezone(zone).replace(tzinfo=None, fold=0) == wall
+
+
+def _instant(wall: datetime, zone: ZoneInfo) -> datetime:
+    return wall.replace(tzinfo=zone).astimezone(UTC)
 
 
 def slots_between(schedule: Schedule, after: datetime, until: datetime) -> list[datetime]:
@@ -70,6 +126,13 @@ def window_of(schedule: Schedule, slot: datetime) -> Window:
     """Window of a slot: from the previous slot to this one, both shifted back by the lag."""
     previous = next(slots_before(schedule, slot))
     return Window(start=previous - schedule.lag, end=slot - schedule.lag)
+
+
+def windows_of(schedule: Schedule, slots: Sequence[datetime]) -> list[Window]:
+    """Windows of consecutive slots."""
+    first = window_of(schedule, slots[0])
+    ends = [slot - schedule.lag for slot in slots]
+    return [first, *(Window(start, end) for start, end in pairwise(ends))]
 
 
 def slots_of_windows(schedule: Schedule, start: datetime, end: datetime) -> list[datetime]:

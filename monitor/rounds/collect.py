@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from monitor.domain.crashpoint import outside
 from monitor.domain.model import Collected, Refusal
 from monitor.domain.state import RoundState
 from monitor.storage import copy_store, label_store, round_store
@@ -29,7 +30,8 @@ def send(parts: Parts, found: Round, claim: Claim) -> int:
         everything = label_store.all_tasks(connection, [found.id]) if waiting else {}
     if not waiting:
         return 0
-    parts.labeler.send(found.name, list(everything.values()))
+    with outside("send"):
+        parts.labeler.send(found.name, list(everything.values()))
     with parts.database.write() as connection:
         round_store.hold(connection, claim)
         label_store.mark_sent(connection, [task.key for task in waiting], parts.clock())
@@ -47,7 +49,9 @@ def collect(parts: Parts, round_ids: Sequence[int]) -> Collected | None:
         cursor = label_store.read_cursor(connection, monitor_id, labeler.name)
     if not tasks:
         return None
-    collected = without_same_person(parts, labeler.collect(tasks, cursor))
+    with outside("collect"):
+        said = labeler.collect(tasks, cursor)
+    collected = without_same_person(parts, said)
     for refusal in collected.refused:
         log.warning("label refused", where=refusal.where, reason=refusal.reason)
     store_labels(parts, collected)
@@ -72,7 +76,8 @@ def put_away(parts: Parts) -> None:
             if each not in accepting_labels
         ]
     for found in ended:
-        parts.labeler.close(found.name)
+        with outside("close"):
+            parts.labeler.close(found.name)
         with parts.database.write() as connection:
             label_store.forget_payloads(connection, found.id)
 
@@ -140,10 +145,20 @@ def accepting(parts: Parts) -> dict[str, Task]:
 
 def store_labels(parts: Parts, collected: Collected) -> int:
     """Store label events and how far the labeler was read, together; returns how many are new."""
-    now = parts.clock()
-    with parts.database.write() as connection:
-        monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
-        added = label_store.add_events(connection, parts.labeler.name, collected.events, now)
-        if collected.cursor is not None:
-            label_store.write_cursor(connection, monitor_id, parts.labeler.name, collected.cursor)
+    return store_together([(parts, collected)])
+
+
+def store_together(several: Sequence[tuple[Parts, Collected]]) -> int:
+    """Store what one file says about the tasks of several monitors, all of it or nothing."""
+    added = 0
+    ordered = sorted(several, key=lambda one: one[0].settings.name)  # so that no two can deadlock
+    if not ordered:
+        return 0
+    with ordered[0][0].database.write() as connection:
+        for parts, collected in ordered:
+            now, labeler = parts.clock(), parts.labeler.name
+            monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
+            added += label_store.add_events(connection, labeler, collected.events, now)
+            if collected.cursor is not None:
+                label_store.write_cursor(connection, monitor_id, labeler, collected.cursor)
     return added

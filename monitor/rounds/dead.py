@@ -65,7 +65,7 @@ def tell_dead(
     found = round_store.read_round(connection, turn.round_id)
     sentence = (
         f"{effect.monitor}: {sink_name(effect.sink)} has taken nothing since "
-        f"{turn.since:%Y-%m-%d %H:%M} UTC, tried {turn.tries + 1} times: {error}"
+        f"{turn.since:%Y-%m-%d %H:%M} UTC, tried {turn.tries} times: {error}"
     )
     _tell(connection, found, effect.sink, sentence, now)
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.domain.crashpoint import outside
 from monitor.domain.model import NO_SCORE, BandEdges, Item
 from monitor.domain.state import RoundState
-from monitor.rounds.estimate import Tally, carried_before
+from monitor.rounds.known import carried_before
 from monitor.rounds.plan import plan_labels
 from monitor.rounds.rebin import binned, carried_reference, earlier_rounds
+from monitor.rounds.tally import Tally
 from monitor.rounds.tell import tell_abandoned
 from monitor.stats.alternatives import check_testable
 from monitor.stats.bands import affordable_bands, band_edges
@@ -76,13 +78,11 @@ def look(parts: Parts, found: Round) -> Sight:
         )
     at_most = settings.sample.max_labels
     if newest is not None:
-        frame = parts.source.scan(found.window, newest.edges.strata(), at_most, found.seed)
+        frame = _scan(parts, found, newest.edges, at_most)
         same_model = frame.model_version == newest.model_version
         if frame.rows == 0 or (same_model and not _lacks_a_band(frame, newest.edges, settings)):
             return Sight(frame, newest.edges, newest)
-    profile = parts.source.scan(
-        found.window, BandEdges().strata(), max(at_most, PROFILE), found.seed
-    )
+    profile = _scan(parts, found, BandEdges(), max(at_most, PROFILE))
     edges = _edges(profile, settings)
     with parts.database.read() as connection:
         known = frame_store.history_for(
@@ -97,8 +97,12 @@ def look(parts: Parts, found: Round) -> Sight:
         edges = known.edges
     if edges == BandEdges():
         return Sight(profile, edges, known)
-    frame = parts.source.scan(found.window, edges.strata(), at_most, found.seed)
-    return Sight(frame, edges, known)
+    return Sight(_scan(parts, found, edges, at_most), edges, known)
+
+
+def _scan(parts: Parts, found: Round, edges: BandEdges, at_most: int) -> Frame:
+    with outside("scan"):
+        return parts.source.scan(found.window, edges.strata(), at_most, found.seed)
 
 
 def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bool:
@@ -176,7 +180,8 @@ def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> Non
         for part, size in zip(frame.strata, wanted, strict=True)
         for order, c in enumerate(part.candidates[:size])
     ]
-    shown = parts.source.show([item.id for item in drawn], found.window) if drawn else {}
+    with outside("show"):
+        shown = parts.source.show([item.id for item in drawn], found.window) if drawn else {}
     now = parts.clock()
     with parts.database.write() as connection:
         round_store.hold(connection, claim)
@@ -237,7 +242,7 @@ def known_before(
             ids = [each.id for each in closed if each.slot < found.slot]
             stored = estimate_store.read_counts(connection, ids)
         earlier = [Tally(stored[each]) for each in ids]
-    return carried_before(earlier, sight.edges.strata(), reference, found.settings)
+    return carried_before(earlier, sight.edges.strata(), reference, found.settings.carry)
 
 
 def _untestable(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> list[str]:

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.model import EffectKind
 from monitor.domain.ports import AlertKeeper
 from monitor.rounds.dead import tell_dead, tell_recovered
 from monitor.rounds.report import notice_id
@@ -129,8 +131,11 @@ def _turn(
 def _deliver_one(
     database: Database, handler: EffectHandler, effect: Effect, clock: Clock
 ) -> DeliveryFailed | None:
+    if effect.is_deadly:
+        return _put_off(database, effect, _deadly(effect), clock)
     try:
-        receipt = handler.deliver(effect)
+        with outside("deliver"):
+            receipt = handler.deliver(effect)
     except DeliveryFailed as error:
         log.warning("not delivered", sink=effect.sink, effect=effect.key, error=str(error))
         return _put_off(database, effect, error, clock)
@@ -141,7 +146,17 @@ def _deliver_one(
         written = effect_store.finish_effect(connection, effect, receipt, clock())
         if written and effect.has_failed:
             tell_recovered(connection, effect.sink, clock())
+        if not written:
+            _settle(connection, effect, clock())
     return None
+
+
+def _settle(connection: Connection, effect: Effect, now: datetime) -> None:
+    """Mend what was written after the claim was lost; a notice that came twice has one id."""
+    if effect.kind is EffectKind.NOTICE:
+        return
+    again = effect_care.do_again(connection, effect, now)
+    log.warning("claim lost while delivering", effect=effect.key, delivered_again=again)
 
 
 def _put_off(
@@ -151,15 +166,20 @@ def _put_off(
     with database.write() as connection:
         turn = effect_store.read_turn(connection, effect.id)
         dead = turn.dead or _is_dead(turn, error, now)
+        next_try = now + _wait(effect, max(turn.tries - 1, 0), error)
         written = effect_store.put_off_effect(
             connection,
             effect,
             str(error),
-            now + _wait(effect, turn.tries, error),
+            next_try,
             status=effect_store.DEAD if dead else effect_store.WAITING,
         )
         if written and dead and not turn.dead:
             tell_dead(connection, effect, turn, str(error), now)
+        if not written:
+            _settle(connection, effect, now)
+        if error.retry_after and error.sink_down:
+            effect_care.hold(connection, effect.sink, next_try)
     return error
 
 
@@ -172,20 +192,33 @@ def _broken(effect: Effect, error: Exception) -> DeliveryFailed:
     return DeliveryFailed(message, sink_down=False)
 
 
+def _deadly(effect: Effect) -> DeliveryFailed:
+    """Say that nobody comes back from this delivery, so that it does not end every process."""
+    message = (
+        f"{effect.sink} is not asked to take {effect.kind}: {effect_store.DEADLY_TRIES} times or "
+        f"more {effect_store.NO_WORD}. The system's log may say why (memory?); it is tried again, "
+        "more and more rarely"
+    )
+    return DeliveryFailed(message, sink_down=False, lasting=True)
+
+
 def _is_dead(turn: Turn, error: DeliveryFailed, now: datetime) -> bool:
     """Whether somebody has to know, now that one more try has failed."""
-    tries = turn.tries + 1
     if error.lasting:
-        return tries >= DEAD_TRIES_IF_LASTING
-    return tries >= DEAD_TRIES and now - turn.since >= DEAD_AFTER
+        return turn.tries >= DEAD_TRIES_IF_LASTING
+    return turn.tries >= DEAD_TRIES and now - turn.since >= DEAD_AFTER
 
 
 def _wait(effect: Effect, tries: int, error: DeliveryFailed) -> timedelta:
-    """Wait about a minute after the first failure and twice as long after each further."""
+    """Wait about a minute after the first failure and twice as long after each further.
+
+    Longer if the sink asks for it, but not for more than an hour: it may not hold alerts up.
+    """
     longest = LONGEST_WAIT_IF_LASTING if error.lasting else LONGEST_WAIT
     whole = min(FIRST_WAIT * (1 << min(tries, 11)), longest)
     chance = hashlib.sha256(f"{effect.key}/{tries}".encode()).digest()[0] / 256
-    return whole * (1 - JITTER * chance)
+    asked = min(error.retry_after or timedelta(0), LONGEST_WAIT)
+    return max(whole * (1 - JITTER * chance), asked)
 
 
 def _keep_alerts(
@@ -216,7 +249,8 @@ def _keep_alerts(
 def _keep(handler: AlertKeeper, sink: str, notices: list[dict[str, Any]]) -> str | None:
     """Tell one sink how alerts stand; what went wrong comes back as a sentence."""
     try:
-        handler.keep(notices)
+        with outside("keep"):
+            handler.keep(notices)
     except DeliveryFailed as error:
         log.warning("alerts not kept up", sink=sink, error=str(error))
         return str(error)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.report import EstimateRow, Status
+from monitor.domain.report import EstimateRow, Notice, Status
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
 from monitor.rounds.dead import what_to_do
-from monitor.rounds.estimate import LEARNING_ROUNDS, Tally, propose_limits
-from monitor.rounds.report import SHOWN
-from monitor.rounds.tell import MLFLOW
+from monitor.rounds.estimate import LEARNING_ROUNDS, propose_limits
+from monitor.rounds.report import SHOWN, notice_id
+from monitor.rounds.tally import Tally
+from monitor.rounds.tell import LOG, MLFLOW
 from monitor.storage import (
     alert_store,
     copy_store,
+    effect_care,
     effect_store,
     estimate_store,
     frame_store,
@@ -51,7 +54,10 @@ class OpenRound:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """One monitor at one moment; ``problems`` need somebody, ``notes`` are worth knowing."""
+    """One monitor at one moment; ``problems`` need somebody, ``notes`` are worth knowing.
+
+    ``told`` is what people were told of each open alert, by the alert's id.
+    """
 
     monitor: str
     status: Status
@@ -67,6 +73,7 @@ class Overview:
     waiting: list[Waiting]
     problems: list[str]
     notes: list[str]
+    told: dict[str, Notice]
 
 
 def overview(database: Database, settings: MonitorSettings, now: datetime) -> Overview:
@@ -93,7 +100,12 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
             alerts=alerts,
             waiting=held_up,
             problems=problems,
-            notes=_notes(connection, rounds) + _notices(connection, last),
+            notes=[
+                *_due_soon(settings, waiting, now),
+                *_notes(connection, rounds),
+                *_notices(connection, last),
+            ],
+            told=_told(connection, alerts),
         )
 
 
@@ -160,9 +172,48 @@ def _problems(
         for each in open_rounds
         if each.state is RoundState.LABELING and each.deadline is not None and each.deadline < now
     ]
+    found += [
+        f"round {each.round} has no answer and ends in {_span(each.deadline - now)} without an "
+        "estimate, unless some come"
+        for each in open_rounds
+        if not each.answered and _ends_soon(settings, each, now) and each.deadline is not None
+    ]
     if rounds and rounds[-1].state is RoundState.ABANDONED:
         found.append(f"round {rounds[-1].number} gave no estimate: {rounds[-1].reason}")
     return found
+
+
+def _ends_soon(settings: MonitorSettings, found: OpenRound, now: datetime) -> bool:
+    """Whether the last fifth of the time for labels has begun and the deadline has not passed."""
+    if found.state is not RoundState.LABELING or found.deadline is None:
+        return False
+    return timedelta(0) < found.deadline - now <= settings.round.deadline / 5
+
+
+def _due_soon(
+    settings: MonitorSettings, open_rounds: Sequence[OpenRound], now: datetime
+) -> list[str]:
+    return [
+        f"round {each.round} is closed in {_span(each.deadline - now)} with the answers it has; "
+        f"{each.wanted - each.answered} are missing"
+        for each in open_rounds
+        if 0 < each.answered < each.wanted
+        and _ends_soon(settings, each, now)
+        and each.deadline is not None
+    ]
+
+
+def _span(time: timedelta) -> str:
+    """Say how long, to the hour."""
+    hours = time.total_seconds() / 3600
+    return "less than an hour" if hours < 1 else f"{hours:.0f} hour{'' if hours < 1.5 else 's'}"  # noqa: PLR2004
+
+
+def _told(connection: Connection, alerts: Sequence[Alert]) -> dict[str, Notice]:
+    """Read what the log was told of open alerts; nothing where that is still to come."""
+    keys = {f"{notice_id('alert.firing', each.id)}/{LOG}": each.id for each in alerts}
+    found = effect_care.with_keys(connection, list(keys)) if keys else {}
+    return {keys[key]: Notice.model_validate(payload) for key, payload in found.items()}
 
 
 def _dead(held_up: Sequence[Waiting]) -> list[str]:

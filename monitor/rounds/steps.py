@@ -14,6 +14,8 @@ from monitor.domain.state import ENDED, RoundState
 from monitor.rounds import publish
 from monitor.rounds.collect import collect, put_away, send
 from monitor.rounds.draw import draw
+from monitor.rounds.heartbeat import kept
+from monitor.rounds.missed import number_of, record_missed, was_skipped_ahead
 from monitor.storage import copy_store, frame_store, label_store, round_store
 
 if TYPE_CHECKING:
@@ -71,33 +73,42 @@ def open_due(parts: Parts) -> None:
 
     Of a monitor without rounds only the newest slot is due: `backfill` fills the past.
     """
-    now = parts.clock()
-    schedule = parts.settings.round.schedule
     with parts.database.read() as connection:
-        known = round_store.find_monitor(connection, parts.settings.name)
-        last = None if known is None else round_store.newest_round(connection, known)
-    newest = newest_slot(schedule, now)
-    due = [newest] if last is None else slots_between(schedule, last.slot, now)
-    if not due:
-        return
-    with parts.database.write() as connection:
-        monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
-        for slot in due[:-1]:
-            reason = f"missed: the newest due slot is {newest:%Y-%m-%d %H:%M} UTC"
-            _add(connection, parts, monitor_id, slot, RoundState.SKIPPED, reason)
-        _add(connection, parts, monitor_id, due[-1], RoundState.OPEN, "due")
+        due = _due(connection, parts, parts.clock())
+    if due:
+        record_missed(parts, due[:-1], due[-1])
+        _open(parts, due[-1], parts.settings.round, "due")
+
+
+def _due(connection: Connection, parts: Parts, now: datetime) -> list[datetime]:
+    """Slots that have to be run or recorded.
+
+    The last of those that are recorded is run after all if it was skipped by a clock ahead of
+    this one; and a clock set back to before the first round finds nothing due.
+    """
+    schedule = parts.settings.round.schedule
+    known = round_store.find_monitor(connection, parts.settings.name)
+    last = None if known is None else round_store.newest_round(connection, known, until=now)
+    if known is None or last is None:
+        begun = known is not None and round_store.newest_round(connection, known) is not None
+        return [] if begun else [newest_slot(schedule, now)]
+    due = slots_between(schedule, last.slot, now)
+    return [last.slot] if not due and was_skipped_ahead(last, now) else due
 
 
 def open_slot(parts: Parts, slot: datetime, *, backfill: bool) -> int | None:
     """Open the round of one slot; None if it has ended already."""
-    now = parts.clock()
-    settings = _settings(parts, backfill=backfill)
     why = "backfill" if backfill else "asked for by hand"
+    return _open(parts, slot, _settings(parts, backfill=backfill), why)
+
+
+def _open(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> int | None:
+    now = parts.clock()
     with parts.database.write() as connection:
         monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
         found = round_store.round_at(connection, monitor_id, slot)
         if found is None:
-            return _add(connection, parts, monitor_id, slot, RoundState.OPEN, why, settings)
+            return _add(connection, parts, monitor_id, slot, settings, why)
         if found.state is RoundState.SKIPPED:
             deadline = _deadline(parts, settings, now)
             round_store.reopen_skipped(
@@ -188,7 +199,8 @@ def _claimed(parts: Parts, round_id: int, step: Callable[[Claim], None]) -> None
         log.info("another worker has this round", round=round_id)
         return
     try:
-        step(claim)
+        with kept(parts.database, claim):
+            step(claim)
     except (InputRefused, TryLater) as error:
         _note_obstacle(parts, round_id, claim, str(error))
         raise
@@ -219,7 +231,11 @@ def _close_if_due(parts: Parts, found: Round, claim: Claim) -> None:
         return
     empty = _class_without_label(planned, labels)
     if empty is not None:
-        what = "every answer was “cannot tell”" if answered == wanted else "by the deadline"
+        what = (
+            "every answer was “cannot tell”"
+            if answered == wanted
+            else f"{answered} of {wanted} answers came by the deadline"
+        )
         reason = f"no {empty} item has a label: {what}"
         publish.abandon(parts, found, claim, reason)
         return
@@ -261,39 +277,22 @@ def _add(
     parts: Parts,
     monitor_id: int,
     slot: datetime,
-    state: RoundState,
-    reason: str,
-    settings: RoundSettings | None = None,
+    settings: RoundSettings,
+    why: str,
 ) -> int | None:
-    settings = settings or parts.settings.round
     now = parts.clock()
     return round_store.add_round(
         connection,
         monitor_id=monitor_id,
-        number=_number(connection, parts, monitor_id, slot),
+        number=number_of(connection, settings.schedule, monitor_id, slot),
         slot=slot,
         window=window_of(settings.schedule, slot),
-        state=state,
+        state=RoundState.OPEN,
         settings=settings,
-        deadline=_deadline(parts, settings, now) if state is RoundState.OPEN else None,
+        deadline=_deadline(parts, settings, now),
         now=now,
-        reason=reason,
+        reason=why,
     )
-
-
-def _number(connection: Connection, parts: Parts, monitor_id: int, slot: datetime) -> int:
-    """Give a slot its number: its place in the schedule, counted from the monitor's first round.
-
-    A backfill of slots before the first one counts down, so that a chart over round numbers is
-    in the order of time whatever was filled when.
-    """
-    schedule = parts.settings.round.schedule
-    before, after = round_store.neighbours(connection, monitor_id, slot)
-    if before is not None:
-        return before.number + len(slots_between(schedule, before.slot, slot))
-    if after is not None:
-        return after.number - len(slots_between(schedule, slot, after.slot))
-    return 1
 
 
 def _settings(parts: Parts, *, backfill: bool) -> RoundSettings:

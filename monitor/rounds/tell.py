@@ -81,9 +81,18 @@ def tell_abandoned(connection: Connection, found: Round, reason: str, now: datet
     store = store_id(connection)
     issues = frame_store.read_issues(connection, found.id)
     report = abandoned_report(found, store_id=store, reason=reason, issues=issues)
-    _tell_mlflow(connection, found, report, newest=False, now=now)
+    stale = _makes_stale(connection, found)
+    _tell_mlflow(connection, found, report, newest=stale, now=now)
     notice = abandoned_notice(found, store_id=store, reason=reason, at=now)
     notify(connection, found, notice, now)
+
+
+def _makes_stale(connection: Connection, found: Round) -> bool:
+    """Whether the model has no newer estimate; one with an open alert stays under alert."""
+    if alert_store.find_alerts(connection, monitor=found.monitor, state=AlertState.FIRING):
+        return False
+    newest = round_store.newest_closed(connection, found.monitor_id)
+    return newest is None or round_store.read_round(connection, newest).slot < found.slot
 
 
 def tell_ended(connection: Connection, alert: Alert, why: str, now: datetime) -> None:

@@ -56,7 +56,7 @@ def answered_tasks(connection: Connection, round_ids: Sequence[int]) -> set[str]
     query = (
         select(label_events.c.external_id, label_events.c.kind)
         .where(label_events.c.round_id.in_(round_ids))
-        .order_by(label_events.c.at, label_events.c.id)
+        .order_by(label_events.c.at, label_events.c.kind.desc())  # an answer after a withdrawal
     )
     latest = {row.external_id: row.kind for row in connection.execute(query)}
     return {_task_key(of) for of, kind in latest.items() if kind == LabelKind.GIVEN}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, 
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+from monitor.domain.crashpoint import crashpoint
 from monitor.domain.errors import ConfigRefused, InputRefused, StoreUnavailable
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Table
 
@@ -28,7 +29,15 @@ _INSERTS: dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]] = {
     "sqlite": sqlite.insert,
     "postgresql": postgresql.insert,
 }
+_BEGIN_WRITING = "BEGIN IMMEDIATE"  # takes SQLite's write lock before anything is read
+_LOCK_MS = 30_000
+_IDLE_MS = 60_000
+"""A transaction whose process is stopped, or whose machine is gone, holds up others no longer."""
+PRIVATE = 0o660
+"""Mode of a store's file and its copies, before the umask: they hold what strangers wrote."""
+
 _NOT_ALLOWED = "42501"  # PostgreSQL's code for a privilege that is missing
+_READ_ONLY = "25006"  # its code for a write to a standby
 
 
 class clock_ms(FunctionElement[int]):  # noqa: N801  reads as the SQL function it stands for
@@ -58,6 +67,15 @@ def insert_new(connection: Connection, table: Table, **values: Any) -> int | Non
     return connection.execute(added).scalar()
 
 
+def insert_all_new(
+    connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
+) -> list[int]:
+    """Insert rows at once and return the ids of those whose unique keys no other row had."""
+    insert = _INSERTS[connection.dialect.name](table)
+    added = insert.on_conflict_do_nothing().returning(table.c.id)
+    return [int(each) for each in connection.execute(added, list(rows)).scalars()]
+
+
 class Database:
     """One store: opens transactions and says in a sentence why one cannot be had.
 
@@ -81,8 +99,11 @@ class Database:
         """Run one transaction that may write; all of it is kept, or nothing."""
         with self._said(), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITES: True})  # noqa: PLW2901
+            crashpoint("begin")
             with connection.begin():
                 yield connection
+                crashpoint("commit")
+            crashpoint("committed")
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -128,7 +149,7 @@ class Database:
                 f"store: {self.shown} cannot be read as a store: {cause}. Name another file, or "
                 "move this one away if it is no store"
             )
-        if isinstance(error, OperationalError) or error.connection_invalidated:
+        if _is_outage(error):
             return StoreUnavailable(
                 f"the store {self.shown} cannot be used now: {cause}. Nothing changed, or it is "
                 "unknown whether it did; running again is safe"
@@ -136,8 +157,18 @@ class Database:
         return None
 
     def _missing_folder(self) -> Path | None:
+        if (self.engine.url.database or "").startswith("file:"):
+            return None
         folder = Path(self.engine.url.database or "").parent
         return None if folder.is_dir() else folder
+
+
+def _is_outage(error: DBAPIError) -> bool:
+    """Whether an error is of the database, or the way to it: also a deadlock or a lock."""
+    state = getattr(error.orig, "sqlstate", None)
+    return (
+        isinstance(error, OperationalError) or error.connection_invalidated or state == _READ_ONLY
+    )
 
 
 def _engine(url: str) -> Engine:
@@ -161,23 +192,46 @@ def _postgresql_engine(url: str) -> Engine:
     if make_url(url).drivername == "postgresql":
         url = url.replace("postgresql:", "postgresql+psycopg:", 1)
     try:
-        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+        engine = create_engine(
+            url, pool_pre_ping=True, hide_parameters=True, connect_args={"connect_timeout": 10}
+        )
     except ModuleNotFoundError as error:
         message = "store: PostgreSQL needs its driver: pip install 'mlflow-pr-monitor[postgres]'"
         raise ConfigRefused(message) from error
 
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        # For each transaction, since a pooler may give every one another session.
+        if connection.get_execution_options().get(_WRITES):
+            connection.exec_driver_sql(
+                f"set local lock_timeout = {_LOCK_MS}; "
+                f"set local idle_in_transaction_session_timeout = {_IDLE_MS}"
+            )
+
+    return engine
+
 
 def _sqlite_engine(url: str) -> Engine:
-    engine = create_engine(url)
+    engine = create_engine(url, hide_parameters=True)  # what strangers wrote is in no log
+
+    @event.listens_for(engine, "do_connect")
+    def _private(*_: object) -> None:
+        # SQLite would make a file that everybody may read. What is wrong with the place is said
+        # when the store is opened.
+        path = engine.url.database or ":memory:"
+        if not path.startswith((":", "file:")):
+            with suppress(OSError):
+                Path(path).touch(mode=PRIVATE, exist_ok=False)
 
     @event.listens_for(engine, "connect")
     def _settings(connection: sqlite3.Connection, _: object) -> None:
         connection.isolation_level = None  # transactions begin where _begin says so
         for pragma in (
-            "busy_timeout=30000",  # first, since setting the journal mode may have to wait
+            f"busy_timeout={_LOCK_MS}",  # first, since setting the journal mode may have to wait
             "journal_mode=WAL",
             "synchronous=NORMAL",
             "foreign_keys=ON",
+            "secure_delete=ON",  # deleted texts are overwritten, not left in free pages
         ):
             connection.execute(f"pragma {pragma}").close()
 
@@ -187,6 +241,6 @@ def _sqlite_engine(url: str) -> Engine:
         # those that write say so at their start, and those that read cannot.
         writes = connection.get_execution_options().get(_WRITES)
         connection.exec_driver_sql(f"pragma query_only={'ON' if writes is False else 'OFF'}")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        connection.exec_driver_sql(_BEGIN_WRITING if writes else "BEGIN")
 
     return engine

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, select, update
 
+from monitor.domain.model import EffectKind
 from monitor.storage.effect_store import DEAD, DONE, DROPPED, OPEN, WAITING
 from monitor.storage.tables import effects, monitors, rounds
 
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, ScalarSelect
+
+    from monitor.domain.model import Effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,12 @@ def drop(connection: Connection, ids: Collection[int], why: str, now: datetime) 
     return _change(connection, asked, status=DROPPED, receipt=f"dropped: {why}", done_at=now)
 
 
+def hold(connection: Connection, sink: str, until: datetime) -> int:
+    """Let all that waits for a sink wait at least until then, as the sink itself asked."""
+    asked = and_(effects.c.sink == sink, effects.c.status.in_(OPEN), effects.c.next_try < until)
+    return _change(connection, asked, next_try=until)
+
+
 def orphans(connection: Connection, sinks: Collection[str], before: datetime) -> dict[str, int]:
     """Find the sinks that nobody serves and effects wait for; each with its first effect's id."""
     query = (
@@ -105,6 +114,40 @@ def bury(connection: Connection, sink: str, why: str, before: datetime, now: dat
     """Declare dead all that waits for a sink; who serves it after all takes it at once."""
     asked = and_(effects.c.sink == sink, effects.c.status == WAITING, effects.c.created_at < before)
     return _change(connection, asked, status=DEAD, last_error=why, next_try=now)
+
+
+def do_again(connection: Connection, effect: Effect, now: datetime) -> int:
+    """Have a delivery done once more that somebody may have written into who had lost its claim.
+
+    Whoever wakes after another took over may still send what it was about to send: a second run,
+    or figures of an older version. What was delivered since then is delivered again, in order,
+    and settles it. Returns how many that are.
+    """
+    later = [effects.c.monitor_id == _monitor(effect), effects.c.sink == effect.sink]
+    later += [effects.c.kind == effect.kind, effects.c.id >= effect.id]
+    if effect.kind is EffectKind.ROUND_RUN:
+        round_id = select(effects.c.round_id).where(effects.c.id == effect.id).scalar_subquery()
+        later.append(effects.c.round_id == round_id)
+    # Who delivers it now may have looked round before the second run was made, so it loses too.
+    _change(
+        connection,
+        and_(effects.c.id == effect.id, effects.c.status.in_(OPEN)),
+        claimed_by=None,
+        claimed_until=None,
+        attempt=effects.c.attempt + 1,
+    )
+    return _change(
+        connection,
+        and_(*later, effects.c.status == DONE),
+        status=WAITING,
+        next_try=now,
+        done_at=None,
+        last_error="a process that had lost its claim may have written into it",
+    )
+
+
+def _monitor(effect: Effect) -> ScalarSelect[int]:
+    return select(effects.c.monitor_id).where(effects.c.id == effect.id).scalar_subquery()
 
 
 def has_dead(connection: Connection, sink: str) -> bool:

@@ -26,6 +26,11 @@ WAITING, DEAD, DONE, DROPPED = "waiting", "dead", "done", "dropped"
 OPEN = (WAITING, DEAD)
 """What effects that are not settled are called."""
 
+DEADLY_TRIES = 5
+"""Deliveries that ended their process before the effect is left alone for a while."""
+
+NO_WORD = "the process that delivered it ended, or hung, before it was done"
+
 CLAIM_MS = 5 * 60 * 1000  # ten times the slowest delivery: a first MLflow call loads for seconds
 
 
@@ -46,7 +51,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """How the effect whose turn it is stands; ``since`` is when its turn began."""
+    """How the effect whose turn it is stands; ``since`` is when its turn began.
+
+    ``tries`` counts the one that goes on.
+    """
 
     round_id: int
     tries: int
@@ -102,12 +110,16 @@ def heads(connection: Connection, now: datetime) -> list[tuple[int, str]]:
 
 
 def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effect | None:
-    """Take an effect for this process; None while another delivers it, put it off, or did it."""
+    """Take an effect for this process; None while another delivers it, put it off, or did it.
+
+    The claim counts as a try, since a delivery may end its process before that is counted.
+    """
     row = connection.execute(
         select(effects, monitors.c.name)
         .join(monitors, monitors.c.id == effects.c.monitor_id)
         .where(effects.c.id == effect_id)
     ).one()
+    silent = {} if row.claimed_by is None else {"last_error": NO_WORD}
     taken = connection.execute(
         update(effects)
         .where(
@@ -116,7 +128,7 @@ def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effec
             effects.c.next_try <= now,
             is_free(effects, row.claimed_by, row.attempt),
         )
-        .values(claim_of_ours(effects, CLAIM_MS))
+        .values(claim_of_ours(effects, CLAIM_MS) | {"tries": effects.c.tries + 1} | silent)
     )
     if taken.rowcount == 0:
         return None
@@ -129,6 +141,7 @@ def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effec
         payload=row.payload,
         attempt=row.attempt + 1,
         has_failed=row.last_error is not None,
+        is_deadly=bool(silent) and NO_WORD in (row.last_error or "") and row.tries >= DEADLY_TRIES,
     )
 
 
@@ -168,7 +181,6 @@ def put_off_effect(
         connection,
         effect,
         status=status,
-        tries=effects.c.tries + 1,
         last_error=error,
         next_try=next_try,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, exists, insert, select, tuple_, update
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
+_INSTANT = timedelta(microseconds=1)
 _CHUNK = 500  # bound values per statement, under every database's limit
 
 
@@ -237,14 +239,11 @@ class _Said:
     known: set[tuple[str, str, str]] = field(default_factory=set)
 
     def add(self, identity: tuple[str, str, str], event: LabelEvent) -> None:
-        """Note an event that is about to be stored, as the latest to arrive."""
+        """Note an event that is about to be stored."""
         if event.at is None:
             message = "an event gets a time before it is stored"
             raise AssertionError(message)
-        arrival = max((each.arrival for each in self.statements), default=0) + 1
-        self.statements.append(
-            Statement(event.at, arrival, event.annotator, event.kind, event.answer)
-        )
+        self.statements.append(Statement(event.at, event.annotator, event.kind, event.answer))
         self.known.add(identity)
 
 
@@ -267,7 +266,7 @@ def _said(
 
 def _stored(row: Row[Any]) -> Statement:
     answer = None if row.answer is None else Answer(row.answer)
-    return Statement(row.at, row.id, row.annotator, LabelKind(row.kind), answer)
+    return Statement(row.at, row.annotator, LabelKind(row.kind), answer)
 
 
 def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:
@@ -276,12 +275,12 @@ def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:
 
 
 def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime) -> datetime:
-    """Time of an event that has none: now, and not before what the annotator said already.
+    """Time of an event that has none: now, and after all that the annotator said already.
 
     A clock set back, or an own time in the future, would else keep the event from counting and
     have it stored anew at every reading.
     """
-    own = (each.at for each in statements if each.annotator == annotator)
+    own = (each.at + _INSTANT for each in statements if each.annotator == annotator)
     return max([now, *own])
 
 

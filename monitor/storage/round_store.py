@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import and_, insert, not_, or_, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Window
@@ -22,10 +22,10 @@ from monitor.storage.turns import claim_of_ours, is_free, wait_for_turn
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Connection, Row, ScalarSelect, Select
+    from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, Select
 
-# Ten times what the slowest step needs (a scan of a large window); a worker of this machine
-# that died gives its claim up at once.
+# Ten times what most steps need, and renewed while a longer one runs (monitor.rounds.heartbeat);
+# a worker of this machine that died gives its claim up at once.
 CLAIM_MS = 15 * 60 * 1000
 
 
@@ -103,9 +103,13 @@ def round_at(connection: Connection, monitor_id: int, slot: datetime) -> Round |
     return None if row is None else _round(row)
 
 
-def newest_round(connection: Connection, monitor_id: int) -> Round | None:
-    """Read the round with the latest slot, skips included."""
+def newest_round(
+    connection: Connection, monitor_id: int, *, until: datetime | None = None
+) -> Round | None:
+    """Read the round with the latest slot, at most ``until``, skips included."""
     query = _rounds().where(rounds.c.monitor_id == monitor_id).order_by(rounds.c.slot.desc())
+    if until is not None:
+        query = query.where(rounds.c.slot <= until)
     row = connection.execute(query.limit(1)).first()
     return None if row is None else _round(row)
 
@@ -158,17 +162,20 @@ def unfinished_rounds(connection: Connection, monitor_id: int, now: datetime) ->
     Those not ended, and the closed ones that still take late labels or have taken some since
     their last estimate.
     """
-    states = (RoundState.OPEN, RoundState.LABELING, RoundState.CLOSED)
-    query = _rounds().where(rounds.c.monitor_id == monitor_id, rounds.c.state.in_(states))
-    found = [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
-    return [each for each in found if not _is_final(each, now)]
+    query = _rounds().where(rounds.c.monitor_id == monitor_id, is_unfinished(now))
+    return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
 
 
-def _is_final(found: Round, now: datetime) -> bool:
-    """Whether a closed round takes no more labels and is estimated from all it took."""
-    if found.closed_at is None or found.label_revision != found.estimated_revision:
-        return False
-    return found.closed_at + found.settings.late_labels < now
+def is_unfinished(now: datetime) -> ColumnElement[bool]:
+    """Whether a row of ``rounds`` may have something to do."""
+    is_corrected = rounds.c.label_revision.is_not_distinct_from(rounds.c.estimated_revision)
+    return or_(
+        rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)),
+        and_(
+            rounds.c.state == RoundState.CLOSED,
+            or_(not_(is_corrected), rounds.c.labels_until >= now),
+        ),
+    )
 
 
 def add_round(
@@ -196,13 +203,19 @@ def add_round(
         state=state,
         reason=reason if state is RoundState.SKIPPED else None,
         settings=settings.model_dump(mode="json"),
-        seed=_seed(connection, monitor_id, slot),
+        seed=seed_of(store_id(connection), monitor_id, slot),
         opened_at=now,
         deadline=deadline,
     )
     if round_id is not None:
         _event(connection, round_id, None, state, reason, now)
     return round_id
+
+
+def seed_of(store: str, monitor_id: int, slot: datetime) -> str:
+    """Fix all that is random in the round of a slot."""
+    text = f"{store}/{monitor_id}/{slot.isoformat()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def reopen_skipped(
@@ -242,6 +255,23 @@ def claim_round(connection: Connection, round_id: int) -> Claim | None:
         .values(claim_of_ours(rounds, CLAIM_MS))
     )
     return Claim(round_id, attempt + 1) if taken.rowcount == 1 else None
+
+
+def renew_round(connection: Connection, claim: Claim) -> bool:
+    """Let the claim run for its whole time again; false where it is no longer ours, or given back.
+
+    Only the time is written, so a step that reads or writes the same round is not disturbed.
+    """
+    renewed = connection.execute(
+        update(rounds)
+        .where(
+            rounds.c.id == claim.round_id,
+            rounds.c.attempt == claim.attempt,
+            rounds.c.claimed_by.is_not(None),
+        )
+        .values(claimed_until=clock_ms() + CLAIM_MS)
+    )
+    return renewed.rowcount == 1
 
 
 def release_round(connection: Connection, claim: Claim) -> None:
@@ -366,15 +396,10 @@ def _round(row: Row[Any]) -> Round:
     )
 
 
-@lru_cache(maxsize=100)
+@lru_cache(maxsize=2_000)
 def _settings(frozen: str) -> RoundSettings:
     """Read settings once, since nearly all rounds of a monitor were opened with the same."""
     return RoundSettings.model_validate_json(frozen)
-
-
-def _seed(connection: Connection, monitor_id: int, slot: datetime) -> str:
-    text = f"{store_id(connection)}/{monitor_id}/{slot.isoformat()}"
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _event(

@@ -1,12 +1,14 @@
 """The table of what the fault tests did, which `docs/reliability.md` shows after `make soak`."""
 
+import json
 import time
 
 import pytest
 
 from tests.faults.sizes import SOAK
+from tests.workers import worker
 
-ROWS = pytest.StashKey[list]()
+ROWS = pytest.StashKey[list[tuple[str, ...]]]()
 HEAD = ("test", "what was done", "size", "violations", "minutes")
 
 
@@ -43,3 +45,29 @@ def pytest_terminal_summary(terminalreporter, config):
     terminalreporter.section("faults")
     for row in (HEAD, ("---",) * len(HEAD), *rows):
         terminalreporter.write_line(f"| {' | '.join(row)} |")
+
+
+@pytest.fixture(scope="session")
+def warmed_lives():
+    """Start a process whose forks are lives of the program; imports are paid once."""
+    with worker("from tests.faults.lives import main\nmain()\n") as process:
+        process.wait_for()
+        yield process
+
+
+@pytest.fixture
+def lives(warmed_lives, tmp_path, request):
+    """Run a command of `tests.faults.lives` and return what it said."""
+
+    def run(do, *, store="sqlite", real_mlflow=False, **asked):
+        asked |= {"do": do, "folder": str(tmp_path)}
+        if store == "postgresql":
+            asked["server"] = request.getfixturevalue("postgres_server")
+        if real_mlflow:
+            asked["mlflow"] = str(request.getfixturevalue("mlflow_tables"))
+        warmed_lives.go(json.dumps(asked))
+        said = json.loads(warmed_lives.said.readline())
+        assert "error" not in said, said["error"]
+        return said
+
+    return run

@@ -1,0 +1,49 @@
+"""For how long a server asks to be left alone, as HTTP's header ``Retry-After`` says it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LONGEST = timedelta(days=1)
+"""More than any server means; it also keeps the sum with a date from overflowing."""
+
+_MOST_DIGITS = 9
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
+    """Read seconds or an HTTP date (RFC 9110, 10.2.3); None where it says neither.
+
+    Parameters
+    ----------
+    headers
+        Of an answer, by names in lower case.
+    now
+        What a date is counted from.
+
+    Examples
+    --------
+    >>> retry_after({"retry-after": "120"}, datetime(2031, 1, 1, tzinfo=UTC))
+    datetime.timedelta(seconds=120)
+    """
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
+        asked = timedelta(seconds=int(text))
+    else:
+        at = _http_date(text)
+        if at is None:
+            return None
+        asked = max(at - now, timedelta(0))
+    return min(asked, LONGEST)
+
+
+def _http_date(text: str) -> datetime | None:
+    try:
+        at = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

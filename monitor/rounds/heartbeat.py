@@ -1,0 +1,62 @@
+"""Keeping a claim alive while a step takes long.
+
+A claim runs out, so that the round of a worker that vanished goes on elsewhere. A scan of a large
+table may take longer than that; without a heartbeat another worker would begin the same scan, and
+the first one's work would be refused at its end.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.domain.errors import MonitorError
+from monitor.storage import round_store
+from monitor.storage.round_store import CLAIM_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.storage.database import Database
+    from monitor.storage.round_store import Claim
+
+log = structlog.get_logger("monitor.rounds")
+
+EVERY = CLAIM_MS / 1000 / 5
+"""Seconds; a database may be away for several beats before the claim is lost."""
+
+_stopping = threading.Event()
+
+
+def let_claims_run_out() -> None:
+    """Renew no claim of this process any more: it ends, and others shall go on with its rounds."""
+    _stopping.set()
+
+
+@contextmanager
+def kept(database: Database, claim: Claim) -> Iterator[None]:
+    """Renew a claim from a thread while the block runs."""
+    ended = threading.Event()
+    thread = threading.Thread(
+        target=_beat, args=(database, claim, ended), name="heartbeat", daemon=True
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def _beat(database: Database, claim: Claim, ended: threading.Event) -> None:
+    while not ended.wait(EVERY) and not _stopping.is_set():
+        try:
+            with database.write() as connection:
+                held = round_store.renew_round(connection, claim)
+        except MonitorError as error:  # the next beat may find the store again
+            log.warning("claim not renewed", round=claim.round_id, reason=str(error))
+            continue
+        if not held:
+            return

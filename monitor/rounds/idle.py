@@ -1,0 +1,112 @@
+"""Which monitors need no look: nothing is due, and nothing changed since the last one.
+
+A look at a monitor costs some twenty queries and reads its tasks. So the service remembers how
+each monitor stood before its last look. If it stands the same now, its labels' place too, and no
+slot or deadline has come, another look would find what that one found. Reading this takes two
+queries for all monitors together. Memory may be lost at any time: then everything is looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import MonitorError
+from monitor.domain.ports import Watchable
+from monitor.domain.slots import slots_after
+from monitor.storage.watch_store import NOTHING, standings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from monitor.domain.ports import Clock
+    from monitor.rounds.parts import Parts
+    from monitor.storage.database import Database
+    from monitor.storage.watch_store import Standing
+
+LONGEST = timedelta(hours=1)
+"""Each monitor is looked at this often at least: time itself ends the taking of late labels."""
+
+_SLACK = timedelta(days=7)  # a round may close somewhat after its deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at a monitor: when, and how things stood before it."""
+
+    parts: Parts
+    at: datetime
+    standing: Standing
+    labels: str
+    next_slot: datetime
+
+    def still_holds(self, parts: Parts, standing: Standing, labels: str, now: datetime) -> bool:
+        """Whether another look now would find what this one found."""
+        late = standing.deadline is not None and standing.deadline <= now
+        return (
+            self.parts is parts
+            and self.standing == standing
+            and self.labels == labels
+            and not standing.presses
+            and not late
+            and now < self.next_slot
+            and timedelta(0) <= now - self.at < LONGEST
+        )
+
+
+class Idle:
+    """Remembers the last good look at each monitor."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._good: dict[str, Look] = {}
+
+    def needed(self, monitors: Sequence[Parts]) -> list[Look]:
+        """Choose the monitors that may have anything to do."""
+        now = self._clock()
+        with self._database.read() as connection:
+            standing = standings(connection, now - _longest_open(monitors))
+        places: dict[str, str] = {}
+        looks = []
+        for parts in monitors:
+            name = parts.settings.name
+            stands, labels = standing.get(name, NOTHING), _labels(parts, places)
+            good = self._good.get(name)
+            if labels and good and good.still_holds(parts, stands, labels, now):
+                continue
+            following = next(slots_after(parts.settings.round.schedule, now))
+            looks.append(Look(parts, now, stands, labels, following))
+        return looks
+
+    def looked(self, look: Look, *, well: bool) -> None:
+        """Note how a look ended."""
+        name = look.parts.settings.name
+        if well:
+            self._good[name] = look
+        else:
+            self._good.pop(name, None)
+
+
+def _longest_open(monitors: Sequence[Parts]) -> timedelta:
+    """How far back slots of rounds may lie that still take labels."""
+    spans = [each.settings.round.late_labels + each.settings.round.deadline for each in monitors]
+    return max(spans, default=timedelta(0)) + _SLACK
+
+
+def _labels(parts: Parts, places: dict[str, str]) -> str:
+    """Tell one state of where labels come from from another; empty where that cannot be told.
+
+    Monitors may share a place, which is looked at once.
+    """
+    labeler = parts.labeler
+    if not isinstance(labeler, Watchable):
+        return ""
+    if labeler.place not in places:
+        try:
+            places[labeler.place] = labeler.state()
+        except (MonitorError, OSError):
+            places[labeler.place] = ""
+    return places[labeler.place]

@@ -1,0 +1,236 @@
+"""All monitors at once, in a few queries whatever their number: what metrics are made of.
+
+A round's settings are long, so no query here walks over the rows of all rounds: totals come from
+the index over monitor and slot, and what is unusual from the index over states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, case, func, select
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.model import LabelKind
+from monitor.domain.state import RoundState
+from monitor.storage.effect_store import OPEN
+from monitor.storage.tables import (
+    alerts,
+    effects,
+    estimates,
+    evidence,
+    label_events,
+    monitors,
+    rounds,
+    strata,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Select, Subquery
+
+_RARE = tuple(state for state in RoundState if state is not RoundState.CLOSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Labeling:
+    """The rounds of a monitor that wait for labels, together; ``deadline`` is the first one's."""
+
+    wanted: int
+    received: int
+    deadline: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An estimate of the newest closed round of a monitor."""
+
+    monitor: str
+    metric: str
+    basis: str
+    point: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A limit as the newest closed round found it; no evidence is gathered while it alerts."""
+
+    monitor: str
+    metric: str
+    side: str
+    limit: float
+    log_evidence: float | None
+    log_threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What waits for one sink, all monitors together; ``dead`` effects are among ``waiting``."""
+
+    sink: str
+    waiting: int
+    dead: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """How all monitors of a store stand."""
+
+    rounds: Mapping[tuple[str, str], int]
+    labeling: Mapping[str, Labeling]
+    newest: Mapping[str, datetime]
+    known: tuple[Known, ...]
+    watched: tuple[Watched, ...]
+    firing: Mapping[tuple[str, str, str], int]
+    queues: tuple[Queue, ...]
+
+
+def read_fleet(connection: Connection) -> Fleet:
+    """Read how all monitors stand, in eight queries."""
+    newest = _newest_closed()
+    slots = select(newest.c.monitor, rounds.c.slot).join(rounds, rounds.c.id == newest.c.round_id)
+    return Fleet(
+        rounds=_rounds_by_state(connection),
+        labeling=_labeling(connection),
+        newest={row.monitor: row.slot for row in connection.execute(slots)},
+        known=tuple(Known(*row) for row in connection.execute(_estimates(newest))),
+        watched=tuple(Watched(*row) for row in connection.execute(_evidence(newest))),
+        firing=_firing(connection),
+        queues=tuple(Queue(*row) for row in connection.execute(_queues())),
+    )
+
+
+def _rounds_by_state(connection: Connection) -> dict[tuple[str, str], int]:
+    """Count closed rounds as those that are nothing else, which needs no row of them."""
+    names = {row.id: row.name for row in connection.execute(select(monitors.c.id, monitors.c.name))}
+    per_monitor = select(rounds.c.monitor_id, func.count()).group_by(rounds.c.monitor_id)
+    rest = {each: int(count) for each, count in connection.execute(per_monitor)}
+    rare = (
+        select(rounds.c.monitor_id, rounds.c.state, func.count())
+        .where(rounds.c.state.in_(_RARE))
+        .group_by(rounds.c.monitor_id, rounds.c.state)
+    )
+    found: dict[tuple[str, str], int] = {}
+    for monitor_id, state, count in connection.execute(rare):
+        found[names[monitor_id], state] = count
+        rest[monitor_id] -= count
+    closed = {(names[each], str(RoundState.CLOSED)): count for each, count in rest.items()}
+    return found | closed
+
+
+def _labeling(connection: Connection) -> dict[str, Labeling]:
+    waiting = rounds.c.state == RoundState.LABELING
+    planned = (
+        select(strata.c.round_id, func.sum(strata.c.planned).label("wanted"))
+        .join(rounds, and_(rounds.c.id == strata.c.round_id, waiting))
+        .group_by(strata.c.round_id)
+        .subquery()
+    )
+    answered = (
+        select(
+            label_events.c.round_id,
+            func.count(label_events.c.item_id.distinct()).label("received"),
+        )
+        .join(rounds, and_(rounds.c.id == label_events.c.round_id, waiting))
+        .where(label_events.c.kind == LabelKind.GIVEN)
+        .group_by(label_events.c.round_id)
+        .subquery()
+    )
+    query = (
+        select(
+            monitors.c.name,
+            func.sum(planned.c.wanted),
+            func.coalesce(func.sum(answered.c.received), 0),
+            func.min(rounds.c.deadline),
+        )
+        .select_from(rounds)
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .join(planned, planned.c.round_id == rounds.c.id)
+        .outerjoin(answered, answered.c.round_id == rounds.c.id)
+        .where(waiting)
+        .group_by(monitors.c.name)
+    )
+    return {
+        name: Labeling(int(wanted), int(received), deadline)
+        for name, wanted, received, deadline in connection.execute(query)
+    }
+
+
+def _newest_closed() -> Subquery:
+    """Each monitor with its newest closed round, found by a step or two back from its end."""
+    newest = (
+        select(rounds.c.id)
+        .where(rounds.c.monitor_id == monitors.c.id, rounds.c.version > 0)
+        .order_by(rounds.c.slot.desc())
+        .limit(1)
+        .correlate(monitors)
+        .scalar_subquery()
+    )
+    return select(monitors.c.name.label("monitor"), newest.label("round_id")).subquery()
+
+
+def _estimates(newest: Subquery) -> Select[Any]:
+    """Precision and recall as reports show them: of the window alone, and of the rate carried."""
+    shown = case((estimates.c.basis == "round", "window"), else_="rate")
+    return (
+        select(
+            newest.c.monitor,
+            estimates.c.metric,
+            estimates.c.basis,
+            estimates.c.point,
+            estimates.c.low,
+            estimates.c.high,
+        )
+        .join(rounds, rounds.c.id == newest.c.round_id)
+        .join(
+            estimates,
+            and_(estimates.c.round_id == rounds.c.id, estimates.c.version == rounds.c.version),
+        )
+        .where(estimates.c.metric.in_(("precision", "recall")), estimates.c.estimand == shown)
+        .order_by(newest.c.monitor, estimates.c.metric, estimates.c.basis)
+    )
+
+
+def _evidence(newest: Subquery) -> Select[Any]:
+    return (
+        select(
+            newest.c.monitor,
+            evidence.c.metric,
+            evidence.c.side,
+            evidence.c.limit,
+            evidence.c.log_evidence,
+            evidence.c.log_threshold,
+        )
+        .join(rounds, rounds.c.id == newest.c.round_id)
+        .join(
+            evidence,
+            and_(evidence.c.round_id == rounds.c.id, evidence.c.version == rounds.c.version),
+        )
+        .order_by(newest.c.monitor, evidence.c.metric, evidence.c.side)
+    )
+
+
+def _firing(connection: Connection) -> dict[tuple[str, str, str], int]:
+    query = (
+        select(monitors.c.name, alerts.c.metric, alerts.c.side, func.count())
+        .join(monitors, monitors.c.id == alerts.c.monitor_id)
+        .where(alerts.c.state == AlertState.FIRING)
+        .group_by(monitors.c.name, alerts.c.metric, alerts.c.side)
+    )
+    return {(name, metric, side): n for name, metric, side, n in connection.execute(query)}
+
+
+def _queues() -> Select[Any]:
+    dead = func.sum(case((effects.c.status == "dead", 1), else_=0))
+    return (
+        select(effects.c.sink, func.count(), dead, func.min(effects.c.created_at))
+        .where(effects.c.status.in_(OPEN))
+        .group_by(effects.c.sink)
+        .order_by(effects.c.sink)
+    )

@@ -1,0 +1,93 @@
+"""How the rounds of all monitors stand, read at once: has anything moved since the last look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sqlalchemy import and_, case, func, or_, select
+
+from monitor.domain.state import RoundState
+from monitor.storage.tables import monitors, rounds
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the rounds of a monitor stand.
+
+    ``recent`` are marks of its recent rounds, ``open`` of those that have not ended; equal marks
+    mean that nothing was opened, moved, labeled or estimated. ``presses`` says that there is
+    something to do, or that another worker is at it. ``deadline`` is the first one to come.
+    """
+
+    recent: tuple[object, ...] = ()
+    open: tuple[tuple[int, str, int], ...] = ()
+    presses: bool = False
+    deadline: datetime | None = field(default=None, compare=False)
+
+
+NOTHING = Standing()
+"""A monitor that has no round yet."""
+
+
+def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
+    """Read how every monitor stands, in two queries.
+
+    Parameters
+    ----------
+    since
+        Slots later than this are recent: long enough for rounds that still take labels.
+    """
+    found = _recent(connection, since)
+    query = (
+        select(
+            monitors.c.name,
+            rounds.c.id,
+            rounds.c.state,
+            rounds.c.label_revision,
+            rounds.c.deadline,
+            rounds.c.claimed_by,
+        )
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)))
+        .order_by(rounds.c.id)
+    )
+    for row in connection.execute(query):
+        standing = found.get(row.name, NOTHING)
+        deadlines = [at for at in (standing.deadline, row.deadline) if at is not None]
+        found[row.name] = replace(
+            standing,
+            open=(*standing.open, (row.id, row.state, row.label_revision)),
+            presses=standing.presses or row.state == RoundState.OPEN or row.claimed_by is not None,
+            deadline=min(deadlines, default=None),
+        )
+    return found
+
+
+def _recent(connection: Connection, since: datetime) -> dict[str, Standing]:
+    corrected = and_(
+        rounds.c.state == RoundState.CLOSED, rounds.c.label_revision != rounds.c.estimated_revision
+    )
+    presses = or_(corrected, rounds.c.claimed_by.is_not(None))
+    query = (
+        select(
+            monitors.c.name,
+            func.count(),
+            func.max(rounds.c.id),
+            func.sum(rounds.c.label_revision),
+            func.sum(rounds.c.version),
+            func.sum(case((presses, 1), else_=0)),
+        )
+        .select_from(monitors)
+        .join(rounds, and_(rounds.c.monitor_id == monitors.c.id, rounds.c.slot > since))
+        .group_by(monitors.c.name)
+    )
+    return {
+        name: Standing(recent=tuple(marks), presses=bool(pressing))
+        for name, *marks, pressing in connection.execute(query)
+    }

@@ -1,0 +1,273 @@
+"""A small monitor whose outside fails, dies and comes back on demand, in one process."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from monitor import service
+from monitor.domain import crashpoint
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.model import Answer, EffectKind
+from monitor.domain.report import RoundReport
+from monitor.domain.settings import Bands, MonitorSettings, Sample
+from monitor.rounds.parts import Parts
+from monitor.storage.database import Database
+from monitor.testing import MemoryLabeler, MemorySource
+from monitor.tracking import values
+from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
+from monitor.wiring import Plant
+from tests.faults.invariants import Outside, SeenRun
+from tests.rounds.scene import LIMITS, MONDAY, THRESHOLD, WEEK, settings, week_of_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WEEKS = 12
+FEW, OTHER_BANDS = Sample(max_labels=12, bands=Bands(flagged=1, passed=1)), Sample(max_labels=16)
+
+
+def _weeks():
+    rows: list[dict[str, Any]] = []
+    truth: dict[str, Answer] = {}
+    for number in range(1, WEEKS + 1):
+        start = MONDAY + (number - 2) * WEEK
+        drawn, true = week_of_rows(start, count=80, share=0.3, precision=0.4, seed=number)
+        rows += drawn
+        truth |= true
+    return rows, truth
+
+
+ROWS, TRUTH = _weeks()
+CONFIGS = (
+    settings(sample=FEW, limits=LIMITS, hooks=("ops",)),
+    settings(sample=FEW, hooks=("ops",)),
+    settings(sample=OTHER_BANDS, limits=LIMITS, hooks=("ops",)),
+)
+"""Among others with other bands, which open a new history."""
+
+
+class Killed(BaseException):
+    """The process is gone: nothing of it happens after this."""
+
+
+@dataclass
+class Sink:
+    """A hook, or MLflow, that keeps what it took; it may be down, or lose its answer once."""
+
+    name: str
+    told: list[dict[str, Any]] = field(default_factory=list)
+    runs: dict[tuple[str, str], SeenRun] = field(default_factory=dict)
+    down: bool = False
+    loses_answer: bool = False
+    lost: int = 0
+
+    def deliver(self, effect):
+        if self.down:
+            message = f"{self.name} is down"
+            raise DeliveryFailed(message)
+        if effect.kind is EffectKind.NOTICE:
+            self._note(effect)
+        else:
+            self._write_run(effect)
+        if self.loses_answer:
+            self.loses_answer, self.lost = False, self.lost + 1
+            message = f"{self.name} gave no answer"
+            raise DeliveryFailed(message, sink_down=False)
+        return "taken"
+
+    def _note(self, effect):
+        notice = effect.payload
+        self.told.append(
+            {
+                "sink": self.name,
+                "effect": effect.id,
+                "key": effect.key,
+                "id": notice["id"],
+                "alert": notice.get("alert"),
+                "event": notice.get("event"),
+            }
+        )
+
+    def _write_run(self, effect):
+        report = RoundReport.model_validate(effect.payload)
+        of_round = effect.kind is EffectKind.ROUND_RUN
+        key = (
+            (ROUND_KEY, report.round_key)
+            if of_round
+            else (FLEET_KEY, f"{report.store_id}/{report.monitor}")
+        )
+        before = self.runs.get(key, SeenRun(live=True, tags=dict([key]), metrics={}))
+        metrics = {(name, report.round): of for name, of in values.metrics(report).items()}
+        tags = {"monitor.version": str(report.version)} if of_round else {}
+        self.runs[key] = replace(
+            before, tags={**before.tags, **tags}, metrics={**before.metrics, **metrics}
+        )
+
+
+class ShuffledLabeler(MemoryLabeler):
+    """Brings its events in any order, and some of them twice."""
+
+    def __init__(self, rng):
+        super().__init__()
+        self.rng = rng
+
+    def collect(self, tasks, cursor):
+        found = super().collect(tasks, cursor)
+        events = list(found.events)
+        events += self.rng.sample(events, len(events) // 3)
+        self.rng.shuffle(events)
+        return replace(found, events=tuple(events))
+
+
+@dataclass
+class Worker:
+    """A process by name: it has its own connections, and its end can be known by others."""
+
+    name: str
+    database: Database
+
+
+class Stage:
+    """Two workers on one store, and all they work with."""
+
+    def __init__(self, url, seed):
+        self.url = url
+        self.now = self.newest = MONDAY
+        self.rng = random.Random(seed)  # noqa: S311
+        self.settings = CONFIGS[0]
+        self.source = MemorySource(ROWS, threshold=THRESHOLD, show=["text"])
+        self.labeler = ShuffledLabeler(self.rng)
+        self.sinks = {name: Sink(name) for name in ("log", "ops", "mlflow")}
+        self.lives = 0
+        self.gone: set[str] = set()
+        self.kills = 0
+        self.workers = [self._born(), self._born()]
+        self.running = self.workers[0]
+
+    def _born(self):
+        self.lives += 1
+        return Worker(f"life {self.lives}", Database(self.url))
+
+    def plant(self, worker):
+        parts = Parts(
+            settings=MonitorSettings(name="mail", round=self.settings),
+            database=worker.database,
+            source=self.source,
+            labeler=self.labeler,
+            clock=lambda: self.now,
+        )
+        config: Any = _Config((parts.settings,))
+        return Plant(
+            config=config,
+            database=worker.database,
+            monitors=(parts,),
+            handlers=dict(self.sinks),
+            clock=lambda: self.now,
+            link=lambda _: None,
+        )
+
+    def tick(self, which=0):
+        """Let a worker do what is due; returns the bugs it met."""
+        before, self.running = self.running, self.workers[which]
+        try:
+            plant = self.plant(self.running)
+            done = service.one_pass(plant, plant.monitors)
+        finally:
+            self.running = before
+        bugs = [str(error) for error in done.errors.values() if "stopped by a bug" in str(error)]
+        return bugs + [why for why in done.delivered.failed.values() if "handler broke" in why]
+
+    def tick_killed(self, place):
+        """Let the first worker die at one of its crash points; another is born in its place."""
+        passed = [0]
+
+        def die(_):
+            passed[0] += 1
+            if passed[0] > place:
+                raise Killed
+
+        with suppress(Killed), at_points(die):
+            self.tick()
+        if passed[0] > place:
+            self.kills += 1
+            self.gone.add(self.workers[0].name)
+            self.workers[0].database.close()
+            self.workers[0] = self._born()
+
+    def tick_beside(self, place):
+        """Let the second worker do all it can while the first stands at one of its points."""
+        passed, bugs = [0], []
+
+        def let_other(name):
+            passed[0] += 1
+            if passed[0] > place and name != "commit":  # a commit holds the store
+                crashpoint.hook = None
+                bugs.extend(self.tick(1))
+
+        with at_points(let_other):
+            bugs += self.tick()
+        return bugs
+
+    def all_well(self):
+        self.source.down = self.labeler.down = False
+        for sink in self.sinks.values():
+            sink.down = sink.loses_answer = False
+
+    def end(self):
+        """All is up again; time goes on until nothing waits."""
+        self.all_well()
+        self.now = self.newest
+        bugs = []
+        for which in (0, 1) * 4:
+            self.now = self.newest = self.newest + timedelta(hours=26)
+            bugs += self.tick(which)
+            bugs += self.tick(which)  # what the first told the sinks, and what that made them say
+        return bugs
+
+    def outside(self, taking, put_away):
+        """What left the program.
+
+        ``taking`` are the keys of tasks whose rounds take labels, ``put_away`` those of rounds
+        that ended without an estimate: nobody is asked for them any more.
+        """
+        out = [task for tasks in self.labeler.sent.values() for task in tasks.values()]
+        return Outside(
+            runs=list(self.sinks["mlflow"].runs.values()),
+            told=[line for name in ("log", "ops") for line in self.sinks[name].told],
+            tasks=[task.key for task in out if task.key not in put_away] + sorted(put_away),
+            said={
+                task.key: self.labeler.answers[task.item_id]
+                for task in out
+                if task.key in taking and task.item_id in self.labeler.answers
+            },
+        )
+
+    @property
+    def repeats(self):
+        return self.kills + sum(sink.lost for sink in self.sinks.values())
+
+    def close(self):
+        for worker in self.workers:
+            worker.database.close()
+
+
+@dataclass(frozen=True)
+class _Config:
+    monitors: tuple[MonitorSettings, ...]
+
+
+class at_points:  # noqa: N801  reads as what it does
+    """Let a function be called at every crash point inside."""
+
+    def __init__(self, act: Callable[[str], None]) -> None:
+        self.act = act
+
+    def __enter__(self):
+        crashpoint.hook = self.act
+
+    def __exit__(self, *_):
+        crashpoint.hook = None

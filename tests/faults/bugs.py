@@ -1,0 +1,84 @@
+"""Faults planted into the product, each of which the checker has to find.
+
+The product guards most things twice. Where one guard alone hides the lack of the other, both are
+taken out, and the name says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import update
+
+from monitor.storage import database, effect_store, round_store
+from monitor.storage.tables import effects, monitors, rounds
+from monitor.storage.turns import wait_for_turn
+from monitor.tracking import mlflow as tracking
+from tests.faults import lives, world
+
+
+def plant(name: str | None) -> None:
+    """Patch this process, and so all lives that it begins."""
+    if name is not None:
+        world.TRIES = 5  # what a bug breaks does not mend while a life looks again and again
+        BUGS[name]()
+
+
+def no_attempt_check_in_write_back():
+    def write_back(connection, effect, **values):
+        written = connection.execute(
+            update(effects)
+            .where(effects.c.id == effect.id, effects.c.status.in_(effect_store.OPEN))
+            .values(claimed_by=None, claimed_until=None, **values)
+        )
+        return written.rowcount == 1
+
+    effect_store._write_back = write_back
+
+
+def no_search_before_create_and_none_after():
+    def create(client, experiment, key, new):
+        run = client.create_run(experiment, new.start_ms, {**new.tags, key.tag: key.safe}, new.name)
+        made[key] = run
+        return run
+
+    def keep(client, experiment, key):
+        return made[key]
+
+    made: dict[Any, Any] = {}
+    vars(tracking).update(find_or_create=create, settle=keep)
+
+
+def deferred_begin_on_sqlite():
+    database._BEGIN_WRITING = "BEGIN"
+
+
+def no_unique_slot_and_no_look_before_insert():
+    """The store of this bug is PostgreSQL, where a constraint can be dropped."""
+    round_store.round_at = lambda *_: None
+    lives.AFTER_MIGRATION.append("alter table rounds drop constraint uq_rounds_monitor_id_slot")
+
+
+def no_state_and_no_attempt_guard_in_moves():
+    def hold(connection, claim):
+        wait_for_turn(connection, monitors.c.id == round_store._monitor_of(claim))
+
+    def move(connection, claim, before, after, *, reason, now, **values):
+        changed = update(rounds).where(rounds.c.id == claim.round_id)
+        connection.execute(changed.values(state=after, **values))
+        round_store._event(connection, claim.round_id, before, after, reason, now)
+
+    round_store.hold = hold
+    round_store.move = move
+
+
+BUGS = {
+    bug.__name__: bug
+    for bug in (
+        no_attempt_check_in_write_back,
+        no_search_before_create_and_none_after,
+        deferred_begin_on_sqlite,
+        no_unique_slot_and_no_look_before_insert,
+        no_state_and_no_attempt_guard_in_moves,
+    )
+}

@@ -1,0 +1,364 @@
+"""What must hold when all is over, whatever happened on the way; each breach is a sentence.
+
+`breaches` takes the store and what the outside holds, however a test made them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import text
+
+from monitor.domain.report import RoundReport
+from monitor.domain.slots import slots_between
+from monitor.rounds import publish
+from monitor.storage import estimate_store, label_store, round_store
+from monitor.tracking import values
+from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from datetime import datetime
+
+    from monitor.storage.database import Database
+
+
+@dataclass(frozen=True)
+class SeenRun:
+    """A run as MLflow shows it; ``metrics`` maps (name, step) to what is on show there."""
+
+    live: bool
+    tags: Mapping[str, str]
+    metrics: Mapping[tuple[str, int], float]
+
+
+@dataclass(frozen=True)
+class Outside:
+    """All that left the program.
+
+    Parameters
+    ----------
+    runs
+        Those of MLflow, deleted ones too.
+    told
+        What hooks got, in the order of arrival: ``sink``, ``effect``, ``key``, ``id``, ``alert``,
+        ``event`` and ``attempt`` of each.
+    tasks
+        Keys of the tasks that people have before them, each as often as it is there.
+    said
+        The last answer that people gave, by task key.
+    texts
+        Everything that may be read by strangers, by where it stands; ``secrets`` must not.
+    """
+
+    runs: Sequence[SeenRun] = ()
+    told: Sequence[Mapping[str, Any]] = ()
+    tasks: Sequence[str] = ()
+    said: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    secrets: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """The store, the outside, the time, and what may be doubled: as often as a process was lost."""
+
+    database: Database
+    outside: Outside
+    now: datetime
+    repeats: int
+    accepted: Collection[tuple[str, ...]]
+
+    def rows(self, query):
+        with self.database.read() as connection:
+            return [tuple(row) for row in connection.execute(text(query))]
+
+    def none(self, what, query):
+        """Say each row that should not be there."""
+        return [f"{what}: {row}" for row in self.rows(query)]
+
+
+def breaches(
+    database: Database,
+    outside: Outside,
+    *,
+    now: datetime,
+    repeats: int = 0,
+    accepted: Collection[tuple[str, ...]] = (),
+) -> list[str]:
+    """Say everything that does not hold.
+
+    Parameters
+    ----------
+    now
+        Slots up to here are due.
+    repeats
+        How many deliveries may have arrived once more, as those of killed processes may.
+    accepted
+        Label events that were stored at some time, as `accepted_labels` reads them.
+    """
+    case = Case(database, outside, now, repeats, accepted)
+    return [found for check in CHECKS for found in check(case)]
+
+
+def accepted_labels(database: Database) -> set[tuple[str, ...]]:
+    """Read what was stored of people's labels up to now."""
+    query = "select labeler, external_id, revision, annotator, kind, answer from label_events"
+    with database.read() as connection:
+        return {tuple(map(str, row)) for row in connection.execute(text(query))}
+
+
+def one_round_per_due_slot(case):
+    with case.database.read() as connection:
+        rounds = round_store.find_rounds(connection)
+    found: list[str] = []
+    for monitor in {each.monitor for each in rounds}:
+        mine = [each for each in rounds if each.monitor == monitor]
+        schedule = mine[0].settings.schedule
+        due = [mine[0].slot, *slots_between(schedule, mine[0].slot, case.now)]
+        slots = Counter(each.slot for each in mine)
+        found += [f"slot {slot} of {monitor} has {slots[slot]} rounds" for slot in due
+                  if slots[slot] != 1]  # fmt: skip
+        found += [f"round {each.number} is of no slot" for each in mine if each.slot not in due]
+    return found
+
+
+def rounds_moved_once_and_in_order(case):
+    states: dict[int, list[str]] = {}
+    found = []
+    for round_id, before, after in case.rows(
+        "select round_id, before, after from round_events order by id"
+    ):
+        seen = states.setdefault(round_id, [])
+        if before != (seen[-1] if seen else None):
+            found.append(f"round {round_id} went from {before} to {after} after {seen}")
+        if before != after:
+            seen.append(after)
+    found += [
+        f"round {of} went {seen}" for of, seen in states.items() if len(set(seen)) < len(seen)
+    ]
+    return found
+
+
+def one_sample_per_round(case):
+    return case.none(
+        "a stratum holds other items than were planned",
+        "select s.round_id, s.stratum, s.planned, count(i.id) from strata s left join items i"
+        " on i.round_id = s.round_id and i.stratum = s.stratum"
+        " group by s.round_id, s.stratum, s.planned having count(i.id) <> s.planned",
+    ) + case.none(
+        "a drawn round has no strata or no items",
+        "select id from rounds r where state in ('labeling', 'closed') and not exists"
+        " (select 1 from items i where i.round_id = r.id)",
+    )
+
+
+def one_live_task_per_item(case):
+    known = dict(case.rows("select key, item_id from tasks"))
+    out = Counter(case.outside.tasks)
+    found = [f"task {key} is out {count} times" for key, count in out.items() if count > 1]
+    found += [f"task {key} is out and unknown to the store" for key in out if key not in known]
+    found += [f"task {key} of {known[key]} is not out" for key in known if key not in out]
+    return found + case.none(
+        "an item has two tasks for one person",
+        "select round_id, item_id, slot from tasks group by round_id, item_id, slot"
+        " having count(*) > 1",
+    )
+
+
+def no_accepted_label_disappears(case):
+    gone = set(case.accepted) - accepted_labels(case.database)
+    return [f"a stored label is gone: {each}" for each in sorted(gone)]
+
+
+def what_people_said_last_counts(case):
+    found = []
+    with case.database.read() as connection:
+        for each in round_store.find_rounds(connection):
+            labels = label_store.current_labels(connection, each.id)
+            tasks = label_store.all_tasks(connection, [each.id])
+            found += [
+                f"{task.item_id} was said to be {said}, and is {labels.get(task.item_id)}"
+                for key, task in tasks.items()
+                if (said := case.outside.said.get(key)) is not None
+                and labels.get(task.item_id) != said
+            ]
+    return found
+
+
+def one_estimate_per_version(case):
+    versions = {}
+    for table in ("counts", "estimates", "posteriors"):
+        query = f"select distinct round_id, version from {table} order by round_id, version"
+        versions[table] = case.rows(query)
+    wanted = [
+        (of, version)
+        for of, last in case.rows("select id, version from rounds order by id")
+        for version in range(1, last + 1)
+    ]
+    return [
+        f"{table} hold versions {found} and not {wanted}"
+        for table, found in versions.items()
+        if found != wanted
+    ]
+
+
+def counts_are_those_of_the_labels(case):
+    found = []
+    with case.database.read() as connection:
+        closed = [each for each in round_store.find_rounds(connection) if each.version]
+        stored = estimate_store.read_counts(connection, [each.id for each in closed])
+        for each in closed:
+            labels = label_store.label_counts(connection, each.id)
+            counted = [(s.stratum, s.labeled, s.positive, s.declined) for s in stored[each.id]]
+            if counted != [(s.stratum, s.labeled, s.positive, s.declined) for s in labels]:
+                found.append(f"round {each.number} counts {counted}, its labels are {labels}")
+    return found
+
+
+def estimates_can_be_computed_again(case):
+    """The last version of each round, from the stored counts of its history alone."""
+    with case.database.read() as connection:
+        closed = {each.id: each for each in round_store.find_rounds(connection) if each.version}
+    first: dict[int | None, Any] = {}
+    for each in closed.values():
+        first.setdefault(each.history_id, each)
+    parts: Any = SimpleNamespace(database=case.database)
+    again = {
+        round_id: estimate.rows
+        for each in first.values()
+        for round_id, estimate in publish._estimated(publish._read_batch(parts, each)).items()
+    }
+    found = []
+    with case.database.read() as connection:
+        for each in closed.values():
+            rows = estimate_store.read_estimates(connection, each.id, each.version)
+            if sorted(again[each.id], key=_place) != sorted(rows, key=_place):
+                found.append(f"round {each.number} version {each.version} is not what comes again")
+    return found
+
+
+def _place(row):
+    return row.metric, row.estimand, row.basis
+
+
+def all_effects_are_done(case):
+    return case.none(
+        "an effect is not done", "select key, status, last_error from effects"
+        " where status <> 'done' or claimed_by is not null",
+    ) + case.none(
+        "a worker that had lost its claim wrote back",
+        "select key, attempt, receipt from effects where receipt like 'attempt %'"
+        " and receipt <> 'attempt ' || attempt",
+    )  # fmt: skip
+
+
+def one_live_run_per_key(case):
+    found = []
+    for tag in (ROUND_KEY, FLEET_KEY):
+        live = Counter(run.tags[tag] for run in case.outside.runs if run.live and tag in run.tags)
+        wanted = {_key(report, tag) for report in _reports(case) if _wants(report, tag)}
+        found += [f"{key} has {live[key]} live runs in MLflow" for key in wanted if live[key] != 1]
+        found += [f"MLflow has a run of {key}, which is none" for key in live if key not in wanted]
+    return found
+
+
+def runs_show_the_last_version(case):
+    found = []
+    for report in _reports(case):
+        for run in case.outside.runs:
+            of_round = run.tags.get(ROUND_KEY) == report.round_key
+            of_fleet = run.tags.get(FLEET_KEY) == _key(report, FLEET_KEY)
+            if not run.live or not (of_round or (of_fleet and _wants(report, FLEET_KEY))):
+                continue
+            wanted = values.metrics(report)
+            shown = {name: run.metrics.get((name, report.round)) for name in wanted}
+            if shown != wanted:
+                off = {name: shown[name] for name in wanted if shown[name] != wanted[name]}
+                found.append(f"MLflow shows other metrics for round {report.round}: {off}")
+            if of_round and run.tags.get("monitor.version") != str(report.version):
+                version = run.tags.get("monitor.version")
+                found.append(f"MLflow says version {version} of {report.version}")
+    return found
+
+
+def _reports(case):
+    """The report of the last version of every round."""
+    last: dict[int, RoundReport] = {}
+    for round_id, payload in case.rows(
+        "select round_id, payload from effects where kind = 'round_run' order by id"
+    ):
+        report = RoundReport.model_validate(
+            json.loads(payload) if isinstance(payload, str) else payload
+        )
+        last[round_id] = report
+    return list(last.values())
+
+
+def _wants(report, tag):
+    return tag == ROUND_KEY or report.state == "closed"
+
+
+def _key(report, tag):
+    return report.round_key if tag == ROUND_KEY else f"{report.store_id}/{report.monitor}"
+
+
+def every_notice_arrives_with_one_id(case):
+    ids: dict[str, set[str]] = {}
+    for line in case.outside.told:
+        ids.setdefault(line["key"], set()).add(line["id"])
+    found = [
+        f"{key} arrived with several ids: {each}" for key, each in ids.items() if len(each) > 1
+    ]
+    notices = [key for (key,) in case.rows("select key from effects where kind = 'notice'")]
+    found += [f"notice {key} never arrived" for key in notices if key not in ids]
+    of_alerts: dict[tuple[str, str], set[str]] = {}
+    for line in case.outside.told:
+        if line.get("alert"):
+            of_alerts.setdefault((line["alert"], line["event"]), set()).add(line["id"])
+    found += [f"an alert was told by two ids: {o} {i}" for o, i in of_alerts.items() if len(i) > 1]
+    again = len(case.outside.told) - len(ids)
+    if again > case.repeats:
+        found.append(f"{again} notices arrived again, but only {case.repeats} processes were lost")
+    return found
+
+
+def notices_arrive_in_order(case):
+    found = []
+    for sink in {line["sink"] for line in case.outside.told}:
+        first = list(dict.fromkeys(n["effect"] for n in case.outside.told if n["sink"] == sink))
+        if first != sorted(first):
+            found.append(f"{sink} got its notices in the order {first}")
+    return found
+
+
+def nothing_is_told_that_must_not_be(case):
+    return [
+        f"{secret!r} stands in {place}"
+        for place, content in case.outside.texts.items()
+        for secret in case.outside.secrets
+        if secret in content
+    ]
+
+
+CHECKS: tuple[Callable[[Case], list[str]], ...] = (
+    one_round_per_due_slot,
+    rounds_moved_once_and_in_order,
+    one_sample_per_round,
+    one_live_task_per_item,
+    no_accepted_label_disappears,
+    what_people_said_last_counts,
+    one_estimate_per_version,
+    counts_are_those_of_the_labels,
+    estimates_can_be_computed_again,
+    all_effects_are_done,
+    one_live_run_per_key,
+    runs_show_the_last_version,
+    every_notice_arrives_with_one_id,
+    notices_arrive_in_order,
+    nothing_is_told_that_must_not_be,
+)

@@ -1,0 +1,262 @@
+"""A warmed process whose forks are the lives of the program: killed, stopped, begun anew.
+
+`main` takes one command per line and answers each with one line; every command runs in a fork of
+its own, so what it patches ends with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+from monitor.domain import crashpoint
+from monitor.storage import schema
+from monitor.storage.database import Database
+from tests.faults import world as worlds
+from tests.faults.invariants import accepted_labels, breaches
+from tests.faults.world import World, live
+
+AFTER_MIGRATION: list[str] = []
+"""What a planted bug changes in the tables of every store."""
+
+SECRET = "canary-of-a-secret"  # noqa: S105  the password in the store's address
+
+
+@dataclass
+class Nursery:
+    """Gives each run a world of its own: an empty store, and an MLflow without runs."""
+
+    folder: Path
+    server: str
+    mlflow: str | None = None
+    count: int = 0
+    _template: str = field(default="", init=False)
+
+    def __post_init__(self):
+        if self.server:
+            self._template = f"template_{os.getpid()}"
+            self._ask(f"create database {self._template}")
+            url = self._address(self._template)
+        else:
+            self._template = str(self.folder / "template.db")
+            url = f"sqlite:///{self._template}"
+        database = Database(url)
+        schema.ready(database)
+        with database.write() as connection:
+            for statement in AFTER_MIGRATION:
+                connection.execute(text(statement))
+        database.close()
+        with self.world() as world:
+            live(world)  # so that its forks find everything loaded and compiled
+
+    @contextmanager
+    def world(self, rounds=1):
+        """A new world, gone afterwards."""
+        self.count += 1
+        folder = self.folder / f"world{self.count}"
+        (folder / "labels").mkdir(parents=True)
+        if self.mlflow:
+            shutil.copy(self.mlflow, folder / "mlflow.db")
+        name = f"world_{os.getpid()}_{self.count}"
+        url = self._new_store(folder, name)
+        try:
+            yield World(url, str(folder), rounds, real_mlflow=bool(self.mlflow))
+        finally:
+            if self.server:
+                self._ask(f"drop database if exists {name} with (force)")
+            shutil.rmtree(folder)
+
+    def _new_store(self, folder, name):
+        if self.server:
+            self._ask(f"create database {name} template {self._template}")
+            return self._address(name)
+        shutil.copy(self._template, folder / "monitor.db")
+        return f"sqlite:///{folder}/monitor.db"
+
+    def _address(self, name):
+        url = make_url(self.server).set(database=name, password=SECRET)
+        return url.render_as_string(hide_password=False)
+
+    def _ask(self, what):
+        engine = create_engine(self.server, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text(what))
+        engine.dispose()
+
+    def close(self):
+        if self.server:
+            self._ask(f"drop database if exists {self._template} with (force)")
+
+
+def start(world, *, at_points=None, patient=False) -> int:
+    """Begin a life; ``at_points`` is what happens at its crash points."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        die_with_parent()
+        crashpoint.hook = at_points
+        live(world, patient=patient)
+    except BaseException:  # noqa: BLE001  whatever ended it is told
+        worlds.died(world)
+        os._exit(1)
+    os._exit(0)
+
+
+def die_with_parent() -> None:
+    """Leave no stopped or endless process behind when a test is interrupted (Linux only)."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def end_of(pid) -> int:
+    """Exit code of a life; -9 where it was killed."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def whole_life(world, **named) -> int:
+    return end_of(start(world, **named))
+
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stop(*_):
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+class At:
+    """Do something at the n-th crash point of a life, counted from 0; with ``note``, tell which.
+
+    With ``only``, points whose name has it are counted alone.
+    """
+
+    def __init__(self, place, do, note=lambda _: None, only=""):
+        self.left = place
+        self.do = do
+        self.note = note
+        self.only = only
+
+    def __call__(self, name):
+        if self.only not in name:
+            return
+        if self.left == 0:
+            self.note(name)
+            self.do(name)
+        self.left -= 1
+
+
+def names_of_points(nursery, rounds=1) -> tuple[list[str], list[str]]:
+    """Names of the crash points of a life that nothing happens to, in order, and what was wrong."""
+    with nursery.world(rounds) as world:
+        code = whole_life(world, at_points=lambda name: world.note("point", name))
+        found = [*judge(world, kills=0), *([f"it ended with {code}"] if code else [])]
+        return world.noted("point"), [f"a quiet life: {each}" for each in found]
+
+
+def judge(world, *, kills, accepted=frozenset(), in_the_way=()) -> list[str]:
+    """All that is wrong with a world in which everything should be done.
+
+    ``in_the_way`` is what lives may have met that a later one had to get past.
+    """
+    database = Database(world.url)
+    found = breaches(
+        database,
+        worlds.outside(world, (worlds.CANARY, SECRET)),
+        now=world.stages[-1].now,
+        repeats=kills,
+        accepted=accepted,
+    )
+    database.close()
+    met = [what for line in world.noted("trouble") for what in line["what"]]
+    return found + [f"trouble: {what}" for what in met if not _may_be(what, in_the_way)]
+
+
+def _may_be(what, in_the_way):
+    is_bug = "a bug" in what or "Traceback" in what or "broke with" in what
+    return not is_bug and any(each in what for each in in_the_way)
+
+
+def labels_now(world):
+    """Label events that are stored at this moment."""
+    database = Database(world.url)
+    try:
+        return accepted_labels(database)
+    finally:
+        database.close()
+
+
+def commands():
+    from tests.faults import outages, replicas, sweeps  # noqa: PLC0415  they import this module
+
+    return {
+        name: getattr(module, name)
+        for module, names in (
+            (sweeps, ("everywhere", "points", "at_random")),
+            (replicas, ("together", "stopped", "stopped_twice")),
+            (outages, ("cut_off", "file_faults", "server_restarts")),
+        )
+        for name in names
+    }
+
+
+def obey(line) -> dict[str, Any]:
+    """Run one command in this process."""
+    asked = json.loads(line)
+    from tests.faults import bugs  # noqa: PLC0415  it imports this module
+
+    bugs.plant(asked.pop("bug", None))
+    folder = Path(tempfile.mkdtemp(prefix="world-", dir=asked.pop("folder")))
+    nursery = Nursery(folder, asked.pop("server", ""), asked.pop("mlflow", None))
+    try:
+        said: dict[str, Any] = commands()[asked.pop("do")](nursery, **asked)
+        said["violations"] = [each[:600] for each in said["violations"][:20]]
+        return said
+    finally:
+        nursery.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> None:
+    worlds.prepare()
+    commands()
+    out = os.dup(1)
+    os.dup2(
+        os.open(os.devnull, os.O_WRONLY), 2
+    )  # nobody reads it, and a full pipe stops who writes
+    os.write(out, b"ready\n")
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            die_with_parent()
+            began = time.process_time()
+            try:
+                said = obey(line)
+            except BaseException:  # noqa: BLE001  whatever ended it is told
+                said = {"error": traceback.format_exc()}
+            spent = os.times()
+            said["cpu"] = round(
+                time.process_time() - began + spent.children_user + spent.children_system, 1
+            )
+            os.write(out, (json.dumps(said) + "\n").encode())
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""The database cut off around COMMIT, stopped, full, locked; a life goes on by itself."""
+
+# ruff: noqa: S311  chance that can be repeated is what is wanted
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.engine import make_url
+
+from monitor.storage import database
+from tests.faults.commit_proxy import LOST_ANSWER, LOST_REQUEST, CommitProxy
+from tests.faults.lives import At, end_of, judge, names_of_points, start, whole_life
+from tests.servers import Postgres
+
+TOLD = "Nothing changed, or it is unknown whether it did; running again is safe"
+WAITS = ("cannot be used now", "still to be done", "there is no task file yet", "ended, or hung")
+WAYS = ("ended before COMMIT", "ended after COMMIT", LOST_REQUEST, LOST_ANSWER)
+
+
+def cut_off(nursery, *, count, seed):
+    """Cut a life's connections at some COMMITs, each in every way."""
+    names, found = names_of_points(nursery)
+    commits = names.count("commit")
+    chosen = sorted(random.Random(seed).sample(range(commits), min(count, commits)))
+    met = 0
+    for place in chosen:
+        for way in WAYS:
+            with nursery.world() as world:
+                code = _cut(world, place, way)
+                wrong = judge(world, kills=1, in_the_way=WAITS)
+                wrong += [f"the life ended with {code}"] if code else []
+                found += [f"{way}, {place}: {each}" for each in wrong]
+                met += any(TOLD in str(line["what"]) for line in world.noted("trouble"))
+    return {"cuts": len(chosen) * len(WAYS), "told": met, "violations": found}
+
+
+def _cut(world, place, way):
+    if way in {LOST_REQUEST, LOST_ANSWER}:
+        return _through_proxy(world, place, way)
+    point = "commit" if way == "ended before COMMIT" else "committed"
+    names = _Exactly(point, place, lambda: _end_sessions(world.url))
+    return whole_life(world, at_points=names, patient=True)
+
+
+class _Exactly:
+    """Do something at the n-th point of this very name."""
+
+    def __init__(self, name, place, do):
+        self.name, self.left, self.do = name, place, do
+
+    def __call__(self, name):
+        if name == self.name:
+            if self.left == 0:
+                self.do()
+            self.left -= 1
+
+
+def _end_sessions(url):
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        connection.execute(
+            text(
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where datname = current_database() and pid <> pg_backend_pid()"
+            )
+        )
+    engine.dispose()
+
+
+def _through_proxy(world, place, way):
+    url = make_url(world.url)
+    proxy = CommitProxy(url.port, way, place)
+    pid = proxy.in_own_process()
+    try:
+        behind = url.set(port=proxy.port).render_as_string(hide_password=False)
+        return whole_life(replace(world, url=behind), patient=True)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def file_faults(nursery, *, pages):
+    """Let a life meet a full disk after so many pages each, then one that finds the file locked."""
+    _, found = names_of_points(nursery)
+    told: list[str] = []
+    for more in pages:
+        with nursery.world() as world:
+            found += _met_and_mended(world, f"full after {more} pages", told, _full(world, more))
+    for place in pages:
+        with nursery.world() as world:
+            found += _met_and_mended(world, f"locked at {place}", told, _locked(world, place))
+    return {"faults": 2 * len(pages), "told": told, "violations": found}
+
+
+def _met_and_mended(world, what, told, codes):
+    met = [each for line in world.noted("trouble") for each in line["what"]]
+    told += [each for each in met if "cannot be used now" in each]
+    last = whole_life(world, patient=True)
+    wrong = judge(world, kills=1, in_the_way=WAITS)
+    wrong += [f"the lives ended with {codes}, then {last}"] if any([*codes, last]) else []
+    return [f"{what}: {each}" for each in wrong]
+
+
+def _full(world, more):
+    with sqlite3.connect(world.path / "monitor.db") as store:
+        most = store.execute("pragma page_count").fetchone()[0] + more
+    make = database._sqlite_engine
+
+    def with_little_room(url):
+        engine = make(url)
+        event.listen(engine, "connect", lambda c, _: c.execute(f"pragma max_page_count={most}"))
+        return engine
+
+    database._sqlite_engine = with_little_room
+    try:
+        return [whole_life(world)]
+    finally:
+        database._sqlite_engine = make
+
+
+def _locked(world, place):
+    """Hold the write lock from a point on for longer than anybody waits."""
+    database._LOCK_MS = 100
+
+    def take(_):
+        pid = os.fork()
+        if not pid:
+            store = sqlite3.connect(world.path / "monitor.db", isolation_level=None)
+            store.execute("begin immediate")
+            world.note("locker", os.getpid())
+            time.sleep(600)
+        while not world.noted("locker"):
+            time.sleep(0.01)
+
+    code = whole_life(world, at_points=At(place, take, only="begin"))
+    for pid in world.noted("locker"):
+        os.kill(pid, signal.SIGKILL)
+    return [code]
+
+
+def server_restarts(nursery, *, runs, seed, control, folder_of_server, port):
+    """Stop the server as a crash does during a life, and start it again."""
+    server = Postgres(Path(folder_of_server), tuple(control), port)
+    rng = random.Random(seed)
+    names, found = names_of_points(nursery)
+    told = 0
+    for run in range(runs):
+        with nursery.world() as world:
+            stops = At(rng.randrange(len(names)), lambda _: server.stop())
+            pid = start(world, at_points=stops, patient=True)
+            _start_again(server, pid, world)
+            code = end_of(pid)
+            last = whole_life(world, patient=True)
+            wrong = judge(world, kills=1, in_the_way=WAITS)
+            wrong += [f"the lives ended with {code}, {last}"] if code or last else []
+            found += [f"run {run}: {each}" for each in wrong]
+            told += any(TOLD in str(line["what"]) for line in world.noted("trouble"))
+    return {"runs": runs, "told": told, "violations": found}
+
+
+def _start_again(server, pid, world):
+    """Wait until the life has stopped the server, let it notice, and start the server."""
+    running = server.folder / "data" / "postmaster.pid"
+    while running.exists() and not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        time.sleep(0.01)
+    time.sleep(0.2)
+    server.start()

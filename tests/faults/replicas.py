@@ -1,0 +1,140 @@
+"""Several lives at once: some killed, some stopped for longer than their claims last."""
+
+# ruff: noqa: S311  chance that can be repeated is what is wanted
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+
+from monitor.storage import database
+from tests.faults.lives import At, die, end_of, judge, names_of_points, start, stop, whole_life
+from tests.faults.world import shorten_claims
+
+CLAIM = 0.15
+"""Seconds that a claim lasts where lives are stopped for longer."""
+
+PATIENCE = 3.0
+OTHERS = (
+    "still to be done",
+    "there is no task file yet",
+    "moved by another worker",
+    "taken over by another worker",
+    "got new estimates meanwhile",
+    "opened this history meanwhile",
+    "MLflow answers too slowly",
+    "other workers keep making MLflow runs",
+    "was removed while it was written",
+    "ended, or hung, before it was done",
+)
+"""What a life may meet beside others, and gets past."""
+
+LOCKED = (*OTHERS, "cannot be used now")
+"""And what it may meet while a process is stopped in a transaction."""
+
+
+def together(nursery, *, replicas, runs, seed):
+    """Let replicas go through two rounds side by side, and kill some of them."""
+    rng = random.Random(seed)
+    names, found = names_of_points(nursery)
+    usual, kills = len(names), 0
+    for run in range(runs):
+        with nursery.world(rounds=2) as world:
+            left = [int(rng.random() * usual) for _ in range(replicas)]
+            lives = {_killed_after(world, place): place for place in left}
+            mine = _until_all_end(world, lives)
+            ended = whole_life(world, patient=True)
+            wrong = judge(world, kills=mine, in_the_way=OTHERS)
+            wrong += [f"the last life ended with {ended}"] if ended else []
+            found += [f"run {run} of {replicas} replicas, seed {seed}: {each}" for each in wrong]
+            kills += mine
+    return {"runs": runs, "kills": kills, "violations": found}
+
+
+def _killed_after(world, place):
+    return start(world, at_points=At(place, die), patient=True)
+
+
+def _until_all_end(world, lives):
+    """Begin a life in place of each that was killed; returns how many were."""
+    kills = 0
+    while lives:
+        pid, status = os.wait()
+        if lives.pop(pid, None) is None:
+            continue
+        if os.WIFSIGNALED(status):
+            kills += 1
+            lives[start(world, patient=True)] = -1
+    return kills
+
+
+def stopped(nursery, *, count, seed, only=""):
+    """Stop a life at a point for longer than its claims, let another go on, then wake it."""
+    names, chosen, found = _points(nursery, count, seed, only)
+    for place in chosen:
+        with nursery.world() as world:
+            sleeper = _stopped_at(world, place)
+            time.sleep(CLAIM)
+            other = start(world, patient=True)
+            _wait_for(other, world)
+            os.kill(sleeper, signal.SIGCONT)
+            found += _ended(world, (sleeper, other), f"{place} {names[place]}")
+    return {"points": len(names), "stops": len(chosen), "violations": found}
+
+
+def stopped_twice(nursery, *, count, seed, only=""):
+    """Stop a life, then the one that took over from it; wake the first, then the second."""
+    names, chosen, found = _points(nursery, count, seed, only)
+    rng = random.Random(seed)
+    for place in chosen:
+        with nursery.world() as world:
+            first = _stopped_at(world, place)
+            time.sleep(CLAIM)
+            second = start(world, at_points=_second_stop(rng, only), patient=True)
+            _wait_for(second, world)
+            os.kill(first, signal.SIGCONT)
+            _wait_for(first, world)
+            os.kill(second, signal.SIGCONT)
+            found += _ended(world, (first, second), f"{place} {names[place]}", stops=2)
+    return {"points": len(names), "stops": 2 * len(chosen), "violations": found}
+
+
+def _second_stop(rng, only):
+    return At(0, stop, only=only) if only else At(rng.randrange(60), stop)
+
+
+def _points(nursery, count, seed, only):
+    """Shorten all that is waited for, and choose points, ``only`` of those whose name has it."""
+    names, found = names_of_points(nursery)
+    shorten_claims(round(CLAIM * 1000))
+    database._LOCK_MS = database._IDLE_MS = 100
+    all_of_them = [place for place, name in enumerate(names) if only in name]
+    places = random.Random(seed).sample(all_of_them, min(count, len(all_of_them)))
+    return names, sorted(places), found
+
+
+def _stopped_at(world, place):
+    pid = start(world, at_points=At(place, stop), patient=True)
+    _, status = os.waitpid(pid, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        message = f"the life ended with {status} before point {place}"
+        raise AssertionError(message)
+    return pid
+
+
+def _wait_for(pid, world):
+    """Wait until a life ends or stops, but not for ever: the sleeper may hold SQLite's lock."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT):
+            return
+        time.sleep(0.01)
+
+
+def _ended(world, pids, where, stops=1):
+    codes = [end_of(pid) for pid in pids]
+    last = whole_life(world, patient=True)
+    wrong = judge(world, kills=stops * 3, in_the_way=LOCKED)
+    wrong += [f"the lives ended with {codes}, then {last}"] if any([*codes, last]) else []
+    return [f"{where}: {each}" for each in wrong]

@@ -1,0 +1,111 @@
+"""Kills at every crash point of a round, and at random ones over several rounds and lives."""
+
+# ruff: noqa: S311  chance that can be repeated is what is wanted
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+
+from monitor.storage.effect_store import NO_WORD
+from tests.faults.lives import (
+    At,
+    die,
+    end_of,
+    judge,
+    labels_now,
+    names_of_points,
+    start,
+    whole_life,
+)
+
+KILLED = -9
+
+
+def everywhere(nursery, *, every=False, only=""):
+    """Kill one life at each point, let the next go to the end, and look at everything.
+
+    A point before a call, or before a transaction, is the same state as the point before it;
+    unless ``every`` is asked for they are left out.
+    """
+    names, found = names_of_points(nursery)
+    chosen = [
+        place
+        for place, name in enumerate(names)
+        if only in name and (every or not name.startswith(("before", "begin")))
+    ]
+    for place in chosen:
+        with nursery.world() as world:
+            died = _killed_at(world, place)
+            accepted = labels_now(world)
+            ended = whole_life(world)
+            wrong = judge(world, kills=1, accepted=accepted)
+            if (died, ended) != (KILLED, 0):
+                wrong.append(f"the lives ended with {died} and {ended}")
+            if world.noted("killed") != [names[place]]:
+                wrong.append(f"{world.noted('killed')} was met instead of {names[place]}")
+            found += [f"{place} {names[place]}: {each}" for each in wrong]
+    return {"points": len(names), "kills": len(chosen), "violations": found}
+
+
+def points(nursery):
+    """Names of the crash points of a round."""
+    names, found = names_of_points(nursery)
+    return {"names": names, "violations": found}
+
+
+def _killed_at(world, place):
+    return whole_life(world, at_points=At(place, die, lambda name: world.note("killed", name)))
+
+
+DEADLY = ("is not asked to take", NO_WORD, "still to be done: an effect")
+LONGEST = 0.15
+"""Seconds of a round, about, within which a kill at a random time falls."""
+
+
+def at_random(nursery, *, runs, seed):
+    """Go through one to three rounds in lives that are killed at random points or times."""
+    rng = random.Random(seed)
+    names, found = names_of_points(nursery)
+    usual, kills = len(names), 0
+    for run in range(runs):
+        rounds = rng.randint(1, 3)
+        with nursery.world(rounds) as world:
+            mine = _killed_often(world, rng, rng.randint(4, 8), usual * rounds)
+            ended = whole_life(world, patient=True)
+            wrong = judge(world, kills=mine, accepted=labels_now(world), in_the_way=DEADLY)
+            wrong += [f"the last life ended with {ended}"] if ended else []
+            found += [f"run {run} of seed {seed}: {each}" for each in wrong]
+            kills += mine
+    return {"runs": runs, "kills": kills, "violations": found}
+
+
+def _killed_often(world, rng, times, points):
+    """Begin lives until so many were killed, or one came to the end; returns how many were."""
+    accepted: set[tuple[str, ...]] = set()
+    kills = 0
+    while kills < times:
+        share = rng.random() * 2 / (times + 1)  # so that the last one dies near the end
+        if rng.random() < 0.5:
+            code = whole_life(world, at_points=At(int(share * points), die), patient=True)
+        else:
+            code = _killed_at_a_time(world, share * LONGEST * world.rounds)
+        if code not in {0, KILLED}:
+            message = f"a life ended with {code}: {world.noted('trouble')}"
+            raise AssertionError(message)
+        gone = accepted - (accepted := labels_now(world))
+        if gone:
+            message = f"stored labels are gone: {gone}"
+            raise AssertionError(message)
+        if code == 0:
+            break
+        kills += 1
+    return kills
+
+
+def _killed_at_a_time(world, seconds):
+    pid = start(world, patient=True)
+    time.sleep(seconds)
+    os.kill(pid, signal.SIGKILL)
+    return end_of(pid)

@@ -1,0 +1,247 @@
+"""R9: whatever happens in whatever order, the promise holds once all is up again."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import shutil
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import structlog
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from sqlalchemy import text
+
+from monitor.domain.model import Answer
+from monitor.rounds import cause, notices, pictures
+from monitor.stats import draws
+from monitor.storage import schema, turns
+from monitor.storage.database import Database
+from tests.faults import invariants
+from tests.faults.any_order import CONFIGS, TRUTH, WEEKS, Stage
+from tests.faults.sizes import SOAK, sized
+from tests.rounds.scene import MONDAY, WEEK
+
+EXAMPLES = sized(small=10, soak=600)
+STEPS = sized(small=15, soak=50)
+AT_ALL_TIMES = (
+    invariants.one_sample_per_round,
+    invariants.no_accepted_label_disappears,
+    invariants.one_estimate_per_version,
+)
+LAST = MONDAY + sized(small=4, soak=WEEKS - 4) * WEEK
+POINTS = 2**6
+
+played: Counter[str] = Counter()
+numbers = itertools.count()
+
+
+class Rounds(RuleBasedStateMachine):
+    """Each rule is something that happens to a monitor; `tick` is the program's own doing."""
+
+    template: Path
+    folder: Path
+
+    @initialize(
+        seed=st.integers(0, 2**32),
+        weeks=st.lists(st.none() | st.integers(0, 60), min_size=1, max_size=3),
+    )
+    def begin(self, seed, weeks):
+        path = self.folder / f"{next(numbers)}.db"
+        shutil.copy(self.template, path)
+        self.stage = Stage(f"sqlite:///{path}", seed)
+        self.accepted = set()
+        vars(turns)["worker_name"] = lambda: self.stage.running.name
+        vars(turns)["is_gone"] = lambda name: name in self.stage.gone
+        for place in weeks:
+            if place is None:
+                self.a_week_goes_by_and_people_answer(which=0, share=1)
+            else:
+                self.a_week_goes_by_and_workers_are_killed(place, share=1)
+
+    @rule()
+    def tick(self):
+        self.no_bug(self.stage.tick())
+
+    @rule()
+    def tick_of_the_second_worker(self):
+        self.no_bug(self.stage.tick(1))
+
+    @rule(place=st.integers(0, 60))
+    def tick_and_be_killed(self, place):
+        self.stage.tick_killed(place)
+
+    @rule(place=st.integers(0, 60))
+    def tick_while_the_second_worker_ticks(self, place):
+        self.no_bug(self.stage.tick_beside(place))
+
+    @precondition(lambda self: self.stage.now < LAST)
+    @rule(hours=st.sampled_from([1, 5, 30, 7 * 24, 10 * 24, 15 * 24]))
+    def time_passes(self, hours):
+        self.stage.now += timedelta(hours=hours)
+        self.stage.newest = max(self.stage.newest, self.stage.now)
+
+    @precondition(lambda self: self.stage.now < LAST)
+    @rule(which=st.sampled_from([0, 1]), share=st.sampled_from([0.7, 1]))
+    def a_week_goes_by_and_people_answer(self, which, share):
+        self.stage.now = self.stage.newest = self.stage.newest + WEEK
+        self.no_bug(self.stage.tick(which))
+        self.people_answer(share)
+        self.no_bug(self.stage.tick(which))
+
+    @precondition(lambda self: self.stage.now < LAST)
+    @rule(place=st.integers(0, 60), share=st.sampled_from([0.7, 1]))
+    def a_week_goes_by_and_workers_are_killed(self, place, share):
+        self.stage.now = self.stage.newest = self.stage.newest + WEEK
+        self.stage.tick_killed(place)
+        self.no_bug(self.stage.tick_beside(place))
+        self.people_answer(share)
+        self.stage.tick_killed(place)
+
+    @rule(hours=st.sampled_from([1, 30, 8 * 24]))
+    def the_clock_is_set_back(self, hours):
+        self.stage.now -= timedelta(hours=hours)
+
+    @rule()
+    def the_clock_is_right_again(self):
+        self.stage.now = self.stage.newest
+
+    @rule(share=st.floats(0.1, 1))
+    def people_answer(self, share):
+        for item in self.items(share):
+            self.stage.labeler.answers[item] = TRUTH[item]
+
+    @rule(share=st.floats(0, 0.3), answer=st.sampled_from(Answer))
+    def people_change_their_answers(self, share, answer):
+        for item in self.items(share):
+            if item in self.stage.labeler.answers:
+                self.stage.labeler.answers[item] = answer
+
+    @rule(share=st.floats(0, 0.2))
+    def people_take_answers_back(self, share):
+        for item in self.items(share):
+            self.stage.labeler.answers.pop(item, None)
+
+    @rule(down=st.booleans())
+    def the_labeler_goes_or_comes(self, down):
+        self.stage.labeler.down = down
+
+    @rule(down=st.booleans())
+    def the_source_goes_or_comes(self, down):
+        self.stage.source.down = down
+
+    @rule(name=st.sampled_from(["log", "ops", "mlflow"]), down=st.booleans())
+    def a_sink_goes_or_comes(self, name, down):
+        self.stage.sinks[name].down = down
+
+    @rule(name=st.sampled_from(["log", "ops", "mlflow"]))
+    def a_sink_loses_its_answer(self, name):
+        self.stage.sinks[name].loses_answer = True
+
+    @rule(config=st.sampled_from(CONFIGS))
+    def the_config_changes(self, config):
+        self.stage.settings = config
+
+    @invariant()
+    def nothing_is_doubled_or_lost_meanwhile(self):
+        found = [each for check in AT_ALL_TIMES for each in check(self.case())]
+        self.accepted |= invariants.accepted_labels(self.stage.workers[0].database)
+
+        assert found == []
+
+    def teardown(self):
+        if not hasattr(self, "stage"):
+            return
+        try:
+            self.no_bug(self.stage.end())
+            self.accepted |= invariants.accepted_labels(self.stage.workers[0].database)
+            case = self.case()
+
+            found = [each for check in invariants.CHECKS for each in check(case)]
+            played.update(kills=self.stage.kills, lives=1, **dict(case.rows(STATES)))
+
+            assert found == []
+        finally:
+            self.stage.close()
+
+    def no_bug(self, bugs):
+        assert bugs == []
+
+    def items(self, share):
+        out = [task for tasks in self.stage.labeler.sent.values() for task in tasks.values()]
+        ids = sorted({task.item_id for task in out})
+        return self.stage.rng.sample(ids, round(share * len(ids)))
+
+    def case(self):
+        database = self.stage.workers[0].database
+        with database.read() as connection:
+            keys = [set(connection.execute(text(KEYS + each)).scalars()) for each in ENDS]
+        return invariants.Case(
+            database=database,
+            outside=self.stage.outside(*keys),
+            now=self.stage.newest,
+            repeats=self.stage.repeats,
+            accepted=frozenset(self.accepted),
+        )
+
+
+STATES = "select state, count(*) from rounds group by state"
+KEYS = "select key from tasks t join rounds r on r.id = t.round_id where r.state "
+ENDS = ("in ('labeling', 'closed')", "= 'abandoned'")
+
+
+@pytest.fixture
+def cheap(monkeypatch, tmp_path):
+    """Rounds that cost milliseconds: few Sobol points, and tables made once."""
+    for module in (cause, notices, pictures):
+        monkeypatch.setattr(module, "POINTS", POINTS)
+    monkeypatch.setitem(draws.draw.__kwdefaults__, "points", POINTS)
+    monkeypatch.setattr(draws.draw_rates, "__defaults__", (POINTS,))
+    for name in ("worker_name", "is_gone"):  # which each story sets to its own
+        monkeypatch.setattr(turns, name, vars(turns)[name])
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    template = Database(f"sqlite:///{tmp_path}/template.db")
+    schema.ready(template)
+    with template.write() as connection:
+        connection.execute(text("update store set id = 'any order'"))
+    template.close()
+    monkeypatch.setattr(Rounds, "template", tmp_path / "template.db", raising=False)
+    monkeypatch.setattr(Rounds, "folder", tmp_path, raising=False)
+    yield
+    structlog.reset_defaults()
+
+
+def test_the_promise_holds_whatever_happens_in_whatever_order(cheap, tell_figures):
+    played.clear()
+
+    run_state_machine_as_test(
+        Rounds,
+        settings=settings(
+            max_examples=EXAMPLES,
+            stateful_step_count=STEPS,
+            deadline=None,
+            derandomize=not SOAK,
+            phases=(Phase.generate,),  # a story takes seconds: shrink one by hand, by its seed
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+    assert played["closed"] > EXAMPLES
+    assert played["kills"] > EXAMPLES // 3
+    tell_figures(
+        "R9",
+        what=f"any order, {played['kills']} kills, {played['closed']} rounds closed",
+        size=f"{played['lives']} stories",
+        violations=0,
+    )

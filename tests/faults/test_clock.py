@@ -1,0 +1,136 @@
+"""R7: two years on a simulated clock in 15 time zones, with ticks as bad as clocks make them."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from datetime import timedelta
+from itertools import islice, zip_longest
+
+import pytest
+from sqlalchemy import select
+
+from monitor.domain.settings import Schedule
+from monitor.domain.slots import slots_before, slots_between, window_of
+from monitor.domain.state import RoundState
+from monitor.rounds import steps
+from monitor.storage import schema
+from monitor.storage.database import Database
+from monitor.storage.tables import rounds
+from tests.faults.sizes import SOAK, sized
+from tests.faults.wall_clock import JOBS, LEAP_OF_APIA, TWO_YEARS, ZONES, WallClock
+from tests.rounds.scene import Scene, settings
+
+CLOCKS = [WallClock(zone, *TWO_YEARS) for zone in ZONES] + [WallClock(*LEAP_OF_APIA)]
+SECOND = timedelta(seconds=1)
+PACE = sized(small=90, soak=11) / 10
+"""Longest usual time between ticks, in times that a slot takes; many slots are then skipped."""
+ODD_STEPS = (
+    timedelta(0),  # the same tick twice
+    timedelta(minutes=-20),  # the clock goes back
+    timedelta(hours=-5),
+    timedelta(days=-2),
+    timedelta(minutes=47),  # late
+    timedelta(days=3),  # the service was down
+    timedelta(days=3, minutes=1),
+)
+
+
+@pytest.fixture(params=CLOCKS, ids=str, scope="module")
+def clock(request):
+    return request.param
+
+
+def test_slots_are_those_that_the_clock_on_the_wall_shows(clock):
+    for job in JOBS:
+        schedule = Schedule(cron=job.cron, time_zone=clock.zone)
+        shown = clock.slots(job)
+        for start, end in [(clock.start, clock.end)] if SOAK else clock.spans(shown):
+            wanted = shown[bisect_right(shown, start) : bisect_right(shown, end)]
+
+            ahead = slots_between(schedule, start, end)
+            back = list(islice(slots_before(schedule, end + SECOND), len(wanted)))
+
+            assert ahead == wanted, job.cron
+            assert back == wanted[::-1], job.cron
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    database = Database(f"sqlite:///{tmp_path_factory.mktemp('clock')}/monitor.db")
+    schema.ready(database)
+    yield database
+    database.close()
+
+
+def test_every_due_slot_ends_as_one_round_or_one_recorded_skip(database, tell_figures):
+    wrong, due, ticked = [], 0, 0
+    for place, clock in enumerate(CLOCKS):
+        for job, most in some_jobs(place):
+            schedule = Schedule(cron=job.cron, time_zone=clock.zone)
+            scene = Scene(database, settings(schedule=schedule), name=f"{clock} {job.cron}")
+            slots = clock.slots(job)[:most]
+            ticks = some_ticks(random.Random(scene.name), slots)  # noqa: S311
+
+            for scene.now in ticks:
+                steps.open_due(scene.parts)
+
+            wanted = what_is_to_be(slots, ticks)
+            wrong += [f"{scene.name}: {each}" for each in differences(scene, wanted)]
+            due, ticked = due + len(wanted), ticked + len(ticks)
+
+    assert wrong == []
+    assert due > sized(small=12_000, soak=150_000)
+    size = f"{due} slots, {ticked} ticks in {len(ZONES)} zones"
+    tell_figures("R7", what="clocks late, back, 3-day gaps", size=size, violations=len(wrong))
+
+
+def some_jobs(place):
+    """Jobs for a clock with the number of slots to look at: a daily one of two years and another.
+
+    The soak takes all of them.
+    """
+    if SOAK:
+        return [(job, 10_000) for job in JOBS]
+    return [(JOBS[place % 3], 730), (JOBS[3 + place % 5], 100)]
+
+
+def some_ticks(rng, slots):
+    """Ticks that mostly come on time, and in one of four cases as they should not."""
+    now, ticks = slots[0] + timedelta(seconds=rng.randrange(60)), []
+    usual = min(slots[1] - slots[0], timedelta(days=1))
+    while now < slots[-1]:
+        ticks.append(now)
+        now += rng.choice(ODD_STEPS) if rng.random() < 0.25 else usual * rng.uniform(0.4, PACE)
+    return [*ticks, slots[-1]]
+
+
+def what_is_to_be(slots, ticks):
+    """State of each slot from the first on: run if it was the newest at some tick, else skipped."""
+    newest = [bisect_right(slots, tick) - 1 for tick in ticks]
+    run = {slots[place] for place in newest if place >= newest[0]}
+    return {
+        slot: RoundState.OPEN if slot in run else RoundState.SKIPPED for slot in slots[newest[0] :]
+    }
+
+
+def differences(scene, wanted):
+    """Slots without their one round, in another state, out of order, or with a wrong window."""
+    query = select(rounds).where(rounds.c.monitor_id == monitor_id(scene)).order_by(rounds.c.id)
+    with scene.database.read() as connection:
+        found = connection.execute(query).all()
+    first = window_of(scene.settings.schedule, next(iter(wanted))).start
+    starts = [first, *list(wanted)[:-1]]
+    right = [
+        (number, slot, state, start, slot)
+        for number, ((slot, state), start) in enumerate(
+            zip(wanted.items(), starts, strict=True), start=1
+        )
+    ]
+    stored = [(row.number, row.slot, row.state, row.window_start, row.window_end) for row in found]
+    return [(one, other) for one, other in zip_longest(right, stored) if one != other]
+
+
+def monitor_id(scene):
+    [row] = scene.rows("select id from monitors where name = :name", name=scene.name)
+    return row["id"]

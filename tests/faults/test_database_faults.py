@@ -1,0 +1,110 @@
+"""R6: the database is cut off around COMMIT, crashes, is full or locked; rounds go on."""
+
+import pytest
+
+from monitor.domain.errors import StoreUnavailable
+from monitor.storage import schema
+from monitor.storage.database import Database
+from tests.faults.sizes import sized
+from tests.servers import stoppable_postgres
+
+
+def test_connections_cut_around_commit_lose_and_double_nothing(lives, tell_figures):
+    """Ended by the server before and after, and a COMMIT or its answer that never arrives."""
+    done = lives("cut_off", store="postgresql", count=sized(small=3, soak=1000), seed=6)
+
+    assert done["violations"] == []
+    assert done["told"] >= done["cuts"] / 2
+    tell_figures(
+        "R6",
+        what="connection cut before or after COMMIT, COMMIT or its answer lost, postgresql",
+        size=f"{done['cuts']} cuts",
+        violations=len(done["violations"]),
+    )
+
+
+def test_a_full_disk_and_a_lock_are_told_in_a_sentence_and_lose_nothing(lives, tell_figures):
+    pages = sized(small=2, soak=20)
+
+    done = lives("file_faults", store="sqlite", pages=list(range(0, 3 * pages, 3)))
+
+    assert done["violations"] == []
+    for what in ("database or disk is full", "database is locked"):
+        told = [each for each in done["told"] if what in each]
+        assert len(told) >= pages / 2
+        assert all("monitor.db cannot be used now" in each for each in told)
+        assert all(each.startswith("StoreUnavailable (75)") for each in told)
+        assert not any("\n" in each for each in told)
+    tell_figures(
+        "R6",
+        what="full disk, and a write lock held longer than anybody waits, sqlite",
+        size=f"{done['faults']} faults",
+        violations=len(done["violations"]),
+    )
+
+
+def test_a_server_that_crashes_during_rounds_loses_and_doubles_nothing(lives, tell_figures):
+    with stoppable_postgres() as server:
+        done = lives(
+            "server_restarts",
+            server=server.url,
+            runs=sized(small=2, soak=40),
+            seed=6,
+            control=server.control,
+            folder_of_server=str(server.folder),
+            port=server.port,
+        )
+
+    assert done["violations"] == []
+    assert done["told"] > 0
+    tell_figures(
+        "R6",
+        what="PostgreSQL stopped as by a crash during a round, and started again",
+        size=f"{done['runs']} stops",
+        violations=len(done["violations"]),
+    )
+
+
+def test_a_read_only_store_is_told_in_a_sentence(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/monitor.db")
+    schema.ready(database)
+    database.close()
+    database = Database(f"sqlite:///file:{tmp_path}/monitor.db?mode=ro&uri=true")
+
+    with pytest.raises(StoreUnavailable, match=r"cannot be used now: .*readonly.*running again"):
+        run(database, "delete from rounds")
+
+    database.close()
+
+
+def run(database, statement):
+    with database.write() as connection:
+        connection.exec_driver_sql(statement)
+
+
+def test_a_deadlock_a_lock_and_a_standby_are_for_later_and_no_bug(postgres_url):
+    """Serialization failures and deadlocks, as PostgreSQL raises them."""
+    database = Database(postgres_url)
+
+    for state in ("40001", "40P01", "55P03", "25006", "53100", "57P01"):
+        raised = f"do $$ begin raise exception 'as asked' using errcode = '{state}'; end $$"
+        with pytest.raises(StoreUnavailable, match="running again is safe"):
+            run(database, raised)
+
+    database.close()
+
+
+def test_a_transaction_of_a_stopped_process_ends_by_itself(postgres_url, monkeypatch):
+    """Its locks would else hold up all others, for hours where its machine is gone."""
+    monkeypatch.setattr("monitor.storage.database._IDLE_MS", 50)
+    schema.ready(sleeper := Database(postgres_url))
+    other = Database(postgres_url)
+
+    with pytest.raises(StoreUnavailable), sleeper.write() as stopped:  # noqa: PT012
+        stopped.exec_driver_sql("lock table rounds")
+        with other.write() as connection:
+            connection.exec_driver_sql("lock table rounds")
+        stopped.exec_driver_sql("select 1")
+
+    sleeper.close()
+    other.close()

@@ -1,0 +1,29 @@
+"""R1: `kill -9` at every crash point of a whole round; the next life makes it whole."""
+
+import pytest
+
+from tests.faults.sizes import SOAK
+
+
+@pytest.mark.parametrize(("kind", "real"), [("sqlite", True), ("postgresql", False)])
+def test_a_round_killed_at_any_point_is_whole_after_the_next_life(lives, tell_figures, kind, real):
+    """SQLite before MLflow's own store; PostgreSQL before a recorded one, which is as forgetful."""
+    done = lives("everywhere", store=kind, real_mlflow=real, every=SOAK)
+
+    assert done["violations"] == []
+    assert done["kills"] > 80
+    tell_figures(
+        "R1",
+        what=f"kill -9 at every crash point of a round, {kind}",
+        size=f"{done['kills']} kills",
+        violations=len(done["violations"]),
+    )
+
+
+def test_the_round_that_is_killed_comes_by_all_that_is_done_outside(lives):
+    points = lives("points", store="sqlite")
+
+    assert points["violations"] == []
+    wanted = {"commit", "file", "after scan", "after send", "after collect", "after deliver"}
+    wanted |= {"after mlflow create_run", "after mlflow log_batch", "after close"}
+    assert wanted <= set(points["names"])

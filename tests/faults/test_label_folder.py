@@ -1,0 +1,306 @@
+"""R4 for labels through files: half-written, gone, unreadable, disk full, once or for a while."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import os
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import duckdb
+import pytest
+from structlog.testing import capture_logs
+
+from monitor.domain.errors import MonitorError
+from monitor.domain.settings import Bands, Sample
+from monitor.labeling import label_files
+from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.files import FilesLabeler, FilesSettings
+from tests.rounds.scene import MONDAY, Scene, settings
+
+TASKS = 20
+DEADLINE = timedelta(days=5)
+
+
+@pytest.fixture
+def store_url(tmp_path):
+    return f"sqlite:///{tmp_path}/monitor.db"
+
+
+@pytest.fixture
+def scene(database, tmp_path):
+    """A monitor whose tasks go to a folder, with a week of predictions."""
+    sample = Sample(max_labels=TASKS, bands=Bands(flagged=1, passed=1))
+    found = Scene(database, settings(sample=sample, deadline=DEADLINE))
+    found.labeler = cast("Any", FilesLabeler(FilesSettings(), tmp_path))
+    found.week(1)
+    return found
+
+
+class Full(OSError):
+    def __init__(self):
+        super().__init__(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def failing(error, *, only):
+    """A method that fails for some paths."""
+
+    def make(original):
+        def method(self, *arguments, **named):
+            if not only(self):
+                return original(self, *arguments, **named)
+            raise error
+
+        return method
+
+    return make
+
+
+@contextmanager
+def patched(owner, name, make):
+    original = getattr(owner, name)
+    setattr(owner, name, make(original))
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+def is_task_file(path):
+    return "labels" in path.parts
+
+
+def a_bit_is_written(stream, *_):
+    stream.write("task,text,la")
+    raise Full
+
+
+@contextmanager
+def disk_full_while_written(_):
+    with patched(label_files, "_write_csv", lambda _: a_bit_is_written):
+        yield
+
+
+@contextmanager
+def rename_fails(_):
+    with patched(Path, "replace", failing(Full(), only=is_task_file)):
+        yield
+
+
+@contextmanager
+def nothing_can_be_made(_):
+    refused = PermissionError(errno.EACCES, "Permission denied")
+    with patched(Path, "mkdir", failing(refused, only=is_task_file)):
+        yield
+
+
+@contextmanager
+def a_file_stands_in_its_place(folder):
+    folder.write_text("not a folder")
+    yield
+    folder.unlink()
+
+
+SENDING = [
+    disk_full_while_written,
+    rename_fails,
+    nothing_can_be_made,
+    a_file_stands_in_its_place,
+]
+
+
+@contextmanager
+def vanishes_before_it_is_read(_):
+    gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    with patched(Path, "read_bytes", failing(gone, only=is_filled)):
+        yield
+
+
+@contextmanager
+def cannot_be_read(_):
+    refused = PermissionError(errno.EACCES, "Permission denied")
+    with patched(Path, "read_bytes", failing(refused, only=is_filled)):
+        yield
+
+
+@contextmanager
+def cannot_be_listed(_):
+    stale = OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+    with patched(Path, "iterdir", failing(stale, only=is_task_file)):
+        yield
+
+
+@contextmanager
+def is_not_mounted(folder):
+    folder.rename(folder.with_name("elsewhere"))
+    yield
+    folder.with_name("elsewhere").rename(folder)
+
+
+@contextmanager
+def is_half_written(folder):
+    """As a copy over the network is for a while: the last row ends in the middle of its key."""
+    [path] = (folder / "filled").iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    yield
+    path.write_bytes(whole)
+
+
+def is_filled(path):
+    return path.parent.name == "filled"
+
+
+COLLECTING = [
+    vanishes_before_it_is_read,
+    cannot_be_read,
+    cannot_be_listed,
+    is_not_mounted,
+    is_half_written,
+]
+
+
+def run(scene):
+    """Run what is due; returns what stood in the way, as a person would read it."""
+    with capture_logs():
+        try:
+            scene.run()
+        except MonitorError as error:
+            return str(error)
+    return None
+
+
+def fill(scene, folder):
+    """Answer every task, as one person in one file."""
+    [tasks] = folder.glob("*.csv")
+    with tasks.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        item = scene.rows("select item_id from tasks where key = :key", key=row["task"])[0]
+        row |= {"label": scene.truth[item["item_id"]], "annotator": "ada"}
+    with (folder / "filled" / "ada.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("fault", SENDING)
+def test_tasks_stand_in_the_folder_once_whatever_kept_them_from_being_written(
+    scene, tmp_path, fault, times
+):
+    folder = tmp_path / "labels"
+
+    with fault(folder):
+        said = [run(scene) for _ in range(times)]
+        state = scene.round(1).state
+        left = sorted(folder.rglob("*")) if folder.is_dir() else []
+    after = run(scene)
+
+    assert all("labeling.folder: " in each and " cannot be written: " in each for each in said)
+    assert (state, [path.name for path in left if path.name != "filled"]) == ("labeling", [])
+    assert after is None
+    [path] = folder.glob("*.csv")
+    with path.open(newline="") as stream:
+        assert len({row["task"] for row in csv.DictReader(stream)}) == TASKS
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("fault", COLLECTING)
+def test_no_label_is_lost_that_could_not_be_read_for_a_while(scene, tmp_path, fault, times):
+    folder = tmp_path / "labels"
+    run(scene)
+    fill(scene, folder)
+
+    with fault(folder):
+        for _ in range(times):
+            run(scene)
+        state = scene.round(1).state
+    after = run(scene)
+
+    assert (state, after) == ("labeling", None)
+    assert scene.round(1).state == "closed"
+    assert scene.round(1).partial is False
+    told = scene.rows("select distinct item_id, answer from label_events")
+    assert len(told) == TASKS
+    assert {row["item_id"]: row["answer"] for row in told}.items() <= scene.truth.items()
+
+
+@pytest.mark.parametrize("fault", [cannot_be_listed, is_not_mounted])
+def test_a_round_is_not_closed_while_its_folder_cannot_be_looked_into(scene, tmp_path, fault):
+    folder = tmp_path / "labels"
+    run(scene)
+    fill(scene, folder)
+    scene.now = MONDAY + DEADLINE
+
+    with fault(folder):
+        said = run(scene)
+        state = scene.round(1).state
+    run(scene)
+
+    assert said.startswith("labeling.folder: ")
+    assert state == "labeling"
+    assert scene.round(1).partial is False
+
+
+def test_an_answer_keeps_its_time_when_its_file_goes_away_while_it_is_read(scene, tmp_path):
+    folder = tmp_path / "labels"
+    run(scene)
+    fill(scene, folder)
+    [path] = (folder / "filled").iterdir()
+    os.utime(path, (scene.now.timestamp(), scene.now.timestamp()))
+    read = Path.read_bytes
+
+    def read_and_gone(self):
+        found = read(self)
+        self.unlink()
+        return found
+
+    with patched(
+        Path,
+        "read_bytes",
+        lambda original: lambda self: (read_and_gone if is_filled(self) else original)(self),
+    ):
+        run(scene)
+
+    [told] = scene.rows("select distinct at from label_events")
+    assert str(told["at"]).startswith(f"{scene.now:%Y-%m-%d %H:%M}")
+
+
+def a_column(folder, scene, *, whole=True):
+    """Write the truth of every item as a Parquet file, or the first half of that file."""
+    path = folder / "truth.parquet"
+    rows = [f"('{item}', {answer})" for item, answer in scene.truth.items()]
+    duckdb.sql(f"copy (from (values {', '.join(rows)}) as t(id, truth)) to '{path}'")
+    if not whole:
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) // 2])
+    return path
+
+
+@pytest.mark.parametrize("fault", ["gone", "half-written"])
+def test_truth_that_cannot_be_read_for_a_while_takes_no_label_back(scene, tmp_path, fault):
+    path = a_column(tmp_path, scene)
+    asked = {"kind": "column", "path": "truth.parquet", "id": "id", "value": "truth"}
+    labeling = ColumnSettings.model_validate(asked | {"matures": "1s", "deadline": "5d"})
+    scene.labeler = ColumnLabeler(labeling, tmp_path, clock=lambda: scene.now)
+    run(scene)
+    told = scene.rows("select count(*) as n from label_events")
+
+    path.unlink()
+    if fault == "half-written":
+        a_column(tmp_path, scene, whole=False)
+    scene.now += timedelta(hours=1)
+    said = run(scene)
+    a_column(tmp_path, scene)
+    scene.now += timedelta(hours=1)
+    after = run(scene)
+
+    assert "truth.parquet" in said
+    assert after is None
+    assert told == [{"n": TASKS}]
+    assert scene.rows("select count(*) as n from label_events") == told
+    assert scene.round(1).version == 1

@@ -1,0 +1,180 @@
+"""R12: a day of one round a minute, two replicas, one fault in a hundred calls, on one store."""
+
+from __future__ import annotations
+
+import json
+import random
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import text
+
+from monitor.storage.database import Database
+from monitor.tracking import values
+from monitor.tracking.connection import load_mlflow
+from tests.faults import day
+from tests.faults.proxy import FAULTS, FaultProxy
+from tests.faults.sizes import sized
+from tests.hooks.receivers import Receiver
+from tests.workers import worker
+
+pytestmark = pytest.mark.server
+
+MINUTES = sized(small=20, soak=24 * 60)
+FAULTY = 0.01
+QUIET_WITHIN = 75  # minutes: no effect waits longer than an hour for its next try
+LIVE = "from tests.faults import day; day.live({folder!r}, {seed}); pause('over')"
+MB = 2**20
+
+
+class Day:
+    """Two replicas, told by us what time it is; their outside stands behind faulty proxies."""
+
+    def __init__(self, folder, replicas, proxies):
+        self.folder = folder
+        self.replicas = replicas
+        self.proxies = proxies
+        self.failed = 0
+        self.rss: list[int] = []
+
+    def pass_minute(self, minute, *, mended=False):
+        """Let both replicas do the same minute at once."""
+        for replica in self.replicas:
+            replica.go(json.dumps([minute, mended]))
+        said = [json.loads(replica.said.readline() or "null") for replica in self.replicas]
+        for replica, found in zip(self.replicas, said, strict=True):
+            assert found is not None, replica.errors.read()
+        self.failed += sum(bool(found["failed"]) for found in said)
+        self.rss.append(max(found["rss"] for found in said))
+        for proxy in self.proxies:
+            proxy.settle()
+
+    def rows(self, query):
+        database = Database(f"sqlite:///{self.folder}/monitor.db")
+        with closing(database), database.read() as store:
+            return [tuple(row) for row in store.execute(text(query))]
+
+    def waiting(self):
+        return sum(row[0] for query in WAITING for row in self.rows(query))
+
+    def violations(self, client, hook):
+        """What is wrong once nothing waits."""
+        return [
+            *self._wrong_rounds(),
+            *self._wrong_runs(client),
+            *self._wrong_notices(hook),
+        ]
+
+    def _wrong_rounds(self):
+        found = self.rows("select slot, state, version, partial, claimed_by from rounds order by 1")
+        slots = [datetime.fromisoformat(str(row[0])).replace(tzinfo=UTC) for row in found]
+        if slots != [day.BEGIN + minute * day.MINUTE for minute in range(len(slots))]:
+            yield f"slots are missing or doubled: {len(slots)}"
+        if len(slots) < MINUTES:
+            yield f"only {len(slots)} rounds"
+        for slot, row in zip(slots, found, strict=True):
+            if row[1:] != ("closed", 1, 0, None):
+                yield f"round of {slot} is {row[1:]}"
+        for what, query in QUERIES.items():
+            for row in self.rows(query):
+                yield f"{what}: {row}"
+
+    def _wrong_runs(self, client):
+        told = dict.fromkeys(range(1, len(self.rows("select 1 from rounds")) + 1))
+        query = "select payload from effects where kind = 'round_run' order by id"
+        for (payload,) in self.rows(query):
+            report = json.loads(payload)
+            told[report["round"]] = values.digest(report)
+        shown = [
+            (int(run.data.tags["monitor.round"]), run.data.tags.get("monitor.digest"))
+            for run in all_runs(client, "day/mail")
+        ]
+        if sorted(shown) != sorted(told.items()):
+            yield f"runs: {sorted(set(shown) ^ set(told.items()))[:5]}, {len(shown)} in all"
+        fleet = all_runs(client, "day")
+        if len(fleet) != 1:
+            yield f"{len(fleet)} runs of the monitor"
+            return
+        points = client.get_metric_history(fleet[0].info.run_id, "labels/labeled")
+        if [point.step for point in points] != list(told):
+            yield f"{len(points)} points"
+
+    def _wrong_notices(self, hook):
+        query = "select payload from effects where sink = 'ops' order by id"
+        wanted = [json.loads(payload)["id"] for (payload,) in self.rows(query)]
+        got = [headers["webhook-id"] for _, headers, _ in hook.got]
+        if list(dict.fromkeys(got)) != wanted:
+            yield f"notices {wanted} came as {got}"
+        if not wanted:
+            yield "there was no notice"
+
+
+WAITING = (
+    "select count(*) from effects where status <> 'done'",
+    "select count(*) from rounds where state <> 'closed' or claimed_by is not null",
+)
+QUERIES = {
+    "a sample of another size": "select round_id, count(*) from items group by 1 "
+    "having count(*) <> 20",
+    "an item without one task and one answer": "select i.round_id, i.id from items i "
+    "left join tasks t on t.round_id = i.round_id and t.item_id = i.id "
+    "left join label_events e on e.round_id = i.round_id and e.item_id = i.id "
+    "group by 1, 2 having count(distinct t.key) <> 1 or count(distinct e.id) <> 1",
+    "an effect that is not done": "select key, status from effects where status <> 'done'",
+}
+
+
+def all_runs(client, experiment):
+    found = client.get_experiment_by_name(experiment)
+    runs, token = [], None
+    while True:
+        page = client.search_runs([found.experiment_id], max_results=500, page_token=token)
+        runs += page
+        token = page.token
+        if not token:
+            return runs
+
+
+def test_a_day_with_faults_gives_every_round_once_and_memory_stays(
+    tmp_path, mlflow_url, tell_figures
+):
+    with ExitStack() as stack:
+        hook = stack.enter_context(Receiver())
+        proxies = [
+            stack.enter_context(FaultProxy(url, slowness=1.3)) for url in (mlflow_url, hook.root)
+        ]
+        mlflow, web = (proxy.url for proxy in proxies)
+        day.prepare(tmp_path, minutes=MINUTES, spare=QUIET_WITHIN, mlflow=mlflow, hook=web)
+        replicas = [
+            stack.enter_context(worker(LIVE.format(folder=str(tmp_path), seed=seed)))
+            for seed in (1, 2)
+        ]
+        for seed, proxy in enumerate(proxies):
+            proxy.at_random(FAULTY, FAULTS, random.Random(seed))  # noqa: S311
+        lived = Day(tmp_path, replicas, proxies)
+
+        for minute in range(MINUTES):
+            lived.pass_minute(minute)
+        for proxy in proxies:
+            proxy.mend()
+        for minute in range(MINUTES, MINUTES + QUIET_WITHIN):
+            if not lived.waiting():
+                break
+            lived.pass_minute(minute, mended=True)
+        load_mlflow()
+        from mlflow import MlflowClient  # noqa: PLC0415
+
+        violations = lived.violations(MlflowClient(mlflow_url), hook)
+
+    faults = sum(len(proxy.faulted) for proxy in proxies)
+    calls = sum(len(proxy.seen) for proxy in proxies)
+    rss = [lived.rss[place] // MB for place in (MINUTES // 20, MINUTES // 4, MINUTES // 2, -1)]
+    what = (
+        f"2 replicas, {faults} faults in {calls} calls, {lived.failed} passes met one; "
+        f"memory {' / '.join(map(str, rss))} MB"
+    )
+    tell_figures("R12", what=what, size=f"{MINUTES} rounds", violations=len(violations))
+    assert violations == []
+    assert faults
+    assert rss[-1] <= rss[1] * 1.15

@@ -1,0 +1,238 @@
+"""R8, label files: each row is taken or refused with its place, a file wholly or not at all."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import func, select, update
+
+from monitor.domain.errors import LabelsRefused
+from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
+from monitor.labeling.files import FilesLabeler, FilesSettings
+from monitor.labeling.label_files import read_labels, read_lines, unescape, write_tasks
+from monitor.rounds import collect
+from monitor.storage import label_store
+from monitor.storage.tables import label_events, tasks
+from tests.cli.workplace import PEOPLE, Workplace
+from tests.faults.odd_labels import KEYS, ODD_TEXTS, odd_files
+from tests.faults.sizes import SOAK, sized
+from tests.rounds.scene import Scene
+from tests.rounds.scene import settings as round_settings
+from tests.storage.rows import add_round, draw
+
+FILES = sized(small=500, soak=10_000)
+TASKS = {key: Task(key, f"item {key}", {"text": key}) for key in KEYS}
+ALWAYS = settings(
+    deadline=None,
+    derandomize=not SOAK,  # the soak looks elsewhere each time
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@pytest.fixture
+def scene(database):
+    """A round that waits for the labels of `KEYS`."""
+    draw(database, add_round(database))
+    with database.write() as connection:
+        for place, key in enumerate(KEYS):
+            item = update(tasks).where(tasks.c.item_id == f"flagged-{place}")
+            connection.execute(item.values(key=key))
+    return Scene(database, round_settings())
+
+
+def stored(scene):
+    with scene.database.read() as connection:
+        return connection.execute(select(func.count()).select_from(label_events)).scalar()
+
+
+def test_every_row_of_a_malformed_file_is_taken_or_refused_with_its_place(
+    scene, tmp_path, tell_figures
+):
+    taken: list[LabelEvent] = []
+    refused: list[Refusal] = []
+    unread: list[str] = []
+
+    @settings(ALWAYS, max_examples=FILES // 2)  # on each of two databases
+    @given(odd_files)
+    def take_in(file):
+        path, before = tmp_path / file[0], stored(scene)
+        path.write_bytes(file[1])
+
+        try:
+            found = read_labels(path, TASKS)
+        except LabelsRefused as error:
+            unread.append(str(error))
+            assert path.name in unread[-1]
+            assert "\n" not in unread[-1]
+            return
+        added = collect.store_labels(scene.parts, found)
+
+        assert stored(scene) - before == added <= len(found.events)
+        assert all(re.fullmatch(rf"{file[0]} row \d+", each.where) for each in found.refused)
+        assert len(found.events) + len(found.refused) == len(answered(path))
+        assert collect.store_labels(scene.parts, found) == 0
+        taken.extend(found.events)
+        refused.extend(found.refused)
+
+    take_in()
+
+    assert min(len(taken), len(refused), len(unread)) > FILES // 20
+    tell_figures("R8", what="malformed label files", size=f"{FILES // 2} files", violations=0)
+
+
+def answered(path):
+    """Rows that say something: those with a label, and those that are no rows."""
+    lines = read_lines(path)
+    label = [line.cells.get("label") for line in lines]
+    blank = [each is None or not unescape(str(each).strip()).strip() for each in label]
+    return [
+        line for line, is_blank in zip(lines, blank, strict=True) if line.problem or not is_blank
+    ]
+
+
+def test_a_malformed_file_dropped_into_the_folder_holds_up_no_other(tmp_path):
+    labeler = FilesLabeler(FilesSettings(), tmp_path)
+    labeler.make_folder()
+    (labeler.filled / "good.csv").write_text("task,label\naa,1\n")
+
+    @settings(ALWAYS, max_examples=FILES // 5)
+    @given(odd_files)
+    def drop(file):
+        (labeler.filled / file[0]).write_bytes(file[1])
+
+        found = labeler.collect(TASKS, None)
+
+        said = {(each.task_key, each.annotator, each.answer) for each in found.events}
+        assert ("aa", "unnamed", Answer.POSITIVE) in said
+
+    drop()
+
+
+def test_what_is_no_file_is_refused_by_its_name_and_read_by_nobody(tmp_path):
+    labeler = FilesLabeler(FilesSettings(), tmp_path)
+    labeler.make_folder()
+    (labeler.filled / "good.csv").write_text("task,label\naa,1\n")
+    (labeler.filled / "folder.csv").mkdir()
+    os.mkfifo(labeler.filled / "pipe.csv")
+    (labeler.filled / "endless.csv").symlink_to("/dev/zero")
+    (labeler.filled / "broken.csv").symlink_to("/nowhere")
+    (labeler.filled / os.fsdecode(b"caf\xe9\n\x1b[2J.csv")).write_text("x")
+
+    found = labeler.collect(TASKS, None)
+
+    assert [each.task_key for each in found.events] == ["aa"]
+    assert sorted(each.where for each in found.refused) == [
+        "broken.csv",
+        "caf???[2J.csv",
+        "endless.csv",
+        "folder.csv",
+        "pipe.csv",
+    ]
+    assert all(each.reason.isprintable() for each in found.refused)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ('aa,1,ada,"never closed', "unexpected end of data"),
+        ("aa,1,a\x00b,", "annotator 'a\\x00b' is no name"),
+        (f"aa,1,{'x' * 201},", "is no name: wanted up to 200 characters"),
+        ("aa,1,ada,0001-01-01T00:00:00+14:00", "wanted ISO 8601 with an offset"),
+        ("aa,1,ada,9999-12-31T23:59:59-14:00", "wanted ISO 8601 with an offset"),
+    ],
+)
+def test_what_no_store_could_hold_is_refused_by_its_row(tmp_path, row, reason):
+    path = tmp_path / "t.csv"
+    path.write_text(f"task,label,annotator,labeled_at\n{row}\nbb,1,ada,\n", newline="")
+
+    try:
+        [refusal] = read_labels(path, TASKS).refused
+        told = str(refusal)
+    except LabelsRefused as error:
+        told = str(error)
+
+    assert told.startswith("t.csv ")
+    assert reason in told
+
+
+def test_cells_of_ten_megabytes_are_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"task,label,note\naa,1,{'x' * 10_000_000}\n")
+
+    assert [each.task_key for each in read_labels(path, TASKS).events] == ["aa"]
+
+
+def test_a_file_for_two_monitors_is_stored_wholly_or_not_at_all(scene, monkeypatch):
+    other = Scene(scene.database, round_settings(), name="other")
+    several = [
+        (each.parts, Collected((LabelEvent("aa", "ada", Answer.POSITIVE),)))
+        for each in (scene, other)
+    ]
+    add, calls = label_store.add_events, []
+
+    def add_once(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return add(*arguments)
+
+    monkeypatch.setattr(label_store, "add_events", add_once)
+    with suppress(KeyboardInterrupt):
+        collect.store_together(several)
+
+    assert len(calls) == 2
+    assert stored(scene) == 0
+
+
+printable_texts = ODD_TEXTS.filter(lambda text: text.isascii() or "\ud800" not in text)
+
+
+@settings(ALWAYS, max_examples=sized(small=200, soak=5000))
+@given(st.lists(st.tuples(printable_texts, printable_texts), min_size=1, max_size=4))
+def test_what_is_exported_comes_back_exactly_and_no_cell_is_a_formula(tmp_path, texts):
+    path = tmp_path / "t.csv"
+    asked = [
+        Task(f"{place:05}", "i", {"text": one, "id": two}) for place, (one, two) in enumerate(texts)
+    ]
+
+    write_tasks(path, asked, "csv")
+
+    with path.open(newline="", encoding="utf-8") as stream:
+        raw = [cell for row in csv.reader(stream) for cell in row]
+    back = {line.cells["task"]: line.cells for line in read_lines(path)}
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in raw)
+    assert {
+        key: (unescape(cells["text"]), unescape(cells["id"])) for key, cells in back.items()
+    } == {task.key: (task.shown["text"], task.shown["id"]) for task in asked}
+
+
+def test_an_import_of_a_malformed_file_ends_with_a_sentence_and_its_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = Workplace(tmp_path)
+    place.predictions()
+    place.config(PEOPLE)
+    place.run("run-once")
+    place.run("labels", "export", "--out", "todo.csv")
+    with (place.folder / "todo.csv").open() as stream:
+        real = [row["task"] for row in csv.DictReader(stream)]
+
+    @settings(ALWAYS, max_examples=sized(small=40, soak=1000))
+    @given(odd_files)
+    def take_in(file):
+        content = file[1]
+        for key, known in zip(KEYS, real, strict=False):
+            content = content.replace(key.encode(), known.encode())
+        (place.folder / file[0]).write_bytes(content)
+
+        ended = place.run("labels", "import", file[0])
+
+        assert ended.code in {0, 65}
+        assert len(ended.lines) > 0
+
+    take_in()

@@ -1,0 +1,393 @@
+"""A monitor and its whole outside, all in files, so that it survives the process that made it.
+
+A life goes through the stages of some rounds, from the stage in which the last life ended: the slot
+comes, people fill the task files, somebody changes an answer after the round closed, the time for
+late labels ends. The clock is the stage's.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import inspect
+import json
+import os
+import sqlite3
+import sys
+import time
+import traceback
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import structlog
+from sqlalchemy import Engine, text
+
+from monitor import service
+from monitor.domain.errors import MonitorError
+from monitor.domain.settings import Bands, Limits, Matrix, MonitorSettings, Sample
+from monitor.labeling.files import FilesLabeler, FilesSettings
+from monitor.rounds.parts import Parts
+from monitor.storage import database, effect_store, round_store
+from monitor.storage.database import Database
+from monitor.testing import MemorySource
+from monitor.tracking import mlflow as tracking
+from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+from tests.faults import recorded_mlflow
+from tests.faults.invariants import Outside, SeenRun
+from tests.faults.recorded_mlflow import everything_in, recorded_handler, recorded_runs
+from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, settings, week_of_rows
+
+if TYPE_CHECKING:
+    from monitor.wiring import Plant
+
+CANARY = "canary-of-a-payload"
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+TRIES = 60
+SETTINGS = settings(
+    sample=Sample(max_labels=12, bands=Bands(flagged=1, passed=1)),
+    limits=Limits.model_validate({"precision": 0.9, "false_alarm_every": 2}),
+    hooks=("ops",),
+    reference=Matrix(tp=48, fp=5, fn=32, tn=915),
+    late_labels=timedelta(days=3),
+)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What people do, and what the clock shows then; ``number`` is the round's."""
+
+    act: str
+    number: int
+    now: datetime
+
+
+@dataclass(frozen=True)
+class World:
+    """Where everything is; ``real_mlflow`` tells that MLflow's own store stands in the folder."""
+
+    url: str
+    folder: str
+    rounds: int = 1
+    real_mlflow: bool = False
+
+    @property
+    def path(self) -> Path:
+        return Path(self.folder)
+
+    @property
+    def stages(self) -> list[Stage]:
+        found = []
+        for number in range(1, self.rounds + 1):
+            slot = MONDAY + (number - 1) * WEEK
+            found += [
+                Stage("wait", number, slot),
+                Stage("fill", number, slot + DAY),
+                Stage("change", number, slot + 2 * DAY),
+            ]
+        return [*found, Stage("wait", self.rounds, slot + 6 * DAY)]
+
+    def plant(self, clock) -> Plant:
+        """Build what a pass of the service needs of `monitor.wiring.Plant`."""
+        store = Database(self.url)
+        parts = Parts(
+            settings=MonitorSettings(name="mail", round=SETTINGS),
+            database=store,
+            source=source(self.rounds),
+            labeler=FilesLabeler(FilesSettings(), self.path),
+            clock=clock,
+        )
+        handlers: dict[str, Any] = {
+            "log": Told(self.path / "told.jsonl"),
+            "ops": Told(self.path / "told.jsonl"),
+            "mlflow": self.mlflow(),
+        }
+        config: Any = SimpleNamespace(monitors=[parts.settings])
+        plant = SimpleNamespace(
+            config=config, database=store, monitors=(parts,), handlers=handlers, clock=clock
+        )
+        return cast("Plant", plant)
+
+    def mlflow(self):
+        if self.real_mlflow:
+            return MlflowHandler(MlflowSettings(tracking_uri=f"sqlite:///{self.folder}/mlflow.db"))
+        return recorded_handler(self.path / "mlflow.db")
+
+    def note(self, name, what):
+        """Add a line to one of the world's files, as no death can take away."""
+        line = json.dumps(what, default=str) + "\n"
+        file = os.open(self.path / f"{name}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(file, line.encode())
+        os.close(file)
+
+    def noted(self, name):
+        path = self.path / f"{name}.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def as_json(self):
+        return json.dumps(asdict(self))
+
+
+def source(rounds):
+    rows: list[dict[str, Any]] = []
+    for number in range(1, rounds + 1):
+        start = MONDAY + (number - 2) * WEEK
+        drawn, truth = week_of_rows(start, count=100, share=0.2, precision=0.15, seed=number)
+        for row in drawn:
+            row["text"] = f"{CANARY}, in truth {truth[row['id']]}"
+        rows += drawn
+    return MemorySource(rows, threshold=THRESHOLD, show=["text"])
+
+
+class Told:
+    """A hook: everything that arrives is written down, also what arrives again."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def deliver(self, effect):
+        row = {
+            "effect": effect.id,
+            "key": effect.key,
+            "id": effect.payload["id"],
+            "sink": effect.sink,
+            "alert": effect.payload.get("alert"),
+            "event": effect.payload["event"],
+            "attempt": effect.attempt,
+            "text": json.dumps(dict(effect.payload)),
+        }
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(file, (json.dumps(row) + "\n").encode())
+        os.close(file)
+        return f"attempt {effect.attempt}"
+
+
+class Unquiet(Exception):
+    """The stage is not done yet."""
+
+
+def live(world: World, *, patient: bool = False) -> None:
+    """Go through all stages from the one that the last life had come to.
+
+    Where something is in its way, a patient life looks again and again, some minutes later each
+    time; another one ends. What it was is written down.
+    """
+    log_into(world.path / "log.txt")
+    stages = world.stages
+    begun = max(world.noted("stage"), default=0)
+    now = stages[begun].now
+    plant = world.plant(lambda: now)
+    for place in range(begun, len(stages)):
+        stage = stages[place]
+        now = stage.now
+        world.note("stage", place)
+        for _ in range(TRIES):
+            trouble = _try(world, plant, stage)
+            if not trouble:
+                break
+            world.note("trouble", {"stage": place, "what": trouble, "pid": os.getpid()})
+            if not patient:
+                plant.database.close()
+                return
+            time.sleep(0.02)
+            now += timedelta(minutes=20)
+    plant.database.close()
+
+
+def _try(world, plant, stage) -> list[str]:
+    try:
+        if not act(world, stage):
+            service.one_pass(plant, plant.monitors)
+            return ["there is no task file yet"]
+        done = service.one_pass(plant, plant.monitors)
+    except MonitorError as error:
+        return [_told(error)]
+    trouble = [_told(error) for error in done.errors.values()]
+    trouble += [f"not delivered to {sink}: {why}" for sink, why in done.delivered.failed.items()]
+    if trouble:
+        return trouble
+    with suppress(MonitorError):
+        return unquiet(plant, stage)
+    return ["the store did not say whether all is done"]
+
+
+def _told(error):
+    return f"{type(error).__name__} ({error.exit_code}): {error}"
+
+
+def unquiet(plant, stage) -> list[str]:
+    """Say what is still to be done."""
+    queries = {
+        "an effect waits": "select count(*) from effects where status <> 'done'",
+        "a task is not out": "select count(*) from tasks where sent_at is null",
+        "a slot has no round": f"select {stage.number} - count(*) from rounds",
+        "a round is not drawn": "select count(*) from rounds where state = 'open'",
+        "labels are not estimated": "select count(*) from rounds where state = 'closed'"
+        " and estimated_revision <> label_revision",
+    }
+    if stage.act != "wait":
+        queries["a round is not closed"] = "select count(*) from rounds where state = 'labeling'"
+    with plant.database.read() as connection:
+        return [
+            f"still to be done: {what} ({count})"
+            for what, query in queries.items()
+            if (count := connection.execute(text(query)).scalar_one()) > 0
+        ]
+
+
+def act(world, stage) -> bool:
+    """Let people do their part, once; false where they cannot yet."""
+    if stage.act == "wait":
+        return True
+    name = f"mail-{MONDAY + (stage.number - 1) * WEEK:%Y-%m-%dT%H%M}"
+    folder = world.path / "labels"
+    target = folder / "filled" / f"{name}-{stage.act}.csv"
+    if target.exists():
+        return True
+    begun = folder / f"{name}.csv" if stage.act == "fill" else folder / f"filled/{name}-fill.csv"
+    if not begun.exists():
+        return False
+    with begun.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    _write(target, [_filled(row) for row in rows] if stage.act == "fill" else [_changed(rows[0])])
+    at = stage.now.timestamp()
+    os.utime(target, (at, at))
+    return True
+
+
+def _filled(row):
+    return row | {"label": str(int("in truth 1" in row["text"])), "annotator": "ada"}
+
+
+def _changed(row):
+    return row | {"label": str(1 - int(row["label"]))}
+
+
+def _write(target, rows):
+    unfinished = target.parent / f".{os.getpid()}"
+    with unfinished.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    unfinished.replace(target)
+
+
+def prepare() -> None:
+    """Make this process the one whose forks live: nothing loads later, figures cost nothing."""
+    for loaded in ("model_registry", "tracking"):
+        importlib.import_module(f"mlflow.store.{loaded}.sqlalchemy_store")
+    for name in tracking._DRAW:
+        tracking._DRAW[name] = lambda _: b"png"
+    for name, module in list(sys.modules.items()):
+        if name.startswith("monitor.rounds.") and hasattr(module, "POINTS"):
+            vars(module)["POINTS"] = 2**6
+    fewer_points(2**6)
+    database._engine = _warmed_engine
+
+
+_FIRST: dict[str, Engine] = {}
+
+
+def _warmed_engine(url, make=database._engine):
+    """Make engines that share what the first one compiled, which is half of what a life costs."""
+    engine = make(url)
+    first = _FIRST.setdefault(engine.dialect.name, engine)
+    if first is not engine:
+        engine.dialect = engine.pool._dialect = first.dialect
+        engine._compiled_cache = first._compiled_cache
+    return engine
+
+
+def log_into(path: Path) -> None:
+    """Keep every log line of this process, to look for what should not be there."""
+    structlog.configure(
+        processors=[structlog.processors.format_exc_info, structlog.processors.JSONRenderer()],
+        logger_factory=structlog.WriteLoggerFactory(file=path.open("a")),
+        cache_logger_on_first_use=False,
+    )
+
+
+def fewer_points(points: int) -> None:
+    """Lower the default of every function that draws Sobol points."""
+    modules = [m for name, m in sys.modules.items() if name.startswith("monitor.stats.")]
+    functions = {f for module in modules for _, f in inspect.getmembers(module, inspect.isfunction)}
+    for function in functions:
+        named = inspect.signature(function).parameters.get("points")
+        if named is None or named.default is inspect.Parameter.empty:
+            continue
+        if function.__kwdefaults__ and "points" in function.__kwdefaults__:
+            function.__kwdefaults__["points"] = points
+        else:
+            names = [
+                p.name
+                for p in inspect.signature(function).parameters.values()
+                if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY
+            ]
+            values = list(function.__defaults__ or ())
+            values[names.index("points")] = points
+            function.__defaults__ = tuple(values)
+
+
+def shorten_claims(milliseconds: int) -> None:
+    """Let claims run out while a test waits; a delivery still ends long before its claim."""
+    round_store.CLAIM_MS = milliseconds
+    effect_store.CLAIM_MS = milliseconds
+    recorded_mlflow.PATIENCE = milliseconds / 1000 / 4
+
+
+def died(world):
+    """Write down why a life ended that should not have."""
+    world.note("trouble", {"what": [traceback.format_exc()], "pid": os.getpid()})
+
+
+def outside(world: World, secrets) -> Outside:
+    """Gather what left the program in this world."""
+    labels = world.path / "labels"
+    said: dict[str, str] = {}
+    for path in sorted((labels / "filled").glob("*.csv"), key=lambda p: p.stat().st_mtime):
+        said |= {row["task"]: row["label"] for row in _rows_of(path)}
+    told = world.noted("told")
+    log = world.path / "log.txt"
+    return Outside(
+        runs=real_runs(world.path)
+        if world.real_mlflow
+        else recorded_runs(world.path / "mlflow.db"),
+        told=told,
+        tasks=[row["task"] for path in labels.glob("*.csv") for row in _rows_of(path)],
+        said=said,
+        texts={
+            "log": log.read_text() if log.exists() else "",
+            "told": "".join(line["text"] for line in told),
+            "MLflow": everything_in(world.path / "mlflow.db"),
+        },
+        secrets=secrets,
+    )
+
+
+def _rows_of(path):
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def real_runs(folder: Path) -> list[SeenRun]:
+    """Read MLflow's own store."""
+    with closing(sqlite3.connect(folder / "mlflow.db")) as store:
+        found = []
+        for run_id, stage in store.execute("select run_uuid, lifecycle_stage from runs").fetchall():
+            tags = store.execute("select key, value from tags where run_uuid = ?", (run_id,))
+            query = (
+                "select key, step, value from metrics where run_uuid = ?"
+                " order by step, timestamp, value"
+            )
+            metrics = store.execute(query, (run_id,))
+            found.append(
+                SeenRun(
+                    stage == "active",
+                    dict(tags.fetchall()),
+                    {(key, step): value for key, step, value in metrics},
+                )
+            )
+    return found
