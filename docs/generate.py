@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from monitor.cli.app import SECTIONS as GROUPS  # noqa: E402
 from monitor.cli.app import app  # noqa: E402
 from monitor.config import Config, MonitorConfig, ReferenceFile  # noqa: E402
+from monitor.config_web import WebSettings  # noqa: E402
 from monitor.domain.settings import (  # noqa: E402
     LIMITED_METRICS,
     Bands,
@@ -57,6 +58,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "The file": Config,
     "mlflow": MlflowSettings,
     "false_alarms": FalseAlarms,
+    "web": WebSettings,
     "monitors": MonitorConfig,
     "monitors: source of kind duckdb": DuckdbSettings,
     "monitors: source.columns": Columns,
@@ -85,6 +87,7 @@ NOTES = {
     "Config.monitors": "one entry for each classifier",
     "Config.mlflow": "where rounds are shown; MLflow being down never delays an alert",
     "Config.hooks": "by name; a monitor lists those that it tells",
+    "WebSettings.listen": "`HOST:PORT`; an IP address of this machine or `localhost`",
     "MlflowSettings.tracking_uri": "MLflow's own default, beside the config",
     "MlflowSettings.experiment_prefix": "experiments are `<prefix>/<monitor>` and, for all "
     "monitors, `<prefix>`",
@@ -109,7 +112,8 @@ NOTES = {
     "Columns.score": "any finite number, higher for more likely positive; makes the score bands",
     "Columns.predicted": "the predicted class, where no threshold on the score gives it",
     "Columns.model_version": "a new value opens a new history",
-    "Schedule.cron": "five fields of cron, in `time_zone`; daylight saving as cron has it",
+    "Schedule.cron": "five fields of cron, in `time_zone`; daylight saving as cron has it "
+    "([When rounds run](schedule.md))",
     "Schedule.time_zone": "in which `cron` is read",
     "Sample.margin": "none: all of `max_labels` are asked for",
     "Sample.bands": "how finely the scores of a class are cut",
@@ -127,7 +131,8 @@ NOTES = {
     "ColumnSettings.id": "column that holds the id of the prediction",
     "ColumnSettings.deadline": "`matures` unless given; counts from the opening of the round",
     "Labeling.deadline": "counts from the opening of the round",
-    "Labeling.late_labels": "labels that come within it after closing still correct the round",
+    "Labeling.late_labels": "labels that come within it after closing still correct the round; "
+    "after it what people were shown is deleted",
     "Limits.bounds": "metrics stand directly under `limits`: "
     + ", ".join(f"`{metric}`" for metric in LIMITED_METRICS)
     + "; a number, or `at_least` and `at_most`",

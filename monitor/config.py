@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from monitor.config_web import WebSettings
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.settings import (
     Bands,
@@ -191,7 +192,8 @@ class Config(Settings):
 
     ``store`` is where rounds, labels and estimates are kept: ``sqlite:///FILE`` or
     ``postgresql+psycopg://USER@HOST/DATABASE``. Paths are relative to the folder of the file.
-    ``false_alarms`` is a promise over all monitors; without it each has its own.
+    ``false_alarms`` is a promise over all monitors; without it each has its own. ``web`` is where
+    `pr-monitor serve` tells how it is; without it nothing listens.
     """
 
     store: Annotated[str, AfterValidator(_store), Field(repr=False)] = "sqlite:///monitor.db"
@@ -199,6 +201,7 @@ class Config(Settings):
     monitors: Annotated[tuple[MonitorConfig, ...], Field(min_length=1)]
     hooks: dict[Annotated[Name, AfterValidator(_not_a_sink)], Hook] = Field(default_factory=dict)
     false_alarms: FalseAlarms | None = None
+    web: WebSettings | None = None
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 

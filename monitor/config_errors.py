@@ -50,21 +50,19 @@ def problems_of(
     grouped: dict[Way, list[ErrorDetails]] = {}
     for one in error.errors(include_url=False):
         grouped.setdefault(_way_in_file(root, one), []).append(one)
+    outer = {way[:depth] for way in grouped for depth in range(len(way))}
     found = []
     for short, errors in grouped.items():
-        if _repeats_what_is_inside(short, errors, grouped):
+        if short in outer and _only_follow(errors):
             continue
         way, message = _narrowed(short, _sentence(errors, short, top), top)
         found.append((way, Problem(line_of(root, way), way_to(root, way), message)))
     return found
 
 
-def _repeats_what_is_inside(
-    way: Way, errors: list[ErrorDetails], grouped: dict[Way, list[ErrorDetails]]
-) -> bool:
-    """Whether these only follow from problems further in, as an "empty" list of refused items."""
-    inside = any(len(other) > len(way) and other[: len(way)] == way for other in grouped)
-    return inside and all(
+def _only_follow(errors: list[ErrorDetails]) -> bool:
+    """Whether these come of problems further in, as an "empty" list of refused items does."""
+    return all(
         one["type"].endswith("too_short") or _wanted(one["type"]) is not None for one in errors
     )
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from monitor.yaml_file import Node, Problem, Way
 
+MOST_PROBLEMS = 50
+"""Lines of a refusal; whoever has more to mend begins with these."""
+
 
 def read_config(path: Path, environ: Mapping[str, str]) -> Config:
     """Read and check a config file.
@@ -46,12 +49,15 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
 
 
 def _listed(path: Path, found: list[tuple[Way, Problem]]) -> str:
-    """One line for each place, in the order of the file."""
+    """One line for each place, in the order of the file; of very many the first."""
     first: dict[Way, Problem] = {}
     for way, problem in found:
         first.setdefault(way, problem)
     ordered = sorted(first.values(), key=lambda one: (one.line, one.path))
-    return "\n".join(f"{path}:{one}" for one in ordered)
+    lines = [f"{path}:{one}" for one in ordered[:MOST_PROBLEMS]]
+    if len(ordered) > MOST_PROBLEMS:
+        lines.append(f"{path}: {len(ordered) - MOST_PROBLEMS} problems more; mend these first")
+    return "\n".join(lines)
 
 
 def _truths(root: Node) -> list[tuple[Way, Problem]]:

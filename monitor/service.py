@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
+import time
 from dataclasses import dataclass, field
 from datetime import timedelta
-from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import structlog
 
+from monitor import signals
 from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, gravest
+from monitor.lanes import Lanes
 from monitor.rounds import steps
 from monitor.rounds.dead import bury_orphans
 from monitor.rounds.effects import Delivered, deliver
+from monitor.rounds.forget import forget_left_behind
+from monitor.rounds.heartbeat import let_claims_run_out
 from monitor.rounds.tell import MLFLOW
+from monitor.running import Running
+from monitor.web.health import Pulse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import FrameType
+    from pathlib import Path
+
+    from apscheduler.schedulers.background import BackgroundScheduler
 
     from monitor.domain.ports import EffectHandler
     from monitor.rounds.parts import Parts
+    from monitor.web.server import WebServer
     from monitor.wiring import Plant
 
 log = structlog.get_logger("monitor.service")
 
 TICK = timedelta(seconds=60)
 """How often due slots, new labels and waiting effects are looked for."""
+
+NEWS = timedelta(seconds=5)
+"""How long a notice waits at most while a pass over many monitors goes on."""
+
+GRACE = timedelta(seconds=60)
+"""How long a step may go on once the process was asked to stop; systemd kills after twice that."""
 
 
 @dataclass(slots=True)
@@ -46,6 +63,21 @@ class Pass:
         return EXIT_TRY_LATER if self.delivered.failed else 0
 
 
+def advance(parts: Parts) -> MonitorError | None:
+    """Take a monitor as far as it gets; what stops it is logged and returned."""
+    name = parts.settings.name
+    try:
+        steps.run(parts)
+    except MonitorError as error:
+        log.error("monitor stopped", monitor=name, reason=str(error))  # noqa: TRY400
+        return error
+    except Exception as error:
+        log.exception("monitor stopped by a bug", monitor=name)
+        what = f"{type(error).__name__}: {error}"
+        return MonitorError(f"stopped by a bug, {what}; the log says where")
+    return None
+
+
 def advance_all(
     monitors: Sequence[Parts], *, stopping: Callable[[], bool] = lambda: False
 ) -> dict[str, MonitorError]:
@@ -54,81 +86,154 @@ def advance_all(
     for parts in monitors:
         if stopping():
             break
-        try:
-            steps.run(parts)
-        except MonitorError as error:
+        if (error := advance(parts)) is not None:
             errors[parts.settings.name] = error
-            log.error("monitor stopped", monitor=parts.settings.name, reason=str(error))  # noqa: TRY400
-        except Exception as error:
-            errors[parts.settings.name] = _bug(error)
-            log.exception("monitor stopped by a bug", monitor=parts.settings.name)
     return errors
 
 
-def _bug(error: Exception) -> MonitorError:
-    return MonitorError(f"stopped by a bug, {type(error).__name__}: {error}; the log says where")
+def tidy(plant: Plant) -> None:
+    """Care for what hooks and monitors left behind that the config no longer has."""
+    bury_orphans(plant.database, plant.handlers, plant.clock)
+    names = [each.settings.name for each in plant.monitors]
+    forget_left_behind(plant.database, names, plant.clock)
 
 
 def one_pass(plant: Plant, monitors: Sequence[Parts]) -> Pass:
     """Do once what the service does at every tick."""
     errors = advance_all(monitors)
-    bury_orphans(plant.database, plant.handlers, plant.clock)
+    tidy(plant)
     return Pass(errors, deliver(plant.database, plant.handlers, plant.clock))
 
 
-def serve(plant: Plant, *, tick: timedelta = TICK) -> None:
-    """Run until SIGTERM or SIGINT; a step in flight is finished first.
+def serve(
+    plant: Plant,
+    *,
+    path: Path | None = None,
+    tick: timedelta = TICK,
+    grace: timedelta = GRACE,
+) -> None:
+    """Run until SIGTERM or SIGINT; a step in flight is finished first, if it does not take long.
 
-    APScheduler only ticks. Rounds and notices run in one job, MLflow in another, so that a slow
-    MLflow delays no alert. What is due comes from the store, so a late or lost tick loses nothing.
+    APScheduler only ticks. Rounds, notices and MLflow have a loop each, so that neither many
+    monitors nor a slow MLflow delay an alert. What is due comes from the store, so a late or lost
+    tick loses nothing. SIGHUP reads the config again.
+
+    Parameters
+    ----------
+    path
+        The config file, to be read again on SIGHUP.
+    tick
+        How often to look for what is due.
+    grace
+        How long to wait for steps in flight when asked to stop. What is still going on then is
+        abandoned, as by a power cut: another pass takes it up.
+
+    Raises
+    ------
+    TryLater
+        If another program listens on the address that the config names.
+    ConfigRefused
+        If it cannot be listened on.
     """
+    asked = signals.listen()
+    work = Work(plant, path, tick)
+    web = _web(work.running)
+    scheduler = _ticking(work, tick)
+    log.info("serving", monitors=len(plant.monitors), web=_address(plant))
+    while (number := asked.get()) == signals.RELOAD:
+        work.running.reload()
+    log.info("stopping: finishing the step in flight", signal=signal.Signals(number).name)
+    left = _left_after(grace, work, scheduler)
+    if web is not None:
+        web.stop()
+    if left:
+        _abandon(left)
+    plant.database.close()
+    log.info("stopped")
+
+
+class Work:
+    """The three loops, each a function that a tick calls."""
+
+    def __init__(self, plant: Plant, path: Path | None, tick: timedelta) -> None:
+        self.running = Running(plant, path, Pulse("rounds", "notices", "mlflow"))
+        self._stop, self._news = threading.Event(), threading.Event()
+        self._lanes = Lanes(self.running, advance, stop=self._stop, news=self._news)
+        self._tick, self._notices_due = tick.total_seconds(), 0.0
+
+    def rounds(self) -> None:
+        """Begin to look at whatever monitors may have something to do."""
+        self._lanes.tick()
+        plant = self.running.plant
+        tidy(plant)
+
+    def notices(self) -> None:
+        """Deliver all but MLflow's effects, at each tick and soon after there is any news."""
+        now = time.monotonic()
+        if not self._news.is_set() and now < self._notices_due:
+            return
+        self._notices_due = now + self._tick
+        self._news.clear()
+        self._deliver("notices", mlflow=False)
+
+    def mlflow(self) -> None:
+        """Deliver MLflow's effects."""
+        self._deliver("mlflow", mlflow=True)
+
+    def stop(self) -> None:
+        """Begin nothing new."""
+        self.running.is_stopping = True
+        let_claims_run_out()
+        self._stop.set()
+
+    def wait(self) -> None:
+        """Wait for the looks under way."""
+        self._lanes.close()
+
+    def _deliver(self, loop: str, *, mlflow: bool) -> None:
+        plant = self.running.plant
+        sinks: dict[str, EffectHandler] = {
+            sink: handler for sink, handler in plant.handlers.items() if (sink == MLFLOW) == mlflow
+        }
+
+        def stopping() -> bool:
+            self.running.pulse.beat(loop)  # asked before each delivery
+            return self._stop.is_set()
+
+        deliver(plant.database, sinks, plant.clock, stopping=stopping)
+
+
+def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:
     from apscheduler.schedulers.background import BackgroundScheduler  # noqa: PLC0415
 
-    asked = _signals()
-    stop = threading.Event()
     scheduler = BackgroundScheduler(timezone="UTC")
-    jobs = {"rounds": lambda: _rounds(plant, stop), "mlflow": lambda: _mlflow(plant, stop)}
-    for name, job in jobs.items():
+    loops = {
+        "rounds": (work.rounds, tick),
+        "notices": (work.notices, min(NEWS, tick)),
+        "mlflow": (work.mlflow, tick),
+    }
+    for name, (loop, every) in loops.items():
         scheduler.add_job(
-            _guarded(name, job),
+            _guarded(name, loop, work.running.pulse),
             "interval",
-            seconds=tick.total_seconds(),
+            seconds=every.total_seconds(),
             id=name,
-            next_run_time=plant.clock(),
+            next_run_time=work.running.plant.clock(),
             misfire_grace_time=None,
             coalesce=True,
             max_instances=1,
         )
     scheduler.start()
-    log.info("serving", monitors=[parts.settings.name for parts in plant.monitors])
-    number = asked.get()
-    stop.set()
-    log.info("stopping: finishing the step in flight", signal=signal.Signals(number).name)
-    scheduler.shutdown(wait=True)
-    plant.database.close()
-    log.info("stopped")
+    return scheduler
 
 
-def _rounds(plant: Plant, stop: threading.Event) -> None:
-    advance_all(plant.monitors, stopping=stop.is_set)
-    bury_orphans(plant.database, plant.handlers, plant.clock)
-    deliver(plant.database, _sinks(plant, mlflow=False), plant.clock, stopping=stop.is_set)
-
-
-def _mlflow(plant: Plant, stop: threading.Event) -> None:
-    deliver(plant.database, _sinks(plant, mlflow=True), plant.clock, stopping=stop.is_set)
-
-
-def _sinks(plant: Plant, *, mlflow: bool) -> dict[str, EffectHandler]:
-    return {sink: handler for sink, handler in plant.handlers.items() if (sink == MLFLOW) == mlflow}
-
-
-def _guarded(name: str, job: Callable[[], None]) -> Callable[[], None]:
-    """Keep ticking whatever a job meets; the next tick starts from what the store says."""
+def _guarded(name: str, loop: Callable[[], None], pulse: Pulse) -> Callable[[], None]:
+    """Keep ticking whatever a loop meets; the next tick starts from what the store says."""
 
     def run() -> None:
+        pulse.beat(name)
         try:
-            job()
+            loop()
         except MonitorError as error:
             log.warning("tick stopped", job=name, reason=str(error))
         except Exception:
@@ -137,18 +242,40 @@ def _guarded(name: str, job: Callable[[], None]) -> Callable[[], None]:
     return run
 
 
-def _signals() -> SimpleQueue[int]:
-    """Give the signals that ask to stop; a second one ends the process at once.
+def _web(running: Running) -> WebServer | None:
+    """Answer to watchers, if the config says where."""
+    if (settings := running.plant.config.web) is None:
+        return None
+    from monitor.web.app import make_app  # noqa: PLC0415  FastAPI takes half a second to load
+    from monitor.web.server import WebServer  # noqa: PLC0415
 
-    A handler runs between any two steps of the main thread, so it must take no lock that the
-    thread may hold, be it the log's or an Event's; ``put`` of this queue is made for that.
-    """
-    asked: SimpleQueue[int] = SimpleQueue()
+    server = WebServer(make_app(running.told()), settings.address)
+    server.start()
+    return server
 
-    def handle(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        asked.put(number)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handle)
-    return asked
+def _address(plant: Plant) -> str | None:
+    return None if plant.config.web is None else str(plant.config.web.address)
+
+
+def _left_after(grace: timedelta, work: Work, scheduler: BackgroundScheduler) -> list[str]:
+    """Let what is under way come to its end; returns what takes too long."""
+
+    def wait() -> None:
+        work.stop()
+        scheduler.shutdown(wait=True)  # before the lanes, which no tick may enter then
+        work.wait()
+
+    waiting = threading.Thread(target=wait, name="stopping", daemon=True)
+    waiting.start()
+    waiting.join(grace.total_seconds())
+    if not waiting.is_alive():
+        return []
+    return work.running.pulse.steps() or ["a delivery"]
+
+
+def _abandon(steps: list[str]) -> None:
+    """End the process around threads that go on: what they do is safe to cut off anywhere."""
+    log.warning("stopped; abandoned what took too long", steps=steps)
+    sys.stderr.flush()
+    os._exit(0)

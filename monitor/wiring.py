@@ -49,6 +49,7 @@ class Plant:
     monitors: tuple[Parts, ...]
     handlers: dict[str, EffectHandler]
     clock: Clock
+    link: Link
 
     def parts(self, name: str) -> Parts:
         """Find a monitor's parts.
@@ -62,15 +63,20 @@ class Plant:
         return next(parts for parts in self.monitors if parts.settings.name == name)
 
 
-def build(config: Config, *, clock: Clock = utc_now) -> Plant:
-    """Build everything; nothing is opened or called yet."""
-    database = Database(config.store_url)
+def build(config: Config, *, clock: Clock = utc_now, database: Database | None = None) -> Plant:
+    """Build everything, around a store that is open already if there is one.
+
+    Nothing is opened or called yet.
+    """
+    database = database or Database(config.store_url)
+    link = _link(config, database)
     return Plant(
         config=config,
         database=database,
         monitors=tuple(_parts(config, each, database, clock) for each in config.monitors),
-        handlers=_handlers(config, database, clock),
+        handlers=_handlers(config, clock, link),
         clock=clock,
+        link=link,
     )
 
 
@@ -79,8 +85,7 @@ def mlflow_handler(config: Config) -> MlflowHandler:
     return MlflowHandler(config.mlflow, config.folder)
 
 
-def _handlers(config: Config, database: Database, clock: Clock) -> dict[str, EffectHandler]:
-    link = _link(config, database)
+def _handlers(config: Config, clock: Clock, link: Link) -> dict[str, EffectHandler]:
     return {
         LOG: LogHandler(link=link),
         MLFLOW: mlflow_handler(config),

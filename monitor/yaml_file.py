@@ -161,21 +161,23 @@ def _text_of(path: Path, if_missing: str) -> str:
         raise ConfigRefused(message) from None
 
 
-def _check_depth(path: Path, text: str) -> None:
-    """Refuse deep nesting before anything recursive looks at it."""
+def _check_size(path: Path, text: str) -> None:
+    """Refuse deep nesting and endless lists before anything recursive or slow looks at them."""
     depth = 0
-    for event in YAML(typ="safe", pure=True).parse(text):
+    for number, event in enumerate(YAML(typ="safe", pure=True).parse(text)):
         depth += isinstance(event, CollectionStartEvent)
         depth -= isinstance(event, CollectionEndEvent)
-        if depth > MAX_DEPTH:
+        if depth > MAX_DEPTH or number > MAX_NODES:
             line = event.start_mark.line + 1
-            message = f"{path}:{line}: nested more than {MAX_DEPTH} levels deep"
+            deep = f"nested more than {MAX_DEPTH} levels deep"
+            what = deep if depth > MAX_DEPTH else f"over {MAX_NODES} values; is it a config file?"
+            message = f"{path}:{line}: {what}"
             raise ConfigRefused(message)
 
 
 def _parsed(path: Path, text: str) -> Parsed | None:
     try:
-        _check_depth(path, text)
+        _check_size(path, text)
         yaml = YAML(typ="safe", pure=True)
         yaml.composer.warn_double_anchors = False  # allowed, and the warning quotes the file
         found: Parsed | None = yaml.compose(text)

@@ -16,6 +16,7 @@ from monitor.domain.errors import SourceUnavailable
 from monitor.rounds.overview import overview, waiting_sentence
 from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.web.health import Pulse
 from tests.rounds.scene import MONDAY, Scene, settings
 from tests.servers import free_port
 from tests.small_config import HOOKS, configure, fill_labels, rows, runs
@@ -256,6 +257,6 @@ def test_a_broken_tick_is_logged_and_the_next_one_comes():
         raise KeyError(message)
 
     with capture_logs() as logs:
-        service._guarded("rounds", broken)()
+        service._guarded("rounds", broken, Pulse("rounds"))()
 
     assert [(line["event"], line["job"]) for line in logs] == [("tick failed", "rounds")]

@@ -10,14 +10,25 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from monitor.cli import compare, effects, estimates, labels, plan, results, runs, setup, simulate
+from monitor.cli import (
+    compare,
+    effects,
+    estimates,
+    keeping,
+    labels,
+    plan,
+    results,
+    runs,
+    setup,
+    simulate,
+)
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
 
 SECTIONS = {
     "Begin": ("demo", "init", "plan", "check"),
     "Do what is due": ("run-once", "backfill", "serve"),
     "Look and answer": ("status", "rounds", "show", "compare", "labels", "alerts", "effects"),
-    "Apart from that": ("simulate", "estimate", "db"),
+    "Apart from that": ("simulate", "estimate", "backup", "forget", "db"),
 }
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -89,6 +100,7 @@ labels.add_to(app)
 estimates.add_to(app)
 plan.add_to(app)
 simulate.add_to(app)
+keeping.add_to(app)
 
 
 def main() -> None:

@@ -141,18 +141,18 @@ def _tasks(parts: Parts, second: bool, disputed: bool) -> list[Task]:
 def _store(collected: Collected, parts_of: dict[str, Parts]) -> tuple[int, Collected]:
     """Store what may be stored; return how many answers are new, and what was taken or refused."""
     from monitor.domain.model import Collected as Part
-    from monitor.rounds.collect import store_labels, without_same_person
+    from monitor.rounds.collect import store_together, without_same_person
 
-    new = 0
+    several: list[tuple[Parts, Collected]] = []
     kept: list[LabelEvent] = []
     refused = list(collected.refused)
     for parts in {id(parts): parts for parts in parts_of.values()}.values():
         mine = tuple(e for e in collected.events if parts_of[e.task_key] is parts)
         taken = without_same_person(parts, Part(events=mine))
-        new += store_labels(parts, taken)
+        several.append((parts, taken))
         kept += taken.events
         refused += taken.refused
-    return new, Part(tuple(kept), tuple(refused))
+    return store_together(several), Part(tuple(kept), tuple(refused))
 
 
 def _asking_people(plant: Plant, monitor: str | None) -> list[Parts]:

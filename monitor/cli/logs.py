@@ -37,6 +37,23 @@ def set_up_logs(*, service: bool = False, json: bool = False) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )
+    if service:
+        _take_in_other_logs()
+
+
+class _Passed(logging.Handler):
+    """Write what libraries log as our lines, so that a reader of the log meets one form."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        trace = {"exc_info": record.exc_info} if record.exc_info else {}
+        logger = structlog.get_logger()
+        logger.log(record.levelno, record.getMessage(), logger=record.name, **trace)
+
+
+def _take_in_other_logs() -> None:
+    logging.basicConfig(handlers=[_Passed()], level=logging.WARNING, force=True)
+    for name in ("apscheduler", "uvicorn"):  # a tick that finds the last one at work is no news
+        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 def _renderers(*, json: bool) -> list[Processor]:

@@ -36,12 +36,15 @@ def status(
     limits are set yet. ok: none of these.
     """
     from monitor.cli.checks import promise_lines
-    from monitor.cli.status_page import overview_json, say_overview
+    from monitor.cli.status_page import overview_json, say_overview, with_links
     from monitor.rounds.overview import overview
 
     with opened(config) as plant:
         chosen = plant.monitors if monitor is None else (plant.parts(monitor),)
-        found = [overview(plant.database, parts.settings, plant.clock()) for parts in chosen]
+        found = [
+            with_links(overview(plant.database, parts.settings, plant.clock()), plant.link)
+            for parts in chosen
+        ]
         promised = plant.config.false_alarms_a_year()
     if json:
         monitors = [overview_json(each) for each in found]

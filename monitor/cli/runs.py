@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.rounds.parts import Parts
+    from monitor.service import Pass
     from monitor.storage.round_store import Round
     from monitor.wiring import Plant
 
@@ -40,6 +42,10 @@ def run_once(
     slot: Annotated[
         str | None,
         typer.Option("--slot", help="Run the round of this slot, due or skipped.", metavar="TIME"),
+    ] = None,
+    metrics_file: Annotated[
+        Path | None,
+        typer.Option("--metrics-file", help="Write metrics for the node exporter.", metavar="PATH"),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -63,6 +69,8 @@ def run_once(
             say_json(pass_json(result, moved))
         else:
             say_pass(plant, monitors, result, moved)
+        if metrics_file is not None:
+            _write_metrics(metrics_file, plant, monitors, result)
     raise typer.Exit(result.exit_code)
 
 
@@ -110,14 +118,31 @@ def serve(
     """Do all that is due every minute, until SIGTERM.
 
     What run-once does, for every monitor, as one long-running process; its log goes to standard
-    error.
+    error. SIGHUP reads the config again. With `web` in the config it answers /health, /ready and
+    /metrics.
     """
     from monitor.cli.logs import set_up_logs
     from monitor.service import serve as run
 
     with opened(config) as plant:
         set_up_logs(service=True, json=json)
-        run(plant)
+        run(plant, path=config)
+
+
+def _write_metrics(path: Path, plant: Plant, monitors: Sequence[Parts], result: Pass) -> None:
+    """Write the metrics of a pass; when one last ended well stays if this one did not."""
+    from monitor.web.metrics import Own, exposition
+    from monitor.web.textfile import last_success, write_textfile
+
+    names = [parts.settings.name for parts in monitors]
+    was_whole = len(names) == len(plant.monitors)
+    well = was_whole and not result.errors
+    own = Own(
+        last_success=plant.clock() if well else last_success(path),
+        failing={name: name in result.errors for name in names},
+    )
+    known = [parts.settings.name for parts in plant.monitors]
+    write_textfile(path, exposition(plant.database, known, own, plant.clock()))
 
 
 def _chosen(plant: Plant, monitor: str | None) -> Sequence[Parts]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute, plural
 from monitor.cli.numbers import interval_text, reason_text
 from monitor.cli.printing import painted, say
 from monitor.domain.state import RoundState
+from monitor.hooks.texts import body
 from monitor.rounds.overview import waiting_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from monitor.domain.report import EstimateRow
+    from monitor.domain.report import EstimateRow, Notice
+    from monitor.hooks.links import Link
     from monitor.rounds.overview import OpenRound, Overview
+    from monitor.storage.alert_store import Alert
 
 COLOURS = {"alert": "red", "stale": "yellow", "ok": "green", "learning": "cyan"}
 BASES = {"round": "this round alone", "carried": "with earlier rounds"}
@@ -26,18 +29,38 @@ def overview_json(found: Overview) -> dict[str, Any]:
     alerts = [asdict(alert) for alert in found.alerts]
     for alert in alerts:
         del alert["fired_round_id"]  # means nothing outside of the store
+        told = found.told.get(alert["id"])
+        alert["sentence"] = told and told.sentence
+        alert["to_do"] = told and told.to_do
+        alert["link"] = told and told.link
+    plain = asdict(found)
+    del plain["told"]
     return {
-        **asdict(found),
+        **plain,
         "alerts": alerts,
         "estimates": [row.model_dump() for row in found.estimates],
         "waiting": [{**asdict(each), "sentence": waiting_sentence(each)} for each in found.waiting],
     }
 
 
+def with_links(found: Overview, link: Link) -> Overview:
+    """Put in where the rounds of open alerts show in MLflow."""
+    told = {
+        each: notice.model_copy(update={"link": link(notice)})
+        for each, notice in found.told.items()
+    }
+    return replace(found, told=told)
+
+
 def say_overview(found: Overview) -> None:
     """Print an overview."""
     say(f"{found.monitor}: {painted(found.status.upper(), COLOURS[found.status])}")
-    for line in (*_known(found), *_doing(found)):
+    for line in _known(found):
+        say(f"  {line}", indent="  ")
+    for alert in found.alerts:
+        for line in _alert(alert, found.told.get(alert.id)):
+            say(f"  {line}", indent="  ")
+    for line in (*_learning(found), *_doing(found)):
         say(f"  {line}", indent="  ")
     say(f"  next round due {minute(found.next_slot)} UTC")
 
@@ -48,12 +71,20 @@ def _known(found: Overview) -> Iterator[str]:
         yield f"last estimate: round {found.last_round}, due {minute(found.last_slot)} UTC"
     for row in found.estimates:
         yield f"  {row.metric:<9}  {BASES[row.basis]:<19}  {_number(row)}"
-    for alert in found.alerts:
-        side = alert.side.replace("_", " ")
-        yield (
-            f"alert {alert.id[:8]}: {alert.metric} {side} {alert.limit:g}, firing since round "
-            f"{alert.fired_in_round} ({minute(alert.fired_at)} UTC)"
-        )
+
+
+def _alert(alert: Alert, told: Notice | None) -> Iterator[str]:
+    """Say what fires, and what people were told when it began to."""
+    side = alert.side.replace("_", " ")
+    yield (
+        f"alert {alert.id[:8]}: {alert.metric} {side} {alert.limit:g}, firing since round "
+        f"{alert.fired_in_round} ({minute(alert.fired_at)} UTC)"
+    )
+    if told is not None:
+        yield from (f"  {text}" for text in body(told))
+
+
+def _learning(found: Overview) -> Iterator[str]:
     if found.status == "learning" and found.learning_rounds_left:
         yield f"limits are proposed after {plural(found.learning_rounds_left, 'more round')}"
     if found.proposed_limits:

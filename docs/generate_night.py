@@ -1,0 +1,232 @@
+"""Writes what on-call sees into docs/operations.md: `python docs/generate_night.py`.
+
+Plays three nights with stand-ins for predictions, labelers and sinks and a clock of its own; the
+rounds, estimates, notices and pages are the program's. A test fails when the file is not current.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import tempfile
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import structlog
+from sqlalchemy import update
+from structlog.testing import capture_logs
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from monitor.cli.status_page import say_overview, with_links  # noqa: E402
+from monitor.domain.errors import DeliveryFailed  # noqa: E402
+from monitor.domain.model import Effect, EffectKind  # noqa: E402
+from monitor.hooks.alertmanager import AlertmanagerSettings, as_alert  # noqa: E402
+from monitor.hooks.links import read_notice  # noqa: E402
+from monitor.hooks.log import LogHandler  # noqa: E402
+from monitor.hooks.webhook import notice_body  # noqa: E402
+from monitor.rounds.effects import deliver  # noqa: E402
+from monitor.rounds.overview import overview  # noqa: E402
+from monitor.storage import schema  # noqa: E402
+from monitor.storage.database import Database  # noqa: E402
+from monitor.storage.tables import store  # noqa: E402
+from monitor.tracking.links import round_link  # noqa: E402
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings  # noqa: E402
+
+OUT = Path(__file__).parent / "operations.md"
+BEGIN, END = "<!-- night: begin -->", "<!-- night: end -->"
+STORE = "6f1c0a9e-0000-4000-8000-000000000000"
+MLFLOW = "http://mlflow.example.org:5000"
+ALERTMANAGER = AlertmanagerSettings(kind="alertmanager", url="https://alerts.example.org")
+
+
+def link(notice: Any) -> str | None:
+    """Find the page of a notice's round, as if MLflow were served."""
+    return round_link(MLFLOW, "monitor/mail-travel", notice.round_key, "experiments/3/runs/ab12")
+
+
+class Terminal(io.StringIO):
+    """Where long lines are broken."""
+
+    def isatty(self) -> bool:
+        """Say that it is one."""
+        return True
+
+
+@dataclass
+class Sink:
+    """Keeps what it takes, or refuses it."""
+
+    got: list[dict[str, Any]] = field(default_factory=list)
+    error: DeliveryFailed | None = None
+
+    def deliver(self, effect: Effect) -> str:
+        """Take an effect."""
+        if self.error is not None:
+            raise self.error
+        self.got.append(dict(effect.payload))
+        return "taken"
+
+    def told(self, event: str) -> dict[str, Any]:
+        """Find the first notice of a kind."""
+        found = next(payload for payload in self.got if payload.get("event") == event)
+        return {
+            key: round(value, 6) if isinstance(value, float) else value
+            for key, value in found.items()
+        }
+
+
+class Night:
+    """A monitor with two hooks, in a store of its own."""
+
+    def __init__(self, folder: str) -> None:
+        self.database = Database(f"sqlite:///{folder}/monitor.db")
+        schema.ready(self.database)
+        with self.database.write() as connection:
+            connection.execute(update(store).values(id=STORE))
+        asked = settings(limits=LIMITS, reference=REFERENCE, hooks=("ops", "pager"))
+        self.scene = Scene(self.database, asked, name="mail-travel")
+        self.sinks = {name: Sink() for name in ("log", "mlflow", "ops", "pager")}
+
+    def deliver(self) -> None:
+        """Let every sink have what is due."""
+        with capture_logs():
+            deliver(self.database, self.sinks, lambda: self.scene.now)
+
+    def status(self) -> str:
+        """Print what `pr-monitor status` prints."""
+        found = overview(self.database, self.scene.parts.settings, self.scene.now)
+        terminal = {"COLUMNS": "100", "NO_COLOR": "1"}
+        with mock.patch.dict(os.environ, terminal), redirect_stdout(Terminal()) as printed:
+            say_overview(with_links(found, link))
+        return printed.getvalue()
+
+
+def block(text: str, kind: str = "text") -> str:
+    """Set a text as it is."""
+    return f"```{kind}\n{text.rstrip()}\n```\n"
+
+
+def log_line(payload: dict[str, Any]) -> str:
+    """Write a notice as the log has it, without the time."""
+    printed = io.StringIO()
+    logger = structlog.wrap_logger(
+        structlog.PrintLogger(printed),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.LogfmtRenderer(key_order=["level", "event"]),
+        ],
+    )
+    effect = Effect(1, "", EffectKind.NOTICE, "log", "mail-travel", payload, 1)
+    LogHandler(logger, link).deliver(effect)
+    return printed.getvalue()
+
+
+def webhook(payload: dict[str, Any]) -> str:
+    """Write a notice as a webhook posts it."""
+    return json.dumps(json.loads(notice_body(read_notice(payload, link))), indent=2)
+
+
+def alertmanager(night: Night, payload: dict[str, Any]) -> str:
+    """Write a notice as Alertmanager is told of it."""
+    return json.dumps(as_alert(read_notice(payload, link), ALERTMANAGER, night.scene.now), indent=2)
+
+
+def drop(night: Night) -> list[str]:
+    """Precision falls."""
+    for number in (1, 2, 3):
+        night.scene.play(number)
+    night.scene.play(4, precision=0.15)
+    night.deliver()
+    payload = night.sinks["ops"].told("alert.firing")
+    return [
+        "### An alert: precision fell\n",
+        "`pr-monitor status`:\n",
+        block(night.status()),
+        "The log, one line:\n",
+        block(log_line(payload)),
+        "A webhook:\n",
+        block(webhook(payload), "json"),
+        "Alertmanager:\n",
+        block(alertmanager(night, payload), "json"),
+    ]
+
+
+def stale(night: Night) -> list[str]:
+    """Labels do not come; later there are no predictions either, and MLflow is down."""
+    scene = night.scene
+    scene.play(1)
+    night.deliver()
+    scene.week(2)
+    scene.run(2)
+    scene.now += timedelta(days=4, hours=14)
+    night.deliver()
+    near = night.status()
+    scene.now += timedelta(hours=11)
+    scene.run()
+    night.sinks["mlflow"].error = DeliveryFailed(f"MLflow at {MLFLOW} does not answer")
+    night.deliver()
+    payload = night.sinks["ops"].told("round.abandoned")
+    ended = night.status()
+    with capture_logs():
+        scene.run(3)
+    night.deliver()
+    return [
+        "### A stale round: labels, predictions or MLflow are missing\n",
+        "`pr-monitor status` while nobody has answered and the deadline comes near:\n",
+        block(near),
+        "When the deadline has passed the round is abandoned and the hooks are told:\n",
+        block(webhook(payload), "json"),
+        "`pr-monitor status` then; MLflow is down too, which delays no alert:\n",
+        block(ended),
+        "And when the next window holds no predictions:\n",
+        block(night.status()),
+    ]
+
+
+def dead_hook(night: Night) -> list[str]:
+    """A hook answers 404 for good."""
+    night.sinks["ops"].error = DeliveryFailed(
+        "hook ops: https://hooks.example.org answered HTTP 404", lasting=True
+    )
+    for number in (1, 2, 3):
+        night.scene.play(number)
+    night.scene.play(4, precision=0.15)
+    for _ in range(4):
+        night.deliver()
+        night.scene.now += timedelta(hours=5)
+    return [
+        "### A dead hook\n",
+        "The alert has reached `pager`; `ops` has not taken it, and `pager` is told of that:\n",
+        block(webhook(night.sinks["pager"].told("delivery.dead")), "json"),
+        "`pr-monitor status`:\n",
+        block(night.status()),
+    ]
+
+
+def pictures() -> str:
+    """Play all nights."""
+    said: list[str] = []
+    for play in (drop, stale, dead_hook):
+        with tempfile.TemporaryDirectory() as folder:
+            night = Night(folder)
+            said += play(night)
+            night.database.close()
+    return "\n".join(said)
+
+
+def page(text: str) -> str:
+    """Put the pictures into their place."""
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n\n{pictures()}\n{END}{tail}"
+
+
+if __name__ == "__main__":
+    OUT.write_text(page(OUT.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,89 @@
+"""Where `pr-monitor serve` answers to those who watch it."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import NamedTuple
+
+from pydantic import model_validator
+
+from monitor.domain.settings import Settings
+
+_HIGHEST_PORT = 65_535
+
+
+class Address(NamedTuple):
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def parse_address(text: str) -> Address:
+    """Read ``127.0.0.1:8080`` or ``[::1]:8080``; a `ValueError` says what is wrong.
+
+    Examples
+    --------
+    >>> parse_address("[::1]:8080")
+    Address(host='::1', port=8080)
+    """
+    found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+)):(\d{1,5})", text)
+    if found is None:
+        message = f"listen: {text!r} is no address; write HOST:PORT, such as 127.0.0.1:8080"
+        raise ValueError(message)
+    host, port = found[1] or found[2], int(found[3])
+    if not 1 <= port <= _HIGHEST_PORT:
+        message = f"listen: there is no port {port}; it lies between 1 and {_HIGHEST_PORT}"
+        raise ValueError(message)
+    if host != "localhost":
+        _refuse_names(host)
+    return Address(host, port)
+
+
+def _refuse_names(host: str) -> None:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        message = (
+            f"listen: {host!r} is no IP address of this machine; write 127.0.0.1, [::1] or, with "
+            "allow_remote: true, 0.0.0.0"
+        )
+        raise ValueError(message) from None
+
+
+class WebSettings(Settings):
+    """Where `pr-monitor serve` answers `/health`, `/ready` and `/metrics`.
+
+    Without this section nothing listens. The pages hold no secret and nothing of any item, but
+    they name monitors and tell their rates, and they ask for no password. So an address that
+    other machines can reach (``0.0.0.0`` in a container) needs ``allow_remote: true``; let a
+    firewall or a network policy say who may come.
+    """
+
+    listen: str
+    allow_remote: bool = False
+
+    @model_validator(mode="after")
+    def _reachable_as_asked(self) -> WebSettings:
+        if not self.address.is_loopback and not self.allow_remote:
+            message = (
+                f"listen: other machines can reach {self.address}, and nothing here asks for a "
+                "password; write 127.0.0.1, or add allow_remote: true where a firewall decides"
+            )
+            raise ValueError(message)
+        return self
+
+    @property
+    def address(self) -> Address:
+        """Host and port."""
+        return parse_address(self.listen)

@@ -1,0 +1,1 @@
+"""What the service tells those who watch it: health, readiness and metrics."""

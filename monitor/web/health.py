@@ -1,0 +1,96 @@
+"""Whether the service lives, and whether it could do its work now."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import MonitorError
+from monitor.storage import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from monitor.storage.database import Database
+
+SILENT = timedelta(minutes=15)
+"""A loop beats at every tick and before each delivery, which time out in minutes at most."""
+
+STUCK = timedelta(hours=1)
+"""Longer than the slowest scan that anybody measured; until then a step may just be slow."""
+
+
+class Pulse:
+    """Signs of life of the service's loops, and what they are at.
+
+    Parameters
+    ----------
+    loops
+        Names of the loops, all of them alive now.
+    silent, stuck
+        How long a loop may be silent, and a step may take, before the service counts as hung.
+    """
+
+    def __init__(
+        self,
+        *loops: str,
+        silent: timedelta = SILENT,
+        stuck: timedelta = STUCK,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
+        self._silent, self._stuck = silent.total_seconds(), stuck.total_seconds()
+        self._lock = Lock()
+        self._beats = dict.fromkeys(loops, clock())
+        self._steps: dict[str, float] = {}
+
+    def beat(self, loop: str) -> None:
+        """Note that a loop goes on."""
+        with self._lock:
+            self._beats[loop] = self._clock()
+
+    def begin(self, step: str) -> None:
+        """Note that something is begun that may take long."""
+        with self._lock:
+            self._steps[step] = self._clock()
+
+    def end(self, step: str) -> None:
+        """Note that it has ended."""
+        with self._lock:
+            self._steps.pop(step, None)
+
+    def steps(self) -> list[str]:
+        """Name what is under way, the longest first."""
+        with self._lock:
+            return sorted(self._steps, key=self._steps.__getitem__)
+
+    def complaint(self) -> str | None:
+        """Say what hangs; None for all well."""
+        now = self._clock()
+        with self._lock:
+            said = [
+                f"the loop of {loop} has been silent for {_minutes(now - at)}"
+                for loop, at in self._beats.items()
+                if now - at > self._silent
+            ]
+            said += [
+                f"{step} has been under way for {_minutes(now - at)}"
+                for step, at in self._steps.items()
+                if now - at > self._stuck
+            ]
+        return "; ".join(said) or None
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes"
+
+
+def unready(database: Database) -> str | None:
+    """Say why the store cannot be worked with now; None for all well."""
+    try:
+        schema.check(database)
+    except MonitorError as error:
+        return str(error)
+    return None

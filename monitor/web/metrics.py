@@ -1,0 +1,204 @@
+"""Metrics for Prometheus: how rounds, labels, estimates, alerts and deliveries stand.
+
+All come from the store, so that every replica tells the same and a restart loses nothing; only
+the last pass and the last reload are the process's own. `docs/operations.md` lists every name.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+
+from monitor.domain.errors import MonitorError
+from monitor.domain.state import RoundState
+from monitor.storage.fleet_store import read_fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from datetime import datetime
+
+    from prometheus_client import Metric
+
+    from monitor.storage.database import Database
+    from monitor.storage.fleet_store import Fleet
+
+PREFIX = "pr_monitor_"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What only this process knows; None: it does not know.
+
+    ``failing`` tells of each monitor that was looked at whether something stopped it.
+    """
+
+    last_success: datetime | None = None
+    failing: Mapping[str, bool] = field(default_factory=dict)
+    reloaded: bool | None = None
+    reloaded_at: datetime | None = None
+
+
+def exposition(database: Database, monitors: Collection[str], own: Own, now: datetime) -> str:
+    """Write all metrics in Prometheus' text format.
+
+    Parameters
+    ----------
+    monitors
+        Those of the config: nobody wants to hear of others that the store remembers.
+    own
+        What only the process knows.
+    now
+        The present, to tell ages by.
+    """
+    try:
+        with database.read() as connection:
+            fleet = read_fleet(connection)
+    except MonitorError:
+        fleet = None
+    registry = CollectorRegistry()
+    registry.register(
+        _Collected([*_process(own, is_up=fleet is not None), *_all(fleet, monitors, now)])
+    )
+    return generate_latest(registry).decode()
+
+
+class _Collected:
+    """Metrics that are there already, as a registry wants them."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+def _gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(PREFIX + name, text, labels=labels)
+
+
+def _process(own: Own, *, is_up: bool) -> Iterator[Metric]:
+    build = _gauge("build_info", "Which version runs; always 1.", "version")
+    build.add_metric([version("mlflow-pr-monitor")], 1)
+    yield build
+    yield _one("store_up", "Whether the store could be read for this page.", is_up)
+    if own.last_success is not None:
+        text = "When a pass over all monitors last ended without any error."
+        yield _one("last_success_timestamp_seconds", text, own.last_success.timestamp())
+    failing = _gauge("failing", "Whether the last look at a monitor met an error.", "monitor")
+    for monitor, fails in sorted(own.failing.items()):
+        failing.add_metric([monitor], fails)
+    yield failing
+    if own.reloaded is not None:
+        text = "Whether the last reload of the config was taken; 0: the old one still runs."
+        yield _one("config_last_reload_successful", text, own.reloaded)
+    if own.reloaded_at is not None:
+        text = "When the config that runs was read."
+        yield _one(
+            "config_last_reload_success_timestamp_seconds", text, own.reloaded_at.timestamp()
+        )
+
+
+def _one(name: str, text: str, value: float) -> GaugeMetricFamily:
+    found = _gauge(name, text)
+    found.add_metric([], value)
+    return found
+
+
+def _all(fleet: Fleet | None, monitors: Collection[str], now: datetime) -> Iterator[Metric]:
+    if fleet is None:
+        return
+    names = sorted(monitors)
+    yield _rounds(fleet, names)
+    yield from _labels(fleet, names)
+    yield from _estimates(fleet, frozenset(names))
+    yield from _evidence(fleet, frozenset(names))
+    yield from _effects(fleet, now)
+
+
+def _rounds(fleet: Fleet, monitors: list[str]) -> Metric:
+    found = _gauge("rounds", "Rounds by the state they are in.", "monitor", "state")
+    for monitor in monitors:
+        for state in RoundState:
+            found.add_metric([monitor, state], fleet.rounds.get((monitor, state), 0))
+    return found
+
+
+def _labels(fleet: Fleet, monitors: list[str]) -> Iterator[Metric]:
+    wanted = _gauge("labels_wanted", "Items that open rounds want a label for.", "monitor")
+    received = _gauge("labels_received", "Of these, items that have an answer.", "monitor")
+    deadline = _gauge(
+        "labels_deadline_timestamp_seconds",
+        "When the first open round is closed with the labels it has.",
+        "monitor",
+    )
+    for monitor in monitors:
+        labeling = fleet.labeling.get(monitor)
+        wanted.add_metric([monitor], labeling.wanted if labeling else 0)
+        received.add_metric([monitor], labeling.received if labeling else 0)
+        if labeling and labeling.deadline is not None:
+            deadline.add_metric([monitor], labeling.deadline.timestamp())
+    yield from (wanted, received, deadline)
+
+
+def _estimates(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
+    slot = _gauge(
+        "estimate_slot_timestamp_seconds",
+        "Due time of the newest round that has an estimate.",
+        "monitor",
+    )
+    for monitor, at in sorted(fleet.newest.items()):
+        if monitor in monitors:
+            slot.add_metric([monitor], at.timestamp())
+    yield slot
+    ends = {
+        "point": "Precision or recall in the newest estimate.",
+        "low": "Lower end of its credible interval.",
+        "high": "Upper end of its credible interval.",
+    }
+    for end, text in ends.items():
+        name = "estimate_ratio" if end == "point" else f"estimate_{end}_ratio"
+        found = _gauge(name, text, "monitor", "metric", "basis")
+        for row in fleet.known:
+            value: float | None = getattr(row, end)
+            if row.monitor in monitors and value is not None:
+                found.add_metric([row.monitor, row.metric, row.basis], value)
+        yield found
+
+
+def _evidence(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
+    labels = ("monitor", "metric", "side")
+    limit = _gauge("limit_ratio", "The limit that a metric must keep.", *labels)
+    evidence = _gauge(
+        "evidence_ratio",
+        "Evidence against a limit as a share of what makes an alert: log M / log A.",
+        *labels,
+    )
+    firing = _gauge("alert_firing", "Whether an alert on a limit is open.", *labels)
+    limits = {(row.monitor, row.metric, row.side): row for row in fleet.watched}
+    for key in sorted(limits.keys() | fleet.firing.keys()):
+        if key[0] not in monitors:
+            continue
+        firing.add_metric(key, min(fleet.firing.get(key, 0), 1))
+        if (row := limits.get(key)) is None:
+            continue
+        limit.add_metric(key, row.limit)
+        if row.log_evidence is not None and math.isfinite(row.log_evidence):
+            evidence.add_metric(key, row.log_evidence / row.log_threshold)
+    yield from (limit, evidence, firing)
+
+
+def _effects(fleet: Fleet, now: datetime) -> Iterator[Metric]:
+    waiting = _gauge("effects_waiting", "Deliveries that wait, dead ones among them.", "sink")
+    dead = _gauge("effects_dead", "Deliveries that somebody should look at.", "sink")
+    oldest = _gauge("effects_oldest_age_seconds", "Age of the oldest that waits.", "sink")
+    for queue in fleet.queues:
+        waiting.add_metric([queue.sink], queue.waiting)
+        dead.add_metric([queue.sink], queue.dead)
+        oldest.add_metric([queue.sink], max(0.0, (now - queue.since).total_seconds()))
+    yield from (waiting, dead, oldest)
