@@ -2,6 +2,8 @@
 # make test    run the tests
 # make soak    kill, cut off and starve it thousands of times (about an hour); prints a table
 # make check   run all other checks: format, lint, types, layers, locks, wheel, ...
+# make sbom    list what is installed with it, by the lock: dist/sbom.cdx.json (CycloneDX)
+# make audit   ask for known weaknesses of what the lock installs (needs the network)
 # make mutants change monitor/stats in thousands of ways and see which no test notices (hours)
 # make lock    write the locks anew (needs uv); make lock LOCK_FLAGS=--upgrade takes newer versions
 # make clean   remove what these made
@@ -11,13 +13,14 @@
 VENV := .venv
 BIN := $(VENV)/bin
 STATS_VENV := $(VENV)/stats
+AUDIT_VENV := $(VENV)/audit
 PIP := python -m pip --disable-pip-version-check install --quiet
 PYTHONS := python3.13 python3.12 python3.11 python3 python
 OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test soak check format lint types layers stats-alone migrations-check docs-check \
-	lock-check wheel-check mutants lock clean
+	lock-check wheel-check sbom audit mutants lock clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -31,7 +34,7 @@ test: $(VENV)/.ready-dev
 soak: $(VENV)/.ready-dev
 	SOAK=1 $(BIN)/python -m pytest tests/faults $(PYTEST_FLAGS)
 
-check: format lint types layers stats-alone migrations-check docs-check lock-check wheel-check
+check: format lint types layers stats-alone migrations-check docs-check lock-check wheel-check sbom
 	@echo "all checks passed"
 
 format: $(VENV)/.ready-dev
@@ -72,6 +75,18 @@ lock-check: $(VENV)/.ready-dev
 wheel-check: $(VENV)/.ready-dev
 	.ci/check-wheel $(BIN)/python
 
+# What a release ships with: every package of the lock with its version and hashes.
+sbom: $(AUDIT_VENV)/.ready
+	@mkdir -p dist
+	$(AUDIT_VENV)/bin/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application \
+		--spec-version 1.6 --output-reproducible --of JSON -o dist/sbom.cdx.json requirements.lock
+	$(AUDIT_VENV)/bin/python .ci/check_sbom.py dist/sbom.cdx.json requirements.lock
+
+# Not part of `check`: whether it passes depends on what was found out since, and on the network.
+# A package that could not be looked up fails it, as does a service that cannot be reached.
+audit: $(AUDIT_VENV)/.ready
+	$(AUDIT_VENV)/bin/pip-audit --strict --require-hashes --disable-pip -r requirements.lock
+
 $(BIN)/python:
 	@for python in $(PYTHONS); do \
 		if $$python -c '$(OLD_ENOUGH)' 2>/dev/null; then \
@@ -100,6 +115,11 @@ $(STATS_VENV)/.ready: requirements-stats.lock | $(BIN)/python
 	@$(STATS_VENV)/bin/$(PIP) --require-hashes -r requirements-stats.lock
 	@touch $@
 
+$(AUDIT_VENV)/.ready: requirements-audit.lock | $(BIN)/python
+	@$(BIN)/python -m venv $(AUDIT_VENV)
+	@$(AUDIT_VENV)/bin/$(PIP) --require-hashes -r requirements-audit.lock
+	@touch $@
+
 # uv's own defaults, whatever index this machine is set up to use, and no index in the output.
 LOCK := env -u UV_INDEX -u UV_DEFAULT_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS \
 	uv pip compile --no-config --universal --python-version 3.11 --fork-strategy fewest \
@@ -110,6 +130,7 @@ lock:
 	$(LOCK) pyproject.toml --group dev --constraint requirements.lock \
 		--output-file requirements-dev.lock
 	$(LOCK) --group stats --constraint requirements-dev.lock --output-file requirements-stats.lock
+	$(LOCK) --group audit --output-file requirements-audit.lock
 
 mutants: $(VENV)/.ready-dev
 	@$(BIN)/$(PIP) "mutmut>=3.8"

@@ -111,8 +111,8 @@ bad_rows_max: 0.01 => bad_rows_max: !!python/name:x 1
     18, monitors[mail-travel].bad_rows_max: tags (words that begin with !) mean nothing here; leave it out
 store: sqlite:///monitor.db => stor: sqlite:///monitor.db
     1, stor: there is no such setting here; did you mean store?
-store: sqlite:///monitor.db => web: {listen: 127.0.0.1:8080}
-    1, web: there is no such setting here; known are false_alarms, hooks, mlflow, monitors, store
+store: sqlite:///monitor.db => pages: {listen: 127.0.0.1:8080}
+    1, pages: there is no such setting here; known are false_alarms, hooks, mlflow, monitors, store, web
 store: sqlite:///monitor.db => store: mysql://h/db
     1, store: this is no address of a store; write sqlite:///monitor.db or postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE
 kind: webhook => kind: webhok

@@ -13,6 +13,7 @@ from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import store
 from monitor.tracking.connection import Connection
+from tests.mlflow_server import MlflowServer
 from tests.servers import postgres
 from tests.small_config import write_predictions
 
@@ -60,6 +61,15 @@ def mlflow_tables(tmp_path_factory):
     with Connection(f"sqlite:///{path}", None, 60).open("the experiments") as client:
         client.search_experiments()
     return path
+
+
+@pytest.fixture(scope="session")
+def mlflow_url(tmp_path_factory, mlflow_tables):
+    """Address of a real MLflow server; tests tell their runs apart by the experiment's name."""
+    folder = tmp_path_factory.mktemp("mlflow-server")
+    shutil.copy(mlflow_tables, folder / "mlflow.db")
+    with MlflowServer(folder) as server:
+        yield server.url
 
 
 @pytest.fixture

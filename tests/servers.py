@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,39 @@ def postgres_program(name):
     return str(installed[-1])
 
 
+@dataclass(frozen=True)
+class Postgres:
+    """A server that a test may stop and start again; ``url`` is of its maintenance database."""
+
+    folder: Path
+    control: tuple[str, ...]
+    port: int
+
+    @property
+    def url(self):
+        return f"postgresql+psycopg://monitor@127.0.0.1:{self.port}/postgres"
+
+    def stop(self):
+        """End it as a crash does: no client is told, nothing is written out."""
+        stopping = [*self.control, "-m", "immediate", "stop"]
+        subprocess.run(stopping, check=False, capture_output=True)
+
+    def start(self):
+        if start(self.folder, self.control, self.port) is None:
+            message = f"PostgreSQL did not start again: {(self.folder / 'log').read_text()[-500:]}"
+            raise AssertionError(message)
+
+
 @contextmanager
 def postgres():
-    """Run a PostgreSQL server; yields the address of its maintenance database.
+    """Run a PostgreSQL server; yields the address of its maintenance database."""
+    with stoppable_postgres() as server:
+        yield server.url
+
+
+@contextmanager
+def stoppable_postgres():
+    """Run a PostgreSQL server of the test's own.
 
     initdb refuses root, so then it runs as the user `postgres` that Debian's package makes. Its
     folder is not one of pytest's: a second pytest takes other users' access to those away.
@@ -52,7 +83,7 @@ def _postgres_in(folder):
     if as_user:
         shutil.chown(folder, "postgres")
     data = folder / "data"
-    control = [*as_user, postgres_program("pg_ctl"), "-D", str(data), "-w"]
+    control = (*as_user, postgres_program("pg_ctl"), "-D", str(data), "-w")
     subprocess.run(
         [*as_user, postgres_program("initdb"), "-D", str(data), "-U", "monitor", "-A", "trust"],
         check=True,
@@ -61,15 +92,16 @@ def _postgres_in(folder):
     port = start(folder, control) or start(folder, control)
     if port is None:
         cannot_start(f"PostgreSQL did not start: {(folder / 'log').read_text()[-500:]}")
+    server = Postgres(folder, control, port)
     try:
-        yield f"postgresql+psycopg://monitor@127.0.0.1:{port}/postgres"
+        yield server
     finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=False, capture_output=True)
+        server.stop()
 
 
-def start(folder, control):
+def start(folder, control, port=None):
     """Start PostgreSQL and return its port; None where another program was given that one too."""
-    port = free_port()
+    port = port or free_port()
     options = f"-c port={port} -c listen_addresses=127.0.0.1 -c fsync=off"
     options += f" -c unix_socket_directories={folder} -c max_connections=200"
     command = [*control, "-o", options, "-l", str(folder / "log"), "start"]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import partial
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from monitor.config import Config, load_config
+from monitor.config import load_config
 from monitor.domain.errors import ConfigRefused
 from monitor.yaml_file import MAX_BYTES
 from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals
@@ -177,127 +174,3 @@ def test_yaml_is_read_as_its_version_1_2_says(load):
         1000,
         "yes",
     )
-
-
-SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=12),
-    st.sampled_from(
-        ["", "${", "${OPS_HOOK}", "$${", "0s", "UTC", "a/../b", "\x00", "1e400", "9" * 5000]
-    ),
-)
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
-TREE = {
-    "monitors": [
-        {
-            "name": "m",
-            "model": "models:/m/1",
-            "source": {
-                "kind": "duckdb",
-                "path": "p.csv",
-                "columns": {"id": "i", "time": "t", "score": "s", "show": ["a"]},
-                "time_zone": "UTC",
-                "where": {"a": ["b"]},
-                "threshold": 0.5,
-            },
-            "schedule": {"cron": "0 6 * * MON", "time_zone": "UTC", "lag": "6h"},
-            "sample": {"margin": {"recall": 0.1}, "max_labels": 10, "bands": {"flagged": 2}},
-            "labeling": {"kind": "files", "deadline": "5d", "late_labels": "9d"},
-            "reference": {"tp": 1, "fp": 1, "fn": 1, "tn": 1},
-            "limits": {"recall": 0.5, "prevalence": {"at_most": 0.3}, "false_alarm_every": 50},
-            "carry": {"hazard": 0.2, "restart": 2},
-            "hooks": ["h"],
-        }
-    ],
-    "hooks": {"h": {"kind": "webhook", "url": "${OPS_HOOK}", "secret": "${OPS_HOOK_SECRET}"}},
-    "mlflow": {"tracking_uri": "sqlite:///m.db"},
-    "store": "sqlite:///m.db",
-}
-
-
-def _places(tree, way=()):
-    items = (
-        tree.items()
-        if isinstance(tree, dict)
-        else enumerate(tree)
-        if isinstance(tree, list)
-        else ()
-    )
-    for key, value in items:
-        yield (*way, key)
-        yield from _places(value, (*way, key))
-
-
-@st.composite
-def mutated_trees(draw):
-    tree = json.loads(json.dumps(TREE))
-    for _ in range(draw(st.integers(1, 3))):
-        *way, last = draw(st.sampled_from(list(_places(tree))))
-        inner = tree
-        for part in way:
-            inner = inner[part]
-        if isinstance(inner, dict) and draw(st.booleans()):
-            inner[draw(st.text(max_size=8))] = inner.pop(last)
-        else:
-            inner[last] = draw(VALUES)
-        if not list(_places(tree)):
-            break
-    return json.dumps(tree, indent=1, ensure_ascii=draw(st.booleans()))
-
-
-@st.composite
-def mutated_texts(draw):
-    text = TEXT
-    for _ in range(draw(st.integers(1, 4))):
-        start = draw(st.integers(0, len(text)))
-        end = start + draw(st.sampled_from([0, 1, 2, 10, 80]))
-        extra = draw(
-            st.text(max_size=4)
-            | st.sampled_from(
-                [
-                    *"{}[]:,#&*!|>%@`'\"\n\t-",
-                    "- ",
-                    "? ",
-                    "%YAML 1.1\n",
-                    "!!set ",
-                    "&a ",
-                    "*a",
-                    "<<: ",
-                ]
-            )
-        )
-        text = text[:start] + extra + text[end:]
-    return text
-
-
-@settings(
-    max_examples=500,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(text=mutated_trees() | mutated_texts())
-def test_a_mutated_config_is_read_or_refused_and_nothing_else(tmp_path, text):
-    path = tmp_path / "config.yaml"
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
-
-    outcome = _outcome(path)
-
-    if not isinstance(outcome, Config):
-        assert all("config.yaml" in sentence for sentence in outcome.split("\n"))
-        assert not any(value in outcome for value in ENVIRONMENT.values() if len(value) > 4)
-
-
-def _outcome(path):
-    try:
-        return load_config(path, ENVIRONMENT)
-    except ConfigRefused as error:
-        return str(error)

@@ -31,7 +31,7 @@ PLACES = {
     "after the slot is opened": (steps, "_unfinished", "before"),
     "after the scan": (DuckdbSource, "scan", "after"),
     "after the items are written": (steps, "send", "before"),
-    "while tasks are written": (Path, "replace", "before"),
+    "while tasks are written": (Path, "hardlink_to", "before"),
     "after tasks are out": (FilesLabeler, "send", "after"),
     "after labels are read": (FilesLabeler, "collect", "after"),
     "after labels are stored": (steps, "finish", "before"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ import httpx
 from pydantic import Field
 
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.retry_after import retry_after
 from monitor.domain.settings import Duration
 from monitor.hooks.guard import AddressRefused, GuardedBackend
 from monitor.hooks.texts import clean
@@ -49,11 +50,27 @@ class Place:
     repeats: bool = False
 
     def failed(
-        self, reason: str, *, sink_down: bool = True, lasting: bool = False
+        self,
+        reason: str,
+        *,
+        sink_down: bool = True,
+        lasting: bool = False,
+        retry_after: timedelta | None = None,
     ) -> DeliveryFailed:
         """Say that the receiver did not take it, and why."""
         message = f"hook {self.hook}: {address(self.url)} did not take the notice: {reason}"
-        return DeliveryFailed(message, sink_down=sink_down, lasting=lasting)
+        return DeliveryFailed(
+            message, sink_down=sink_down, lasting=lasting, retry_after=retry_after
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a receiver said; ``text`` only where it may be shown."""
+
+    status: int
+    retry_after: timedelta | None
+    text: str
 
 
 def post(place: Place, headers: Mapping[str, str], body: str) -> int:
@@ -68,7 +85,7 @@ def post(place: Place, headers: Mapping[str, str], body: str) -> int:
         If the receiver did not take it, or may not have taken it.
     """
     try:
-        status, answer = _posted(place, headers, body)
+        answer = _posted(place, headers, body)
     except AddressRefused as error:
         raise place.failed(str(error), lasting=True) from None
     except httpcore.TimeoutException as error:
@@ -77,14 +94,23 @@ def post(place: Place, headers: Mapping[str, str], body: str) -> int:
     except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
         reason = f"the connection failed ({clean(str(error), 200)})"
         raise place.failed(reason) from error
-    if status in _SUCCESS:
-        return status
-    passes = status in MAY_PASS or status >= SERVER_ERROR
-    said = f": {clean(answer, 300)}" if place.repeats and answer.strip() else ""
-    raise place.failed(_refusal(status) + said, sink_down=passes, lasting=not passes)
+    if answer.status in _SUCCESS:
+        return answer.status
+    raise _refused(place, answer)
 
 
-def _posted(place: Place, headers: Mapping[str, str], body: str) -> tuple[int, str]:
+def _refused(place: Place, answer: _Answer) -> DeliveryFailed:
+    passes = answer.status in MAY_PASS or answer.status >= SERVER_ERROR
+    said = f": {clean(answer.text, 300)}" if answer.text.strip() else ""
+    return place.failed(
+        _refusal(answer.status) + said,
+        sink_down=passes,
+        lasting=not passes,
+        retry_after=answer.retry_after if passes else None,
+    )
+
+
+def _posted(place: Place, headers: Mapping[str, str], body: str) -> _Answer:
     seconds = place.timeout.total_seconds()
     backend = GuardedBackend(allow_private=place.allow_private, seconds=seconds)
     with (
@@ -97,7 +123,13 @@ def _posted(place: Place, headers: Mapping[str, str], body: str) -> tuple[int, s
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
         ) as response,
     ):
-        return int(response.status), _beginning(response) if place.repeats else ""
+        said = {name.lower().decode(): value.decode("latin-1") for name, value in response.headers}
+        status = int(response.status)
+        return _Answer(
+            status=status,
+            retry_after=retry_after(said, datetime.now(UTC)),
+            text=_beginning(response) if place.repeats and status not in _SUCCESS else "",
+        )
 
 
 @cache

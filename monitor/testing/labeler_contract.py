@@ -132,3 +132,18 @@ class LabelerContract:
 
         assert self.current(labeler) == {"key01": Answer.POSITIVE}
         assert "message" not in self.seen_by_people(labeler, "round-1")
+
+    def test_forgetting_a_task_takes_its_texts_away_and_no_others(self) -> None:
+        """A person may ask that a message of theirs be deleted while it is being labeled."""
+        labeler = self.labeler()
+        labeler.send("round-1", self.tasks)
+        self.give(labeler, {"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
+
+        labeler.forget("round-1", ["key11"])
+        again = labeler.forget("round-1", ["key11"])
+
+        seen = self.seen_by_people(labeler, "round-1")
+        assert not again
+        assert "message 11" not in seen
+        assert not seen or all(f"message {place}" in seen for place in range(11))
+        assert self.current(labeler) == {"key01": Answer.POSITIVE, "key02": Answer.NEGATIVE}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceUnavailable, TryLater
@@ -21,7 +22,7 @@ from monitor.domain.model import (
 from monitor.domain.segments import NO_VALUE, with_segments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
     from datetime import datetime
 
     from monitor.domain.model import Stratum, Task, Window
@@ -277,6 +278,14 @@ class MemoryLabeler:
         """Forget what was shown."""
         self._answer()
         self.sent.pop(round_name, None)
+
+    def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
+        """Forget what was shown of some tasks."""
+        self._answer()
+        out = self.sent.get(round_name, {})
+        found = [key for key in keys if key in out and out[key].shown]
+        out.update({key: replace(out[key], shown={}) for key in found})
+        return tuple(f"{round_name} {key}" for key in found)
 
     def _answer(self) -> None:
         if self.down:

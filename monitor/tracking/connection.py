@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
+from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
+from monitor.tracking.reach import TOO_MANY, UNAVAILABLE, ask_health, knock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mlflow import MlflowClient
 
-CONNECT_SECONDS = 3
-HEALTH_SECONDS = 5
 CALL_SECONDS = 10
 
 _TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
@@ -41,7 +41,6 @@ _NOISY = ("mlflow", "alembic")
 _TAKEN_OVER = ("alembic", "sqlalchemy.engine", "huey")  # loggers that `import mlflow` resets
 _DENIED = frozenset({"PERMISSION_DENIED", "UNAUTHENTICATED", "CUSTOMER_UNAUTHORIZED"})
 _DOWN = frozenset({"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "RESOURCE_EXHAUSTED"})
-_PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 _FORBIDDEN = frozenset({401, 403})
 _SERVER_ERROR = 500
 _ONE_AT_A_TIME = threading.Lock()  # MLflow takes its timeouts from the process's environment
@@ -122,6 +121,7 @@ class Connection:
         DeliveryFailed
             For whatever goes wrong with MLflow inside the block.
         """
+        self.knock(asked)
         load_mlflow()
         from mlflow.exceptions import MlflowException  # noqa: PLC0415
         from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
@@ -134,9 +134,24 @@ class Connection:
                 self._probe()
                 yield cast("MlflowClient", Timed(self._connect(), deadline))
             except DeliveryFailed:
+                _forget_artifact_places()
                 raise
             except (MlflowException, SQLAlchemyError, OSError) as error:
+                _forget_artifact_places()
                 raise self.failure(error, asked) from error
+
+    def knock(self, asked: str) -> None:
+        """Find out that nothing listens, before anything slow is done for it.
+
+        Raises
+        ------
+        DeliveryFailed
+            If no connection can be had.
+        """
+        try:
+            knock(self.tracking_uri)
+        except OSError as error:
+            raise self.failure(error, asked) from error
 
     def failure(self, error: Exception, asked: str) -> DeliveryFailed:
         """Say what an error of MLflow, or of what it stores its files on, means for us."""
@@ -163,7 +178,6 @@ class Connection:
 
     def _probe(self) -> None:
         """Find out cheaply that nothing answers, before a call that would wait longer."""
-        parts = urlsplit(self.tracking_uri)
         path = sqlite_path(self.tracking_uri)
         if path is not None and not path.parent.is_dir():
             message = (
@@ -171,10 +185,22 @@ class Connection:
                 "or correct the URI"
             )
             raise DeliveryFailed(message)
-        if parts.scheme in {"http", "https"}:
-            _ask_health(self.tracking_uri)
-        elif parts.hostname and (port := parts.port or _PORTS.get(parts.scheme.partition("+")[0])):
-            socket.create_connection((parts.hostname, port), CONNECT_SECONDS).close()
+        if urlsplit(self.tracking_uri).scheme in {"http", "https"}:
+            self._ask_health()
+
+    def _ask_health(self) -> None:
+        """Ask whether MLflow takes requests now.
+
+        Only these two answers say that it does not: a gateway may not know the path.
+        """
+        found = ask_health(self.tracking_uri)
+        if found.status not in {TOO_MANY, UNAVAILABLE}:
+            return
+        message = (
+            f"MLflow at {shown(self.tracking_uri)} takes no requests now: it answers "
+            f"{found.status}; what waits is tried again"
+        )
+        raise DeliveryFailed(message, retry_after=found.retry_after)
 
 
 class Deadline:
@@ -208,7 +234,8 @@ class Timed:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             self._deadline.allow_call()
-            return method(*args, **kwargs)
+            with outside(f"mlflow {name}"):
+                return method(*args, **kwargs)
 
         return call
 
@@ -235,20 +262,14 @@ def _quiet() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _ask_health(uri: str) -> None:
-    """Wait for any answer; which one does not matter, since a gateway may not know the path."""
-    from mlflow.utils.credentials import get_default_host_creds  # noqa: PLC0415
-    from mlflow.utils.rest_utils import http_request  # noqa: PLC0415
+def _forget_artifact_places() -> None:
+    """Let MLflow's client ask anew where a run's files go.
 
-    credentials = get_default_host_creds(uri)  # type: ignore[no-untyped-call]
-    http_request(  # type: ignore[no-untyped-call]
-        credentials,
-        "/health",
-        "GET",
-        timeout=(CONNECT_SECONDS, HEALTH_SECONDS),
-        retry_codes=frozenset(),
-        raise_on_status=False,
-    )
+    It keeps what it was told for as long as the process lives, also by an answer that was spoiled.
+    """
+    from mlflow.tracking._tracking_service import utils  # noqa: PLC0415
+
+    getattr(utils, "_artifact_repos_cache", {}).clear()
 
 
 def _code(error: BaseException) -> str:

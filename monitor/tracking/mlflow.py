@@ -103,14 +103,16 @@ class MlflowHandler:
         """
         report = RoundReport.model_validate(dict(effect.payload))
         digest = values.digest(effect.payload)
+        asked = self._asked(effect.kind, report)
+        self._connection.knock(asked)  # nothing is drawn in vain while MLflow is down
         for name in _FIGURES[effect.kind]:
             self._figure(name, report, digest)  # drawn before the clock of the delivery starts
         try:
-            with self._connection.open(self._asked(effect.kind, report)) as client:
+            with self._connection.open(asked) as client:
                 if effect.kind is EffectKind.ROUND_RUN:
-                    return self._round_run(client, report, digest)
+                    return self._round_run(client, report, digest, effect.has_failed)
                 if effect.kind is EffectKind.FLEET_POINT:
-                    return self._fleet_point(client, report, digest)
+                    return self._fleet_point(client, report, digest, effect.has_failed)
                 return tag_model_version(client, report)
         except DeliveryFailed:
             self._experiments.clear()  # one of them may be gone
@@ -133,7 +135,9 @@ class MlflowHandler:
                 return [str(error)]
         return []
 
-    def _round_run(self, client: MlflowClient, report: RoundReport, digest: str) -> str:
+    def _round_run(
+        self, client: MlflowClient, report: RoundReport, digest: str, has_failed: bool
+    ) -> str:
         experiment = self._experiment(client, f"{self._prefix}/{report.monitor}")
         key = RunKey(ROUND_KEY, report.round_key)
         name = values.run_name(report)
@@ -141,17 +145,19 @@ class MlflowHandler:
         figures = {of: figure for of, figure in drawn.items() if figure}
 
         def write(run: Run) -> None:
-            write_round(client, run, report, digest, figures)
+            write_round(client, run, report, digest, figures, has_failed=has_failed)
 
         return _write_once(client, experiment, key, _new_run(name, report), write)
 
-    def _fleet_point(self, client: MlflowClient, report: RoundReport, digest: str) -> str:
+    def _fleet_point(
+        self, client: MlflowClient, report: RoundReport, digest: str, has_failed: bool
+    ) -> str:
         experiment = self._experiment(client, self._prefix)
         key = RunKey(FLEET_KEY, f"{report.store_id}/{report.monitor}")
         figure = self._figure(_TIMELINE, report, digest)
 
         def write(run: Run) -> None:
-            write_fleet(client, run, report, digest, figure)
+            write_fleet(client, run, report, digest, figure, has_failed=has_failed)
 
         return _write_once(client, experiment, key, _new_run(report.monitor, report), write)
 

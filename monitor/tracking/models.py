@@ -53,9 +53,12 @@ def tag_model_version(client: MlflowClient, report: RoundReport) -> str:
         message = f"monitor {report.monitor} names no `model`, so there is nothing to tag"
         raise DeliveryFailed(message, sink_down=False)
     version = model_version(client, report.model)
-    wanted = {
+    known = {
         "monitor.precision": interval(report, "precision"),
         "monitor.recall": interval(report, "recall"),
+    }
+    wanted = {
+        **(known if report.estimates else {}),  # a round without any leaves the last ones
         "monitor.name": report.monitor,
         "monitor.round": str(report.round),
         "monitor.status": str(report.status),  # last: who is told of it can read the others

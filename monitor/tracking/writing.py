@@ -32,13 +32,17 @@ def write_round(
     report: RoundReport,
     digest: str,
     figures: Mapping[str, bytes],
+    *,
+    has_failed: bool = False,
 ) -> None:
     """Write one version of a round, with figures by file name; an equal or newer one stays.
 
-    The digest comes last: a run that has it is complete.
+    The digest comes last: a run that has it is complete, unless a try failed and others may have
+    written into it meanwhile.
     """
     known = run.data.tags
-    if known.get(DIGEST) == digest or int(known.get("monitor.version", 0)) > report.version:
+    is_complete = known.get(DIGEST) == digest and not has_failed
+    if is_complete or int(known.get("monitor.version", 0)) > report.version:
         return
     tables = _tables(report)
     listed = json.dumps([{"path": path, "type": "table"} for path in tables])
@@ -63,14 +67,20 @@ def _tables(report: RoundReport) -> dict[str, dict[str, list[Any]]]:
 
 
 def write_fleet(
-    client: MlflowClient, run: Run, report: RoundReport, digest: str, figure: bytes
+    client: MlflowClient,
+    run: Run,
+    report: RoundReport,
+    digest: str,
+    figure: bytes,
+    *,
+    has_failed: bool = False,
 ) -> None:
     """Add one round's point to the monitor's long-lived run.
 
     Description and figure are of the newest round; a correction of an older one only adds its
     point. The run stays RUNNING, since the monitor does.
     """
-    if run.data.tags.get(DIGEST) == digest:
+    if run.data.tags.get(DIGEST) == digest and not has_failed:
         return
     if int(run.data.tags.get("monitor.round", 0)) > report.round:
         _log_batch(client, run, report, {})

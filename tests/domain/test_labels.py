@@ -11,8 +11,8 @@ from monitor.domain.model import Answer, LabelKind
 NOON = datetime(2025, 3, 10, 12, tzinfo=UTC)
 
 
-def said(answer, *, by="ada", minute=0, arrival=0, kind=LabelKind.GIVEN):
-    return Statement(NOON + timedelta(minutes=minute), arrival, by, kind, answer)
+def said(answer, *, by="ada", minute=0, kind=LabelKind.GIVEN):
+    return Statement(NOON + timedelta(minutes=minute), by, kind, answer)
 
 
 def test_an_item_nobody_spoke_about_has_no_label():
@@ -29,6 +29,20 @@ def test_a_withdrawn_answer_is_gone():
     taken_back = said(None, minute=1, kind=LabelKind.WITHDRAWN)
 
     assert current_label([said(Answer.POSITIVE), taken_back]) is None
+
+
+def test_two_answers_of_one_moment_that_differ_are_cannot_tell():
+    both = [said(Answer.POSITIVE, minute=1), said(Answer.NEGATIVE, minute=1)]
+
+    assert current_label(both) is Answer.CANNOT_TELL
+    assert current_label([*both, said(Answer.POSITIVE, minute=2)]) is Answer.POSITIVE
+
+
+def test_an_answer_outlives_a_withdrawal_of_the_same_moment():
+    taken_back = said(None, kind=LabelKind.WITHDRAWN)
+
+    assert current_label([said(Answer.POSITIVE), taken_back]) is Answer.POSITIVE
+    assert current_label([taken_back, said(Answer.POSITIVE)]) is Answer.POSITIVE
 
 
 def test_the_majority_of_annotators_decides():
@@ -66,11 +80,11 @@ statements = st.lists(
         kind=st.sampled_from(list(LabelKind)),
     ),
     max_size=8,
-).map(lambda found: [each._replace(arrival=i) for i, each in enumerate(found)])
+)
 
 
 @given(statements, st.randoms(use_true_random=False))
-def test_the_order_of_arrival_in_memory_does_not_matter(found, random):
+def test_the_order_of_arrival_does_not_matter(found, random):
     shuffled = list(found)
     random.shuffle(shuffled)
 
@@ -80,9 +94,9 @@ def test_the_order_of_arrival_in_memory_does_not_matter(found, random):
 
 def test_the_adjudicators_answer_decides_against_any_majority():
     answers = [
-        said(Answer.POSITIVE, by="ada", arrival=1),
-        said(Answer.POSITIVE, by="bob", arrival=2),
-        said(Answer.NEGATIVE, by="eve", arrival=3),
+        said(Answer.POSITIVE, by="ada"),
+        said(Answer.POSITIVE, by="bob"),
+        said(Answer.NEGATIVE, by="eve"),
     ]
 
     assert current_label(answers) is Answer.POSITIVE
@@ -92,10 +106,10 @@ def test_the_adjudicators_answer_decides_against_any_majority():
 
 def test_an_adjudicator_who_cannot_tell_or_took_it_back_leaves_it_to_the_others():
     others = [
-        said(Answer.POSITIVE, by="ada", arrival=1),
-        said(Answer.CANNOT_TELL, by="eve", arrival=2),
+        said(Answer.POSITIVE, by="ada"),
+        said(Answer.CANNOT_TELL, by="eve"),
     ]
-    withdrawn = said(None, by="eve", arrival=3, kind=LabelKind.WITHDRAWN)
+    withdrawn = said(None, by="eve", kind=LabelKind.WITHDRAWN)
 
     assert current_label(others, "eve") is Answer.POSITIVE
     assert current_label([*others, withdrawn], "eve") is Answer.POSITIVE

@@ -39,7 +39,7 @@ class Receiver(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, *statuses, location=None, wait=0.0, answer=""):
+    def __init__(self, *statuses, location=None, wait=0.0, answer="", retry_after=None):
         self.got = got = []
         left = list(statuses or [204])
 
@@ -49,6 +49,8 @@ class Receiver(ThreadingHTTPServer):
                 got.append((self.path, dict(self.headers.items()), body))
                 time.sleep(wait)
                 self.send_response(left.pop(0) if len(left) > 1 else left[0])
+                if retry_after:
+                    self.send_header("Retry-After", retry_after)
                 if location:
                     self.send_header("location", location)
                 self.send_header("content-length", str(len(answer)))

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import ValidationError
@@ -105,6 +105,18 @@ def test_any_answer_but_success_keeps_the_notice_and_says_whether_it_may_pass(st
         handler_for(receiver.url).deliver(effect())
 
     assert (failure.value.sink_down, failure.value.lasting) == (down, not down)
+
+
+@pytest.mark.parametrize(("status", "asked"), [(429, 120), (503, 120), (404, None)])
+def test_for_how_long_the_receiver_wants_to_be_left_alone_is_told_if_it_may_pass(status, asked):
+    with (
+        Receiver(status, retry_after="120") as receiver,
+        pytest.raises(DeliveryFailed) as failure,
+    ):
+        handler_for(receiver.url).deliver(effect())
+
+    wanted = None if asked is None else timedelta(seconds=asked)
+    assert failure.value.retry_after == wanted
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])

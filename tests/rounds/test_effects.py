@@ -185,6 +185,30 @@ def test_the_waits_between_tries_double_from_a_minute_up_to_an_hour(database, ro
     assert stored(database, "tries", "last_error") == [(9, "it does not answer")]
 
 
+@pytest.mark.parametrize(
+    ("asked", "minutes"), [(timedelta(minutes=7), 7), (timedelta(hours=5), 60)]
+)
+def test_a_sink_that_asks_for_it_is_left_alone_by_every_queue_but_not_over_an_hour(
+    database, round_id, clock, asked, minutes
+):
+    other_monitor = add_round(database, monitor="spam")
+    add_effect(database, round_id, "mail-1")
+    add_effect(database, other_monitor, "spam-1")
+    add_effect(database, other_monitor, "log-1", sink="log")
+    ops = Receiver()
+    ops.failing = {"mail-1": DeliveryFailed("too many requests", retry_after=asked)}
+
+    deliver(database, {"ops": ops}, clock)
+
+    wait = MONDAY + minutes * MINUTE
+    assert ops.asked == 1
+    assert stored(database, "key", "next_try") == [
+        ("mail-1", wait),
+        ("spam-1", wait),
+        ("log-1", MONDAY),
+    ]
+
+
 def test_queues_that_failed_together_do_not_knock_together(database, clock):
     for number in range(8):
         add_effect(database, add_round(database, monitor=f"m{number}"), f"notice-{number}")

@@ -8,15 +8,18 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 
 import pytest
 from pydantic import ValidationError
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
+from monitor.tracking import reach
 from monitor.tracking.connection import absolute_uri, shown
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
-from tests.tracking.conftest import Stub, free_port, handler_for
+from tests.servers import free_port
+from tests.tracking.conftest import Stub, handler_for
 from tests.tracking.reports import make_effect, make_report
 
 pytestmark = pytest.mark.server
@@ -83,6 +86,22 @@ def test_a_server_error_counts_as_down(prefix):
     assert failure.value.sink_down
 
 
+@pytest.mark.parametrize("proxies", [{}, {"http_proxy": "http://127.0.0.1:9"}])
+def test_an_mlflow_that_only_a_proxy_reaches_is_not_knocked_at(monkeypatch, proxies):
+    for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in proxies.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+
+    with nullcontext() if proxies else pytest.raises(ConnectionRefusedError):
+        reach.knock("http://mlflow.example:5000")
+
+
+def refuse(*_):
+    raise ConnectionRefusedError
+
+
 def test_check_finds_nothing_wrong_with_a_server_that_works(handler, client, prefix):
     assert handler.check(["mail-travel"]) == []
     assert client.get_experiment_by_name(f"{prefix}/mail-travel") is not None
@@ -97,6 +116,43 @@ def test_environment_and_loggers_are_as_before_after_a_delivery(handler, capfd):
     assert dict(os.environ) == before
     assert logging.getLogger("mlflow").level == mlflow_level
     assert capfd.readouterr() == ("", "")
+
+
+WITHOUT_LOADING = """
+import sys
+from monitor.domain.errors import DeliveryFailed
+from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+from tests.tracking.reports import make_effect, make_report
+handler = MlflowHandler(MlflowSettings(tracking_uri=sys.argv[1]))
+try:
+    handler.deliver(make_effect("round_run", make_report(1)))
+except DeliveryFailed as error:
+    print(error)
+print(sorted({"mlflow", "matplotlib"} & set(sys.modules)))
+"""
+
+
+def test_while_mlflow_is_down_neither_mlflow_nor_figures_are_loaded():
+    url = f"http://127.0.0.1:{free_port()}"
+
+    told = run_python(WITHOUT_LOADING, url)
+
+    sentence, loaded = told.stdout.splitlines()
+    assert sentence.startswith(f"MLflow at {url} does not answer (connection refused); ")
+    assert loaded == "[]"
+
+
+def run_python(program, *arguments, cwd=None):
+    root = str(pytest.importorskip("tests").__path__[0]).removesuffix("/tests")
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 IN_A_FOLDER = """
@@ -127,18 +183,8 @@ def test_a_sqlite_file_beside_the_config_works_quietly_and_its_files_are_found_f
     base, elsewhere = tmp_path / "with blank & ümlaut", tmp_path / "elsewhere"
     base.mkdir()
     elsewhere.mkdir()
-    root = str(pytest.importorskip("tests").__path__[0]).removesuffix("/tests")
-    environment = {**os.environ, "PYTHONPATH": root}
 
-    written = subprocess.run(
-        [sys.executable, "-c", IN_A_FOLDER, str(base)],
-        cwd=elsewhere,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    written = run_python(IN_A_FOLDER, str(base), cwd=elsewhere)
 
     assert (written.returncode, written.stdout, written.stderr) == (0, "", "")
     assert (base / "mlflow.db").is_file()

@@ -1,0 +1,114 @@
+"""A delivery that ends its process does not end every process, and who wakes late is mended."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, update
+
+from monitor.domain.model import EffectKind
+from monitor.rounds.effects import deliver
+from monitor.storage import effect_care, effect_store
+from monitor.storage.effect_store import DEADLY_TRIES
+from monitor.storage.tables import effects
+from tests.rounds.scene import MONDAY
+from tests.storage.rows import add_effect, add_round, claimed_effect
+
+
+class Death(BaseException):
+    """What a process that is killed would not live to see."""
+
+
+class Deadly:
+    """Ends whoever delivers one effect; takes all others."""
+
+    def __init__(self, key):
+        self.key = key
+        self.deaths = 0
+        self.got = []
+
+    def deliver(self, effect):
+        if effect.key == self.key:
+            self.deaths += 1
+            raise Death
+        self.got.append(effect.key)
+        return "taken"
+
+
+def stored(database, key):
+    with database.read() as connection:
+        return connection.execute(select(effects).where(effects.c.key == key)).one()
+
+
+def lives(database, sink, count, now=MONDAY):
+    """Begin so many processes one after the other, each as the last one is gone."""
+    for _ in range(count):
+        try:
+            deliver(database, {"ops": sink, "log": sink}, lambda: now)
+        except Death:
+            with database.write() as connection:
+                connection.execute(update(effects).values(claimed_until=0))
+
+
+def test_a_delivery_that_ends_every_process_is_left_alone_after_some(database):
+    round_id = add_round(database)
+    add_effect(database, round_id, "deadly")
+    add_effect(database, add_round(database, monitor="spam"), "other")
+    ops = Deadly("deadly")
+
+    lives(database, ops, DEADLY_TRIES + 3)
+
+    found = stored(database, "deadly")
+    assert ops.deaths == DEADLY_TRIES
+    assert (found.status, found.tries, found.claimed_by) == ("dead", DEADLY_TRIES + 1, None)
+    assert "ended, or hung, before it was done" in found.last_error
+    assert "other" in ops.got
+    assert any(key.startswith("delivery.dead/ops/") for key in ops.got)
+
+
+def test_it_is_tried_again_more_and_more_rarely(database):
+    add_effect(database, add_round(database), "deadly")
+    ops = Deadly("deadly")
+    waits = []
+
+    now = MONDAY
+    lives(database, ops, DEADLY_TRIES + 1, now)
+    for _ in range(3):
+        waits.append(stored(database, "deadly").next_try - now)
+        now += waits[-1]
+        lives(database, ops, 2, now)
+
+    assert ops.deaths == DEADLY_TRIES + 3
+    assert timedelta(minutes=10) < waits[0] < waits[1] < waits[2]
+
+
+def test_a_delivery_that_failed_often_and_is_then_killed_once_is_tried_at_once(database):
+    add_effect(database, add_round(database), "deadly")
+    with database.write() as connection:
+        connection.execute(update(effects).values(tries=40, last_error="it does not answer"))
+    ops = Deadly("deadly")
+
+    lives(database, ops, 2)
+
+    assert ops.deaths == 2
+
+
+@pytest.mark.parametrize("kind", [EffectKind.ROUND_RUN, EffectKind.FLEET_POINT])
+def test_what_was_delivered_since_a_claim_was_lost_is_delivered_again(database, kind):
+    """Whoever lost it may have written an older version over them."""
+    round_id = add_round(database)
+    for number in (1, 2):
+        add_effect(database, round_id, f"version-{number}", sink="mlflow", kind=kind)
+    sleeper = claimed_effect(database, stored(database, "version-1").id)
+    with database.write() as connection:
+        connection.execute(update(effects).values(claimed_until=0))
+    mlflow = Deadly("none")
+    deliver(database, {"mlflow": mlflow}, lambda: MONDAY)
+
+    with database.write() as connection:
+        late = effect_store.finish_effect(connection, sleeper, "late", MONDAY)
+        again = effect_care.do_again(connection, sleeper, MONDAY)
+    deliver(database, {"mlflow": mlflow}, lambda: MONDAY)
+
+    assert (late, again) == (False, 2)
+    assert mlflow.got == ["version-1", "version-2"] * 2
+    assert stored(database, "version-2").status == "done"

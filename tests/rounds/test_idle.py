@@ -1,0 +1,178 @@
+"""A monitor is looked at when another look may find something, and else left alone."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import event, text
+
+from monitor.domain.errors import MonitorError
+from monitor.domain.model import Answer
+from monitor.rounds import steps
+from monitor.rounds.idle import Idle
+from monitor.storage import round_store
+from monitor.testing import MemoryLabeler
+from tests.rounds.scene import Scene, settings
+
+
+class Watched(MemoryLabeler):
+    """A labeler whose answers can be told apart without being read."""
+
+    place = "memory"
+
+    def state(self):
+        return str(sorted(self.answers.items()))
+
+
+class Service:
+    """Ticks over some monitors as the service does."""
+
+    def __init__(self, *scenes):
+        self.scenes = scenes
+        self.parts = {scene.name: scene.parts for scene in scenes}
+        self.idle = Idle(scenes[0].database, lambda: scenes[0].now)
+
+    def tick(self):
+        """Look at whatever needs it; returns the names."""
+        looks = self.idle.needed(list(self.parts.values()))
+        for look in looks:
+            try:
+                steps.run(look.parts)
+            except MonitorError:
+                self.idle.looked(look, well=False)
+            else:
+                self.idle.looked(look, well=True)
+        return [look.parts.settings.name for look in looks]
+
+    def settle(self):
+        """Tick until nothing is left to do; a step that moved something is looked at again."""
+        for _ in range(4):
+            if not self.tick():
+                return
+        raise AssertionError(self.tick())
+
+
+@pytest.fixture
+def scene(database):
+    scene = Scene(database, settings())
+    scene.labeler = Watched()
+    scene.week(1)
+    return scene
+
+
+@pytest.fixture
+def service(scene):
+    service = Service(scene)
+    service.settle()
+    return service
+
+
+def test_a_round_that_waits_for_labels_is_left_alone(scene, service):
+    assert scene.round(1).state == "labeling"
+    assert service.tick() == []
+
+
+def test_new_labels_are_taken_in(scene, service):
+    scene.answer()
+
+    assert service.tick() == ["mail"]
+    assert scene.round(1).state == "closed"
+
+
+def test_a_closed_round_is_left_alone_until_late_labels_come(scene, service):
+    scene.answer()
+    service.settle()
+    one = next(iter(scene.labeler.answers))
+    scene.labeler.answers[one] = Answer.CANNOT_TELL
+
+    assert service.tick() == ["mail"]
+    assert scene.round(1).version == 2
+
+
+def test_labels_that_another_process_stored_are_seen(scene, service):
+    with scene.database.write() as connection:
+        connection.execute(text("update rounds set label_revision = label_revision + 1"))
+
+    assert service.tick() == ["mail"]
+
+
+def test_a_slot_that_comes_is_seen(scene, service):
+    scene.now += timedelta(days=7)
+
+    assert service.tick() == ["mail"]
+    assert scene.round(2).state in {"open", "abandoned"}
+
+
+def test_a_deadline_that_passes_is_seen(scene, service):
+    scene.now += timedelta(days=5)
+
+    assert service.tick() == ["mail"]
+    assert scene.round(1).state == "abandoned"
+
+
+def test_a_round_that_another_worker_has_is_looked_at_until_it_is_free(scene, service):
+    with scene.database.write() as connection:
+        claim = round_store.claim_round(connection, scene.round(1).id)
+    assert claim is not None
+    assert service.tick() == service.tick() == ["mail"]
+    with scene.database.write() as connection:
+        round_store.release_round(connection, claim)
+
+    service.settle()
+
+    assert service.tick() == []
+
+
+def test_a_look_that_met_an_error_is_repeated(scene, service):
+    scene.week(2)
+    scene.source.down = True
+    scene.now += timedelta(days=7)
+
+    assert service.tick() == service.tick() == service.tick() == ["mail"]
+
+
+def test_every_monitor_is_looked_at_once_an_hour(scene, service):
+    scene.now += timedelta(minutes=59)
+    before = service.tick()
+    scene.now += timedelta(minutes=1)
+
+    assert (before, service.tick()) == ([], ["mail"])
+
+
+def test_a_clock_that_is_set_back_is_no_reason_to_wait(scene, service):
+    scene.now -= timedelta(minutes=1)
+
+    assert service.tick() == ["mail"]
+
+
+def test_new_settings_are_a_reason_to_look(scene, service):
+    service.parts["mail"] = scene.parts
+
+    assert service.tick() == ["mail"]
+
+
+def test_a_labeler_that_cannot_be_watched_is_always_asked(scene, service):
+    scene.labeler = MemoryLabeler()
+    service.parts["mail"] = scene.parts
+    service.tick()
+
+    assert service.tick() == ["mail"]
+
+
+def test_as_many_queries_are_made_for_many_idle_monitors_as_for_one(scene, service):
+    others = [Scene(scene.database, settings(), name=f"other-{number}") for number in range(5)]
+    for other in others:
+        other.labeler = Watched()
+        other.week(1)
+        service.parts[other.name] = other.parts
+    service.settle()
+    asked = []
+    event.listen(
+        scene.database.engine, "after_cursor_execute", lambda *found: asked.append(found[2])
+    )
+
+    looked = service.tick()
+
+    assert looked == []
+    assert len([one for one in asked if one.lower().startswith("select")]) == 2

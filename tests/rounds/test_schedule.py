@@ -1,0 +1,206 @@
+"""What docs/schedule.md says, with its dates: the clocks of Prague in 2026."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event
+
+from monitor.domain.settings import Schedule
+from monitor.domain.slots import slots_between, window_of
+from monitor.rounds import missed, steps
+from tests.rounds.scene import Scene, settings
+
+PAGE = Path(__file__).parents[2] / "docs" / "schedule.md"
+
+
+def utc(month, day, hour=0, minute=0, year=2026):
+    return datetime(year, month, day, hour, minute, tzinfo=UTC)
+
+
+def prague(cron, **changes):
+    return Schedule(cron=cron, time_zone="Europe/Prague", **changes)
+
+
+NIGHTLY, HOURLY = prague("30 2 * * *"), prague("30 * * * *")
+
+
+@pytest.fixture
+def scene(database):
+    return Scene(database, settings(schedule=NIGHTLY), now=utc(3, 1, 12))
+
+
+def states(scene):
+    query = "select slot, state, reason from rounds order by slot"
+    return [(str(row["slot"])[5:16], row["state"]) for row in scene.rows(query)]
+
+
+def test_the_job_of_half_past_two_runs_at_three_in_the_night_that_leaves_it_out():
+    slots = slots_between(NIGHTLY, utc(3, 28), utc(3, 31))
+
+    assert slots == [utc(3, 28, 1, 30), utc(3, 29, 1), utc(3, 30, 0, 30)]
+
+
+def test_the_job_of_half_past_two_runs_once_in_the_night_that_shows_it_twice():
+    slots = slots_between(NIGHTLY, utc(10, 24), utc(10, 27))
+
+    assert slots == [utc(10, 24, 0, 30), utc(10, 25, 0, 30), utc(10, 26, 1, 30)]
+
+
+def test_an_hourly_job_runs_every_sixty_minutes_through_both_nights():
+    spring = slots_between(HOURLY, utc(3, 29), utc(3, 29, 3))
+    autumn = slots_between(HOURLY, utc(10, 25), utc(10, 25, 3))
+    year = slots_between(HOURLY, utc(1, 1), utc(12, 31))
+
+    assert spring == [utc(3, 29, 0, 30), utc(3, 29, 1, 30), utc(3, 29, 2, 30)]
+    assert autumn == [utc(10, 25, 0, 30), utc(10, 25, 1, 30), utc(10, 25, 2, 30)]
+    assert {b - a for a, b in pairwise(year)} == {timedelta(hours=1)}
+
+
+@pytest.mark.parametrize("lag", [timedelta(0), timedelta(hours=6)])
+@pytest.mark.parametrize("cron", ["30 2 * * *", "30 * * * *", "0 0 * * MON"])
+def test_windows_of_a_year_touch_and_never_overlap(cron, lag):
+    schedule = prague(cron, lag=lag)
+    slots = slots_between(schedule, utc(1, 1), utc(12, 31))
+
+    windows = [window_of(schedule, slot) for slot in slots]
+
+    assert all(a.end == b.start for a, b in pairwise(windows))
+    assert [window.end + lag for window in windows] == slots
+
+
+def test_daily_windows_are_shorter_in_spring_and_longer_in_autumn():
+    slots = slots_between(NIGHTLY, utc(1, 1), utc(12, 31))
+
+    odd = {
+        f"{slot:%m-%d}": (window.end - window.start) / timedelta(hours=1)
+        for slot in slots
+        if (window := window_of(NIGHTLY, slot)).end - window.start != timedelta(days=1)
+    }
+
+    assert odd == {"03-29": 23.5, "03-30": 23.5, "10-26": 25}
+
+
+def test_after_a_pause_the_newest_slot_runs_and_older_ones_are_recorded(scene):
+    steps.open_due(scene.parts)
+    scene.now = utc(3, 5, 12)
+
+    steps.open_due(scene.parts)
+
+    assert states(scene) == [
+        ("03-01 01:30", "open"),
+        ("03-02 01:30", "skipped"),
+        ("03-03 01:30", "skipped"),
+        ("03-04 01:30", "skipped"),
+        ("03-05 01:30", "open"),
+    ]
+    told = scene.rows("select distinct reason from rounds where state = 'skipped'")
+    assert told == [{"reason": "missed: the newest due slot is 2026-03-05 01:30 UTC"}]
+
+
+def test_a_backfill_runs_what_was_skipped(scene):
+    steps.open_due(scene.parts)
+    scene.now = utc(3, 3, 12)
+    steps.open_due(scene.parts)
+
+    steps.open_slot(scene.parts, utc(3, 2, 1, 30), backfill=True)
+
+    assert states(scene)[1] == ("03-02 01:30", "open")
+    assert scene.rows("select number from rounds order by slot") == [
+        {"number": number} for number in (1, 2, 3)
+    ]
+
+
+def test_of_a_new_monitor_only_the_newest_slot_is_due(scene):
+    steps.open_due(scene.parts)
+
+    assert states(scene) == [("03-01 01:30", "open")]
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def test_a_process_killed_while_it_records_a_long_pause_loses_none_of_it(database):
+    scene = Scene(database, settings(schedule=prague("*/15 * * * *")), now=utc(3, 1))
+    steps.open_due(scene.parts)
+    scene.now += timedelta(days=30)
+    recorded: list[None] = []
+
+    def kill(_):
+        recorded.append(None)
+        if len(recorded) == 3:
+            raise Killed
+
+    event.listen(database.engine, "commit", kill)
+    with pytest.raises(Killed):
+        steps.open_due(scene.parts)
+    event.remove(database.engine, "commit", kill)
+    [left] = scene.rows("select count(*) as n from rounds")
+    steps.open_due(scene.parts)
+
+    assert left["n"] == 1 + missed.AT_ONCE
+    stored = scene.rows("select number, state, window_start, window_end from rounds order by slot")
+    assert [row["number"] for row in stored] == list(range(1, 30 * 96 + 2))
+    assert [row["state"] for row in stored[1:]] == ["skipped"] * (30 * 96 - 1) + ["open"]
+    assert all(a["window_end"] == b["window_start"] for a, b in pairwise(stored))
+    events = "select count(*) as n, count(distinct round_id) as rounds from round_events"
+    assert scene.rows(events) == [{"n": len(stored), "rounds": len(stored)}]
+
+
+def test_a_clock_that_is_set_back_runs_nothing_twice(scene):
+    for day in (1, 2, 3):
+        scene.now = utc(3, day, 12)
+        steps.open_due(scene.parts)
+    before = scene.rows("select * from rounds")
+
+    for scene.now in (utc(3, 2, 12), utc(3, 1, 1, 29), utc(1, 1, year=2020), utc(3, 3, 13)):
+        steps.open_due(scene.parts)
+
+    assert scene.rows("select * from rounds") == before
+
+
+def test_slots_skipped_by_a_clock_ahead_of_the_time_are_run_when_they_come(scene):
+    steps.open_due(scene.parts)
+    scene.now = utc(3, 6, 12)
+    steps.open_due(scene.parts)
+
+    for scene.now in (utc(3, 1, 13), utc(3, 2, 12), utc(3, 3, 12), utc(3, 7, 12)):
+        steps.open_due(scene.parts)
+
+    assert states(scene) == [
+        ("03-01 01:30", "open"),
+        ("03-02 01:30", "open"),
+        ("03-03 01:30", "open"),
+        ("03-04 01:30", "skipped"),
+        ("03-05 01:30", "skipped"),
+        ("03-06 01:30", "open"),
+        ("03-07 01:30", "open"),
+    ]
+
+
+def test_the_first_window_after_a_change_goes_back_to_the_slot_before_by_the_new_schedule(scene):
+    steps.open_due(scene.parts)
+    scene.settings = settings(schedule=prague("0 0 * * *"))
+    for scene.now in (utc(3, 2, 12), utc(3, 3, 12)):
+        steps.open_due(scene.parts)
+
+    windows = scene.rows("select window_start, window_end from rounds order by slot")
+
+    assert [f"{row['window_end']}"[5:16] for row in windows] == [
+        "03-01 01:30",
+        "03-01 23:00",
+        "03-02 23:00",
+    ]
+    assert f"{windows[1]['window_start']}"[5:16] == "02-28 23:00"
+    assert windows[2]["window_start"] == windows[1]["window_end"]
+
+
+def test_the_page_names_the_dates_that_are_tested():
+    page = " ".join(PAGE.read_text().split())
+
+    for words in ("29 March 2026", "25 October 2026", "03:00 (01:00 UTC)", "02:30 (00:30 UTC)"):
+        assert words in page

@@ -1,0 +1,97 @@
+"""Labels that do not come: said while they still may, and told when it is too late."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from monitor.rounds.overview import overview
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+
+ASKED = {"limits": LIMITS, "reference": REFERENCE, "model": "models:/mail/7"}
+
+
+@pytest.fixture
+def scene(database):
+    """A closed round and one that is being labeled, for five days."""
+    scene = Scene(database, settings(**ASKED))
+    scene.play(1)
+    scene.week(2)
+    scene.run(2)
+    return scene
+
+
+def standing(scene):
+    return overview(scene.database, scene.parts.settings, scene.now)
+
+
+def statuses_of_the_model(scene):
+    rows = scene.rows("select payload from effects where kind = 'model_tags' order by id")
+    return [payload_of(row)["status"] for row in rows]
+
+
+def payload_of(row):
+
+    return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
+
+
+def test_nobody_is_bothered_while_there_is_time(scene):
+    scene.now += timedelta(days=3, hours=23)
+
+    found = standing(scene)
+
+    assert (found.status, found.problems) == ("ok", [])
+
+
+def test_a_round_without_any_answer_near_its_end_is_a_problem(scene):
+    scene.now += timedelta(days=4, hours=14)
+
+    found = standing(scene)
+
+    assert found.status == "stale"
+    assert found.problems == [
+        "round 2 has no answer and ends in 10 hours without an estimate, unless some come"
+    ]
+
+
+def test_a_round_with_some_answers_near_its_end_is_worth_a_note(scene):
+    scene.answer(0.25)
+    scene.run()
+    scene.now += timedelta(days=4, hours=23, minutes=30)
+
+    found = standing(scene)
+
+    assert found.status == "ok"
+    assert found.notes[0] == (
+        "round 2 is closed in less than an hour with the answers it has; 150 are missing"
+    )
+
+
+def test_a_round_that_ends_without_labels_makes_the_model_stale(scene):
+    scene.now += timedelta(days=5)
+    scene.run()
+
+    assert statuses_of_the_model(scene) == ["ok", "stale"]
+    [notice] = scene.rows(
+        "select payload from effects where key like '%/log' order by id desc limit 1"
+    )
+    told = payload_of(notice)
+    assert "0 of 200 answers came by the deadline" in told["sentence"]
+    assert "answer them in time" in told["to_do"]
+
+
+def test_a_model_under_alert_stays_under_alert(database):
+    scene = Scene(database, settings(**ASKED))
+    scene.play(1)
+    scene.play(2, precision=0.1)
+    scene.week(3)
+    scene.run(3)
+    scene.now += timedelta(days=5)
+    scene.run()
+
+    assert scene.round(3).state == "abandoned"
+    assert statuses_of_the_model(scene)[-1] == "alert"
+    [told] = standing(scene).alerts
+    assert told.metric == "precision"

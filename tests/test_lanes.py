@@ -1,0 +1,125 @@
+"""Monitors beside one another: a slow source holds up neither the others nor their alerts."""
+
+from __future__ import annotations
+
+import time
+from threading import Event
+from typing import Any, cast
+
+import pytest
+from structlog.testing import capture_logs
+
+from monitor.rounds import heartbeat
+from monitor.service import TICK, Work
+from monitor.storage import round_store
+from monitor.wiring import Plant
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings
+
+
+class Log:
+    """A sink that takes everything."""
+
+    def __init__(self):
+        self.got = []
+
+    def deliver(self, effect):
+        self.got.append((effect.monitor, effect.payload["event"]))
+        return "taken"
+
+
+class Slow:
+    """Lets a source wait in its scan until it may go on."""
+
+    def __init__(self, scene):
+        self.begun, self.go_on, self.scans = Event(), Event(), 0
+        self._scan = scene.source.scan
+        scene.source.scan = self.scan
+
+    def scan(self, *arguments):
+        self.scans += 1
+        self.begun.set()
+        assert self.go_on.wait(60)
+        return self._scan(*arguments)
+
+
+@pytest.fixture
+def scenes(database, monkeypatch):
+    monkeypatch.setattr(heartbeat, "_stopping", Event())
+    return [Scene(database, settings(), name=name) for name in ("slow", "quick")]
+
+
+@pytest.fixture
+def slow(scenes):
+    scenes[0].week(1)
+    return Slow(scenes[0])
+
+
+@pytest.fixture
+def log():
+    return Log()
+
+
+@pytest.fixture
+def work(scenes, slow, log):
+    plant = Plant(
+        config=cast("Any", None),
+        database=scenes[0].database,
+        monitors=tuple(scene.parts for scene in scenes),
+        handlers={"log": log, "mlflow": Log()},
+        clock=lambda: scenes[0].now,
+        link=lambda _: None,
+    )
+    work = Work(plant, None, TICK)
+    with capture_logs():
+        yield work
+        slow.go_on.set()
+        work.stop()
+        work.wait()
+
+
+def eventually(holds):
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def states(scene):
+    with scene.database.read() as connection:
+        return [str(each.state) for each in round_store.find_rounds(connection, scene.name)]
+
+
+def test_a_notice_goes_out_while_another_monitor_is_worked_on(scenes, slow, work, log):
+    work.rounds()
+    assert slow.begun.wait(60)
+    eventually(lambda: states(scenes[1]) == ["abandoned"])  # it has no predictions
+
+    eventually(lambda: work.notices() or log.got)
+
+    assert log.got == [("quick", "round.abandoned")]
+    assert states(scenes[0]) == ["open"]
+
+
+def test_a_monitor_that_hangs_is_not_begun_again_and_others_are(scenes, slow, work):
+    work.rounds()
+    assert slow.begun.wait(60)
+    for scene in scenes:
+        scene.now = MONDAY + WEEK
+
+    eventually(lambda: work.rounds() or len(states(scenes[1])) == 2)
+
+    assert slow.scans == 1
+    assert states(scenes[0]) == ["open"]
+    assert work.running.pulse.steps()[0] == "monitor slow"
+
+
+def test_a_pass_is_good_when_nothing_is_under_way_and_nothing_failed(scenes, slow, work):
+    work.rounds()
+    assert slow.begun.wait(60)
+    while_it_hangs = work.running.last_success
+    slow.go_on.set()
+    eventually(lambda: states(scenes[0]) == ["labeling"])
+    eventually(lambda: work.running.last_success)
+
+    assert while_it_hangs is None
+    assert work.running.last_success == scenes[0].now
