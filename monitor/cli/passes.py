@@ -13,7 +13,6 @@ from monitor.storage import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import datetime
 
     from monitor.rounds.parts import Parts
     from monitor.service import Pass
@@ -23,18 +22,19 @@ if TYPE_CHECKING:
 WAITING = frozenset({RoundState.OPEN, RoundState.LABELING})
 
 
-def states(plant: Plant, parts: Parts) -> dict[datetime, tuple[str, int]]:
+def marks(plant: Plant, parts: Parts) -> dict[int, tuple[str, int]]:
     """Remember state and version of every round of a monitor, to tell later what moved."""
     with plant.database.read() as connection:
-        rounds = round_store.find_rounds(connection, parts.settings.name)
-    return {each.slot: (each.state, each.version) for each in rounds}
+        return round_store.read_marks(connection, parts.settings.name)
 
 
-def moves(plant: Plant, name: str, before: dict[datetime, tuple[str, int]]) -> list[Round]:
+def moves(plant: Plant, name: str, before: dict[int, tuple[str, int]]) -> list[Round]:
     """Find the rounds that are new or stand elsewhere than before."""
     with plant.database.read() as connection:
-        rounds = round_store.find_rounds(connection, name)
-    return [each for each in rounds if before.get(each.slot) != (each.state, each.version)]
+        now = round_store.read_marks(connection, name)
+        moved = {each for each, mark in now.items() if before.get(each) != mark}
+        rounds = round_store.find_rounds(connection, name) if moved else []
+    return [each for each in rounds if each.id in moved]
 
 
 def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:

@@ -55,12 +55,12 @@ def run_once(
     time elsewhere, is safe. Exit code 0 all well (a firing alert too), 65 input refused, 75
     something waits for a later run, 78 fix the config.
     """
-    from monitor.cli.passes import moves, pass_json, say_pass, states
+    from monitor.cli.passes import marks, moves, pass_json, say_pass
     from monitor.service import one_pass
 
     with opened(config) as plant:
         monitors = _chosen(plant, monitor)
-        before = {parts.settings.name: states(plant, parts) for parts in monitors}
+        before = {parts.settings.name: marks(plant, parts) for parts in monitors}
         if slot is not None:
             _open_asked(monitors, slot)
         result = one_pass(plant, monitors)

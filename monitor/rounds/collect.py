@@ -128,8 +128,9 @@ def disputed(parts: Parts) -> list[Task]:
 def _labeling(connection: Connection, parts: Parts) -> list[int]:
     return [
         each.id
-        for each in round_store.find_rounds(connection, parts.settings.name)
-        if each.state is RoundState.LABELING
+        for each in round_store.find_rounds(
+            connection, parts.settings.name, states=(RoundState.LABELING,)
+        )
     ]
 
 

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from monitor.storage.round_store import Round
 
 
+_WAITING = (RoundState.OPEN, RoundState.LABELING)
+
+
 @dataclass(frozen=True, slots=True)
 class OpenRound:
     """A round that has not ended: what it waits for."""
@@ -82,7 +85,7 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
         rounds = round_store.find_rounds(connection, settings.name)
         closed = [each for each in rounds if each.state is RoundState.CLOSED]
         last = closed[-1] if closed else None
-        waiting = _waiting_rounds(connection, rounds)
+        waiting = [_open_round(connection, each) for each in rounds if each.state in _WAITING]
         alerts = alert_store.find_alerts(connection, monitor=settings.name, state=AlertState.FIRING)
         held_up = effect_store.find_waiting(connection, settings.name)
         problems = _problems(settings, rounds, waiting, now) + _dead(held_up)
@@ -111,7 +114,8 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
 
 def open_rounds(connection: Connection, monitor: str) -> list[OpenRound]:
     """Read the rounds of a monitor that have not ended."""
-    return _waiting_rounds(connection, round_store.find_rounds(connection, monitor))
+    rounds = round_store.find_rounds(connection, monitor, states=_WAITING)
+    return [_open_round(connection, each) for each in rounds]
 
 
 def shown_estimates(
@@ -120,11 +124,6 @@ def shown_estimates(
     """Read precision and recall of a round, from its labels alone and carried."""
     rows = estimate_store.read_estimates(connection, found.id, version or found.version)
     return [row for row in rows if (row.metric, row.basis, row.estimand) in SHOWN]
-
-
-def _waiting_rounds(connection: Connection, rounds: Sequence[Round]) -> list[OpenRound]:
-    waiting = {RoundState.OPEN, RoundState.LABELING}
-    return [_open_round(connection, each) for each in rounds if each.state in waiting]
 
 
 def _open_round(connection: Connection, found: Round) -> OpenRound:

@@ -20,6 +20,7 @@ from monitor.storage.tables import monitors, round_events, rounds
 from monitor.storage.turns import claim_of_ours, is_free, wait_for_turn
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, Select
@@ -88,12 +89,29 @@ def read_round(connection: Connection, round_id: int) -> Round:
     return _round(connection.execute(_rounds().where(rounds.c.id == round_id)).one())
 
 
-def find_rounds(connection: Connection, name: str | None = None) -> list[Round]:
+def find_rounds(
+    connection: Connection,
+    name: str | None = None,
+    *,
+    states: Collection[RoundState] = tuple(RoundState),
+) -> list[Round]:
     """Read the rounds of a monitor, or of all, in slot order."""
     query = _rounds().order_by(rounds.c.slot, monitors.c.name)
     if name is not None:
         query = query.where(monitors.c.name == name)
+    if set(states) != set(RoundState):
+        query = query.where(rounds.c.state.in_(states))
     return [_round(row) for row in connection.execute(query)]
+
+
+def read_marks(connection: Connection, name: str) -> dict[int, tuple[str, int]]:
+    """Read state and version of every round of a monitor, by id: what a move changes."""
+    query = (
+        select(rounds.c.id, rounds.c.state, rounds.c.version)
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(monitors.c.name == name)
+    )
+    return {row.id: (row.state, row.version) for row in connection.execute(query)}
 
 
 def round_at(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:

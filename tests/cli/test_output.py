@@ -182,7 +182,8 @@ def test_a_real_terminal_gets_colours_and_its_own_width(corrected):
         shown = screen.read(10_000).decode()
 
     assert "\x1b[1mALERT" in shown
-    assert max(len(line) for line in CODES.sub("", shown).splitlines()) <= 60
+    lines = [line for line in CODES.sub("", shown).splitlines() if "http://" not in line]
+    assert max(len(line) for line in lines) <= 60  # an address stays whole, to be clicked on
 
 
 @pytest.mark.parametrize("words", [["--version"], ["--help"]])

@@ -85,7 +85,8 @@ class RecordedClient:
             rows = [(run_id, m.key, m.value, m.timestamp, m.step) for m in metrics]
             store.executemany("insert or ignore into metrics values (?, ?, ?, ?, ?)", rows)
             store.executemany(
-                "insert into params values (?, ?, ?)", [(run_id, p.key, p.value) for p in params]
+                "insert or ignore into params values (?, ?, ?)",
+                [(run_id, p.key, p.value) for p in params],
             )
             self._tag(store, run_id, {tag.key: tag.value for tag in tags})
 

@@ -10,10 +10,10 @@ import time
 
 from monitor.storage import database
 from tests.faults.lives import At, die, end_of, judge, names_of_points, start, stop, whole_life
-from tests.faults.world import shorten_claims
+from tests.faults.world import claims_last
 
-CLAIM = 0.15
-"""Seconds that a claim lasts where lives are stopped for longer."""
+CLAIM, USUAL_CLAIM = 0.3, 300
+"""Seconds that a claim lasts where lives are stopped for longer, and about as many in life."""
 
 PATIENCE = 3.0
 OTHERS = (
@@ -105,9 +105,8 @@ def _second_stop(rng, only):
 
 
 def _points(nursery, count, seed, only):
-    """Shorten all that is waited for, and choose points, ``only`` of those whose name has it."""
+    """Shorten what is waited for, and choose points, ``only`` of those whose name has it."""
     names, found = names_of_points(nursery)
-    shorten_claims(round(CLAIM * 1000))
     database._LOCK_MS = database._IDLE_MS = 100
     all_of_them = [place for place, name in enumerate(names) if only in name]
     places = random.Random(seed).sample(all_of_them, min(count, len(all_of_them)))
@@ -115,6 +114,7 @@ def _points(nursery, count, seed, only):
 
 
 def _stopped_at(world, place):
+    claims_last(CLAIM)
     pid = start(world, at_points=At(place, stop), patient=True)
     _, status = os.waitpid(pid, os.WUNTRACED)
     if not os.WIFSTOPPED(status):
@@ -134,6 +134,7 @@ def _wait_for(pid, world):
 
 def _ended(world, pids, where, stops=1):
     codes = [end_of(pid) for pid in pids]
+    claims_last(USUAL_CLAIM)
     last = whole_life(world, patient=True)
     wrong = judge(world, kills=stops * 3, in_the_way=LOCKED)
     wrong += [f"the lives ended with {codes}, then {last}"] if any([*codes, last]) else []

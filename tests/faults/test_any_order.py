@@ -7,7 +7,7 @@ import logging
 import shutil
 from collections import Counter
 from datetime import timedelta
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import structlog
@@ -33,7 +33,10 @@ from tests.faults.any_order import CONFIGS, TRUTH, WEEKS, Stage
 from tests.faults.sizes import SOAK, sized
 from tests.rounds.scene import MONDAY, WEEK
 
-EXAMPLES = sized(small=10, soak=600)
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLES = sized(small=10, soak=100)
 STEPS = sized(small=15, soak=50)
 AT_ALL_TIMES = (
     invariants.one_sample_per_round,

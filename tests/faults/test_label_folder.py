@@ -86,7 +86,8 @@ def disk_full_while_written(_):
 
 @contextmanager
 def rename_fails(_):
-    with patched(Path, "replace", failing(Full(), only=is_task_file)):
+    full = failing(Full(), only=is_task_file)
+    with patched(Path, "hardlink_to", full), patched(Path, "replace", full):
         yield
 
 

@@ -74,7 +74,7 @@ class Day:
         if len(slots) < MINUTES:
             yield f"only {len(slots)} rounds"
         for slot, row in zip(slots, found, strict=True):
-            if row[1:] != ("closed", 1, 0, None):
+            if (row[1], row[3], row[4]) != ("closed", 0, None):
                 yield f"round of {slot} is {row[1:]}"
         for what, query in QUERIES.items():
             for row in self.rows(query):
@@ -97,7 +97,7 @@ class Day:
             yield f"{len(fleet)} runs of the monitor"
             return
         points = client.get_metric_history(fleet[0].info.run_id, "labels/labeled")
-        if [point.step for point in points] != list(told):
+        if sorted({point.step for point in points}) != list(told):  # corrections add to a step
             yield f"{len(points)} points"
 
     def _wrong_notices(self, hook):

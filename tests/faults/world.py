@@ -331,11 +331,10 @@ def fewer_points(points: int) -> None:
             function.__defaults__ = tuple(values)
 
 
-def shorten_claims(milliseconds: int) -> None:
+def claims_last(seconds: float) -> None:
     """Let claims run out while a test waits; a delivery still ends long before its claim."""
-    round_store.CLAIM_MS = milliseconds
-    effect_store.CLAIM_MS = milliseconds
-    recorded_mlflow.PATIENCE = milliseconds / 1000 / 4
+    round_store.CLAIM_MS = effect_store.CLAIM_MS = round(seconds * 1000)
+    recorded_mlflow.PATIENCE = seconds / 4
 
 
 def died(world):

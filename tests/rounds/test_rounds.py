@@ -160,7 +160,10 @@ def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(scene):
     scene.run()
 
     assert scene.round(1).state is RoundState.ABANDONED
-    assert scene.round(1).reason == "no flagged item has a label: 0 of 200 answers came by the deadline"
+    assert (
+        scene.round(1).reason
+        == "no flagged item has a label: 0 of 200 answers came by the deadline"
+    )
     effects = scene.rows("select kind, sink from effects order by id")
     assert {(row["kind"], row["sink"]) for row in effects} == {
         ("round_run", "mlflow"),
