@@ -34,8 +34,10 @@ def cut_off(nursery, *, count, seed):
         for way in WAYS:
             with nursery.world() as world:
                 code = _cut(world, place, way)
+                # What it could not write back is claimed by it for minutes, unless it is gone.
+                last = whole_life(world, patient=True)
                 wrong = judge(world, kills=1, in_the_way=WAITS)
-                wrong += [f"the life ended with {code}"] if code else []
+                wrong += [f"the lives ended with {code}, {last}"] if code or last else []
                 found += [f"{way}, {place}: {each}" for each in wrong]
                 met += any(TOLD in str(line["what"]) for line in world.noted("trouble"))
     return {"cuts": len(chosen) * len(WAYS), "told": met, "violations": found}

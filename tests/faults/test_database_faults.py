@@ -1,5 +1,7 @@
 """R6: the database is cut off around COMMIT, crashes, is full or locked; rounds go on."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from monitor.domain.errors import StoreUnavailable
@@ -96,14 +98,16 @@ def test_a_deadlock_a_lock_and_a_standby_are_for_later_and_no_bug(postgres_url):
 
 def test_a_transaction_of_a_stopped_process_ends_by_itself(postgres_url, monkeypatch):
     """Its locks would else hold up all others, for hours where its machine is gone."""
-    monkeypatch.setattr("monitor.storage.database._IDLE_MS", 50)
     schema.ready(sleeper := Database(postgres_url))
     other = Database(postgres_url)
+    idle_ms = "monitor.storage.database._IDLE_MS"
 
-    with pytest.raises(StoreUnavailable), sleeper.write() as stopped:  # noqa: PT012
+    with pytest.raises(StoreUnavailable, match="idle"), ExitStack() as stack:  # noqa: PT012
+        with monkeypatch.context() as patch:
+            patch.setattr(idle_ms, 50)
+            stopped = stack.enter_context(sleeper.write())
         stopped.exec_driver_sql("lock table rounds")
-        with other.write() as connection:
-            connection.exec_driver_sql("lock table rounds")
+        run(other, "lock table rounds")
         stopped.exec_driver_sql("select 1")
 
     sleeper.close()
