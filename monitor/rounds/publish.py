@@ -52,7 +52,8 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
             reason=reason,
             now=now,
             closed_at=now,
-            labels_until=now + found.settings.late_labels,
+            # A clock that is behind does not shorten the time for late labels.
+            labels_until=max(now, found.slot) + found.settings.late_labels,
             partial=partial,
         )
         _write_versions(connection, batch, estimates, beside)

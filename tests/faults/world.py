@@ -252,9 +252,8 @@ def act(world, stage) -> bool:
         return False
     with begun.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    _write(target, [_filled(row) for row in rows] if stage.act == "fill" else [_changed(rows[0])])
-    at = stage.now.timestamp()
-    os.utime(target, (at, at))
+    answers = [_filled(row) for row in rows] if stage.act == "fill" else [_changed(rows[0])]
+    _write(target, answers, stage.now.timestamp())
     return True
 
 
@@ -266,12 +265,14 @@ def _changed(row):
     return row | {"label": str(1 - int(row["label"]))}
 
 
-def _write(target, rows):
+def _write(target, rows, at):
+    """Let a file appear whole and with its time, since others look into the folder meanwhile."""
     unfinished = target.parent / f".{os.getpid()}"
     with unfinished.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, rows[0])
         writer.writeheader()
         writer.writerows(rows)
+    os.utime(unfinished, (at, at))
     unfinished.replace(target)
 
 

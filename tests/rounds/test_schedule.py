@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 
+from monitor.domain.model import Answer
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_between, window_of
 from monitor.rounds import missed, steps
@@ -204,3 +205,22 @@ def test_the_page_names_the_dates_that_are_tested():
 
     for words in ("29 March 2026", "25 October 2026", "03:00 (01:00 UTC)", "02:30 (00:30 UTC)"):
         assert words in page
+
+
+def test_a_round_closed_by_a_clock_that_is_behind_takes_late_labels_no_less_long(database):
+    scene = Scene(database, settings(late_labels=timedelta(days=3)))
+    scene.play(1)
+    scene.week(2)
+    scene.run(2)
+    due = scene.now
+    scene.answer()
+    scene.now = due - timedelta(days=6)
+    scene.run()
+
+    scene.now = due + timedelta(days=2)
+    item = next(iter(scene.labeler.sent[scene.round(2).name].values())).item_id
+    scene.labeler.answers[item] = Answer.CANNOT_TELL
+    scene.run()
+
+    assert scene.round(2).closed_at == due - timedelta(days=6)
+    assert scene.round(2).version == 2
