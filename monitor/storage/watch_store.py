@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy import and_, case, func, or_, select
 
 from monitor.domain.state import RoundState
+from monitor.storage.database import clock_ms
 from monitor.storage.tables import monitors, rounds
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
             rounds.c.state,
             rounds.c.label_revision,
             rounds.c.deadline,
-            rounds.c.claimed_by,
+            _is_claimed().label("claimed"),
         )
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
         .where(rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)))
@@ -63,17 +64,22 @@ def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
         found[row.name] = replace(
             standing,
             open=(*standing.open, (row.id, row.state, row.label_revision)),
-            presses=standing.presses or row.state == RoundState.OPEN or row.claimed_by is not None,
+            presses=standing.presses or row.state == RoundState.OPEN or bool(row.claimed),
             deadline=min(deadlines, default=None),
         )
     return found
+
+
+def _is_claimed() -> ColumnElement[bool]:
+    """Whether a worker is at it: a claim that could not be given back runs out."""
+    return and_(rounds.c.claimed_by.is_not(None), rounds.c.claimed_until >= clock_ms())
 
 
 def _recent(connection: Connection, since: datetime) -> dict[str, Standing]:
     corrected = and_(
         rounds.c.state == RoundState.CLOSED, rounds.c.label_revision != rounds.c.estimated_revision
     )
-    presses = or_(corrected, rounds.c.claimed_by.is_not(None))
+    presses = or_(corrected, _is_claimed())
     query = (
         select(
             monitors.c.name,
