@@ -78,17 +78,10 @@ def advance(parts: Parts) -> MonitorError | None:
     return None
 
 
-def advance_all(
-    monitors: Sequence[Parts], *, stopping: Callable[[], bool] = lambda: False
-) -> dict[str, MonitorError]:
+def advance_all(monitors: Sequence[Parts]) -> dict[str, MonitorError]:
     """Take every monitor as far as it gets; what stops one does not stop the others."""
-    errors: dict[str, MonitorError] = {}
-    for parts in monitors:
-        if stopping():
-            break
-        if (error := advance(parts)) is not None:
-            errors[parts.settings.name] = error
-    return errors
+    met = {parts.settings.name: advance(parts) for parts in monitors}
+    return {name: error for name, error in met.items() if error is not None}
 
 
 def tidy(plant: Plant) -> None:

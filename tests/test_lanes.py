@@ -123,3 +123,20 @@ def test_a_pass_is_good_when_nothing_is_under_way_and_nothing_failed(scenes, slo
 
     assert while_it_hangs is None
     assert work.running.last_success == scenes[0].now
+
+
+def test_no_further_monitor_is_begun_once_the_service_is_asked_to_stop(scenes, slow, work):
+    begun = Event()
+    pool = work._lanes._pool
+    for _ in range(pool._max_workers):  # every lane is taken until the service was asked to stop
+        pool.submit(begun.wait, 60)
+    work.rounds()
+
+    work.stop()
+    begun.set()
+    eventually(pool._work_queue.empty)
+    slow.go_on.set()
+    work.wait()
+
+    assert [states(scene) for scene in scenes] == [[], []]
+    assert not slow.begun.is_set()

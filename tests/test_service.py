@@ -17,7 +17,7 @@ from monitor.rounds.overview import overview, waiting_sentence
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.web.health import Pulse
-from tests.rounds.scene import MONDAY, Scene, settings
+from tests.rounds.scene import Scene, settings
 from tests.servers import free_port
 from tests.small_config import HOOKS, configure, fill_labels, rows, runs
 from tests.workers import worker as started_worker
@@ -236,19 +236,6 @@ def test_a_pass_ends_with_the_gravest_exit_code(database):
 
     assert service.Pass().exit_code == 0
     assert service.Pass(errors).exit_code == 75
-
-
-def test_no_further_monitor_is_begun_once_the_service_is_asked_to_stop(database):
-    scenes = [Scene(database, settings(), name=name) for name in ("mail", "spam")]
-    for scene in scenes:
-        scene.week(1)
-
-    service.advance_all(
-        [scene.parts for scene in scenes], stopping=lambda: bool(scenes[0].labeler.sent)
-    )
-
-    assert [bool(scene.labeler.sent) for scene in scenes] == [True, False]
-    assert scenes[0].round(1).slot == MONDAY
 
 
 def test_a_broken_tick_is_logged_and_the_next_one_comes():

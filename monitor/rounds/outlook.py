@@ -223,6 +223,7 @@ def _as_if_drawn(parts: Parts) -> Round:
         opened_at=now,
         deadline=None,
         closed_at=None,
+        labels_until=None,
         partial=False,
         version=0,
         label_revision=0,

@@ -70,5 +70,6 @@ def left_behind(connection: Connection, names: Collection[str], now: datetime) -
 
 
 def _last_label(found: Round) -> datetime:
-    ended = found.closed_at or found.deadline or found.opened_at
-    return ended + found.settings.late_labels
+    if found.labels_until is not None:
+        return found.labels_until
+    return (found.closed_at or found.deadline or found.opened_at) + found.settings.late_labels

@@ -48,6 +48,7 @@ class Round:
     opened_at: datetime
     deadline: datetime | None
     closed_at: datetime | None
+    labels_until: datetime | None
     partial: bool
     version: int
     label_revision: int
@@ -407,6 +408,7 @@ def _round(row: Row[Any]) -> Round:
         opened_at=row.opened_at,
         deadline=row.deadline,
         closed_at=row.closed_at,
+        labels_until=row.labels_until,
         partial=row.partial,
         version=row.version,
         label_revision=row.label_revision,

@@ -124,6 +124,20 @@ def test_a_round_that_another_worker_has_is_looked_at_until_it_is_free(scene, se
     assert service.tick() == []
 
 
+def test_a_claim_that_ran_out_without_being_given_back_holds_nobody_awake(scene, service):
+    with scene.database.write() as connection:
+        assert round_store.claim_round(connection, scene.round(1).id) is not None
+    with scene.database.write() as connection:
+        connection.execute(text("update rounds set claimed_by = 'elsewhere', claimed_until = 1"))
+        connection.execute(text("update rounds set state = 'closed', label_revision = 0"))
+        connection.execute(text("update rounds set estimated_revision = 0"))
+
+    service.settle()
+
+    assert scene.rows("select claimed_by from rounds") == [{"claimed_by": "elsewhere"}]
+    assert service.tick() == []
+
+
 def test_a_look_that_met_an_error_is_repeated(scene, service):
     scene.week(2)
     scene.source.down = True
