@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,6 @@ from monitor.domain.crashpoint import crashpoint
 from monitor.domain.errors import ConfigRefused, InputRefused, StoreUnavailable
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Table
@@ -31,6 +32,7 @@ _INSERTS: dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]] = {
 }
 _BEGIN_WRITING = "BEGIN IMMEDIATE"  # takes SQLite's write lock before anything is read
 _LOCK_MS = 30_000
+_TURN_AWAY_S = 0.01
 _IDLE_MS = 60_000
 """A transaction whose process is stopped, or whose machine is gone, holds up others no longer."""
 PRIVATE = 0o660
@@ -227,13 +229,13 @@ def _sqlite_engine(url: str) -> Engine:
     def _settings(connection: sqlite3.Connection, _: object) -> None:
         connection.isolation_level = None  # transactions begin where _begin says so
         for pragma in (
-            f"busy_timeout={_LOCK_MS}",  # first, since setting the journal mode may have to wait
-            "journal_mode=WAL",
+            f"busy_timeout={_LOCK_MS}",  # first, since the others may have to wait
             "synchronous=FULL",  # a power cut takes nothing that was committed
             "foreign_keys=ON",
             "secure_delete=ON",  # deleted texts are overwritten, not left in free pages
         ):
             connection.execute(f"pragma {pragma}").close()
+        _log_ahead(connection)
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -244,3 +246,21 @@ def _sqlite_engine(url: str) -> Engine:
         connection.exec_driver_sql(_BEGIN_WRITING if writes else "BEGIN")
 
     return engine
+
+
+def _log_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer work side by side: the file remembers it.
+
+    While another writes to a new file, as when two replicas start, SQLite turns this away at once,
+    whatever the timeout.
+    """
+    give_up = time.monotonic() + _LOCK_MS / 1000
+    while True:
+        try:
+            connection.execute("pragma journal_mode=WAL").close()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(_TURN_AWAY_S)
+        else:
+            return

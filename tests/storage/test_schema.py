@@ -1,8 +1,10 @@
 """Migrations make the tables and views of this program, whole or not at all, and no others."""
 
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from threading import Timer
 
 import pytest
 from alembic import command
@@ -216,6 +218,19 @@ def test_of_several_workers_who_make_an_empty_store_none_fails(store_url):
         ids = list(pool.map(make, range(5)))
 
     assert len(set(ids)) == 1
+
+
+def test_who_opens_a_new_file_while_another_does_waits_for_it(tmp_path):
+    other = sqlite3.connect(tmp_path / "new.db", isolation_level=None, check_same_thread=False)
+    other.execute("begin immediate")  # what SQLite answers with an error, not with a wait
+    Timer(0.3, other.execute, ["rollback"]).start()
+    database = Database(f"sqlite:///{tmp_path}/new.db")
+
+    with database.read() as connection:
+        assert connection.execute(text("pragma journal_mode")).scalar_one() == "wal"
+
+    database.close()
+    other.close()
 
 
 def test_a_newer_schema_is_refused_with_the_way_out(database):
