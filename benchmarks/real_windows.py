@@ -21,7 +21,8 @@ import duckdb
 from monitor.config import load_config
 from monitor.domain.slots import window_of
 from monitor.rounds import steps
-from monitor.rounds.report import find_row, number_text
+from monitor.rounds.report import find_row
+from monitor.rounds.wording import number_text
 from monitor.storage import alert_store, estimate_store, schema
 from monitor.storage.tables import store
 from monitor.wiring import build

@@ -9,7 +9,7 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.model import Collected, Refusal
 from monitor.domain.state import RoundState
-from monitor.storage import copy_store, label_store, round_store
+from monitor.storage import copy_store, label_store, round_claims, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Task
     from monitor.rounds.parts import Parts
-    from monitor.storage.round_store import Claim, Round
+    from monitor.storage.round_claims import Claim
+    from monitor.storage.round_store import Round
 
 log = structlog.get_logger("monitor.labels")
 
@@ -33,7 +34,7 @@ def send(parts: Parts, found: Round, claim: Claim) -> int:
     with outside("send"):
         parts.labeler.send(found.name, list(everything.values()))
     with parts.database.write() as connection:
-        round_store.hold(connection, claim)
+        round_claims.hold(connection, claim)
         label_store.mark_sent(connection, [task.key for task in waiting], parts.clock())
     return len(waiting)
 

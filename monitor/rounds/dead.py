@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.report import Notice
-from monitor.rounds.report import notice_id, round_key
 from monitor.rounds.tell import LOG, MLFLOW, add_notice
+from monitor.rounds.wording import notice_id, round_key
 from monitor.storage import effect_care, effect_store, round_store
 from monitor.storage.schema import store_id
 

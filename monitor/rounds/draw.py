@@ -20,7 +20,7 @@ from monitor.rounds.tell import tell_abandoned
 from monitor.stats.alternatives import check_testable
 from monitor.stats.bands import affordable_bands, band_edges
 from monitor.stats.half_space import LimitCannotBeTested
-from monitor.storage import estimate_store, frame_store, round_store, segment_store
+from monitor.storage import estimate_store, frame_store, round_claims, round_store, segment_store
 from monitor.storage.frame_store import History, PlannedStratum
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from monitor.rounds.parts import Parts
     from monitor.rounds.rebin import References
     from monitor.stats.draws import JointPosterior
-    from monitor.storage.round_store import Claim, Round
+    from monitor.storage.round_claims import Claim
+    from monitor.storage.round_store import Round
 
 PROFILE = 10_000
 """Scores per class that place the band edges: an edge's rank is then right to half a percent."""
@@ -184,7 +185,7 @@ def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> Non
         shown = parts.source.show([item.id for item in drawn], found.window) if drawn else {}
     now = parts.clock()
     with parts.database.write() as connection:
-        round_store.hold(connection, claim)
+        round_claims.hold(connection, claim)
         history_id = (
             sight.known.id
             if sight.known is not None

@@ -20,8 +20,8 @@ from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.domain.ports import AlertKeeper
 from monitor.rounds.dead import tell_dead, tell_recovered
-from monitor.rounds.report import notice_id
 from monitor.rounds.tell import MLFLOW
+from monitor.rounds.wording import notice_id
 from monitor.storage import alert_store, effect_care, effect_store
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import TryLater
-from monitor.storage import label_store, payload_store, round_store
+from monitor.storage import label_store, payload_store, round_claims, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -55,7 +55,7 @@ def forget_item(
         If a worker is busy with the round and might just be writing the item into a file.
     """
     with database.write() as connection:
-        claim = round_store.claim_round(connection, found.id)
+        claim = round_claims.claim_round(connection, found.id)
     if claim is None:
         message = (
             f"another worker is busy with round {found.number} of {found.monitor}; nothing of it "
@@ -66,7 +66,7 @@ def forget_item(
         return _forgotten(database, found, item_id, labeler, clock)
     finally:
         with database.write() as connection:
-            round_store.release_round(connection, claim)
+            round_claims.release_round(connection, claim)
 
 
 def _forgotten(

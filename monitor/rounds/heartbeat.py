@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.errors import MonitorError
-from monitor.storage import round_store
-from monitor.storage.round_store import CLAIM_MS
+from monitor.storage import round_claims
+from monitor.storage.round_claims import CLAIM_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from monitor.storage.database import Database
-    from monitor.storage.round_store import Claim
+    from monitor.storage.round_claims import Claim
 
 log = structlog.get_logger("monitor.rounds")
 
@@ -54,7 +54,7 @@ def _beat(database: Database, claim: Claim, ended: threading.Event) -> None:
     while not ended.wait(EVERY) and not _stopping.is_set():
         try:
             with database.write() as connection:
-                held = round_store.renew_round(connection, claim)
+                held = round_claims.renew_round(connection, claim)
         except MonitorError as error:  # the next beat may find the store again
             log.warning("claim not renewed", round=claim.round_id, reason=str(error))
             continue

@@ -12,9 +12,10 @@ from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
 from monitor.rounds.dead import what_to_do
 from monitor.rounds.estimate import LEARNING_ROUNDS, propose_limits
-from monitor.rounds.report import SHOWN, notice_id
+from monitor.rounds.report import SHOWN
 from monitor.rounds.tally import Tally
 from monitor.rounds.tell import LOG, MLFLOW
+from monitor.rounds.wording import notice_id
 from monitor.storage import (
     alert_store,
     copy_store,

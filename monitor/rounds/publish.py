@@ -18,7 +18,7 @@ from monitor.rounds.notices import round_news
 from monitor.rounds.pictures import with_pictures
 from monitor.rounds.tally import Tally
 from monitor.rounds.tell import tell, tell_abandoned
-from monitor.storage import estimate_store, frame_store, label_store, round_store
+from monitor.storage import estimate_store, frame_store, label_store, round_claims, round_store
 from monitor.storage.estimate_store import StratumTally
 from monitor.storage.schema import store_id
 
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from monitor.rounds.estimate import RoundEstimate
     from monitor.rounds.known import Known
     from monitor.rounds.parts import Parts
-    from monitor.storage.round_store import Claim, Round
+    from monitor.storage.round_claims import Claim
+    from monitor.storage.round_store import Round
 
 
 def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: str) -> None:
@@ -73,7 +74,7 @@ def correct(parts: Parts, found: Round, claim: Claim) -> None:
     batch = _read_batch(parts, found)
     if _says_the_same(parts, batch.affected[0]):
         with parts.database.write() as connection:
-            round_store.hold(connection, claim)
+            round_claims.hold(connection, claim)
             estimate_store.set_version(
                 connection, found.id, found.version, estimated_revision=found.label_revision
             )
@@ -83,7 +84,7 @@ def correct(parts: Parts, found: Round, claim: Claim) -> None:
     now = parts.clock()
     version = batch.affected[0].version
     with parts.database.write() as connection:
-        round_store.hold(connection, claim)
+        round_claims.hold(connection, claim)
         round_store.note_event(connection, found, f"labels changed: version {version}", now)
         _write_versions(connection, batch, estimates, beside)
         readings, moves = correct_evidence(connection, batch.affected, estimates, now)

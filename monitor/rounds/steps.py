@@ -16,7 +16,7 @@ from monitor.rounds.collect import collect, put_away, send
 from monitor.rounds.draw import draw
 from monitor.rounds.heartbeat import kept
 from monitor.rounds.missed import number_of, record_missed, was_skipped_ahead
-from monitor.storage import copy_store, frame_store, label_store, round_store
+from monitor.storage import copy_store, frame_store, label_store, round_claims, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.parts import Parts
     from monitor.storage.label_store import LabelCounts
-    from monitor.storage.round_store import Claim, Round
+    from monitor.storage.round_claims import Claim
+    from monitor.storage.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
 
@@ -194,7 +195,7 @@ def _changed(found: Round) -> bool:
 def _claimed(parts: Parts, round_id: int, step: Callable[[Claim], None]) -> None:
     """Do a step under a claim; leave the round alone while another worker has it."""
     with parts.database.write() as connection:
-        claim = round_store.claim_round(connection, round_id)
+        claim = round_claims.claim_round(connection, round_id)
     if claim is None:
         log.info("another worker has this round", round=round_id)
         return
@@ -206,7 +207,7 @@ def _claimed(parts: Parts, round_id: int, step: Callable[[Claim], None]) -> None
         raise
     finally:
         with parts.database.write() as connection:
-            round_store.release_round(connection, claim)
+            round_claims.release_round(connection, claim)
 
 
 def _note_obstacle(parts: Parts, round_id: int, claim: Claim, obstacle: str) -> None:

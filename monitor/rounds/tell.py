@@ -10,16 +10,8 @@ from monitor.domain.state import RoundState
 from monitor.rounds.agreement import disagreement_notices
 from monitor.rounds.answering import answers_row
 from monitor.rounds.beside import stored_beside
-from monitor.rounds.report import (
-    TIMELINE,
-    abandoned_notice,
-    abandoned_report,
-    alert_notice,
-    closed_report,
-    ended_notice,
-    timeline_point,
-    unusual_notice,
-)
+from monitor.rounds.report import TIMELINE, abandoned_report, closed_report, timeline_point
+from monitor.rounds.wording import abandoned_notice, alert_notice, ended_notice, unusual_notice
 from monitor.storage import (
     alert_store,
     effect_store,

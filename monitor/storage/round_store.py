@@ -1,4 +1,4 @@
-"""Rounds in the store: opened once per slot, claimed and moved."""
+"""Rounds in the store: opened once per slot, read and moved."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Window
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState, check_move
-from monitor.storage.database import clock_ms, insert_new
+from monitor.storage.database import insert_new
+from monitor.storage.round_claims import wait_for_monitor
 from monitor.storage.schema import store_id
 from monitor.storage.tables import monitors, round_events, rounds
-from monitor.storage.turns import claim_of_ours, is_free, wait_for_turn
+from monitor.storage.turns import wait_for_turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, Select
+    from sqlalchemy import ColumnElement, Connection, Row, Select
 
-# Ten times what most steps need, and renewed while a longer one runs (monitor.rounds.heartbeat);
-# a worker of this machine that died gives its claim up at once.
-CLAIM_MS = 15 * 60 * 1000
+    from monitor.storage.round_claims import Claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +62,6 @@ class Round:
     def name(self) -> str:
         """Name for files and for people: monitor and slot."""
         return f"{self.monitor}-{self.slot:%Y-%m-%dT%H%M}"
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The right to work on a round; lost when another attempt begins."""
-
-    round_id: int
-    attempt: int
 
 
 def find_monitor(connection: Connection, name: str) -> int | None:
@@ -264,65 +255,6 @@ def reopen_skipped(
     return moved.rowcount == 1
 
 
-def claim_round(connection: Connection, round_id: int) -> Claim | None:
-    """Take the round for this process; None while another works on it."""
-    query = select(rounds.c.claimed_by, rounds.c.attempt).where(rounds.c.id == round_id)
-    claimed_by, attempt = connection.execute(query).one()
-    taken = connection.execute(
-        update(rounds)
-        .where(rounds.c.id == round_id, is_free(rounds, claimed_by, attempt))
-        .values(claim_of_ours(rounds, CLAIM_MS))
-    )
-    return Claim(round_id, attempt + 1) if taken.rowcount == 1 else None
-
-
-def renew_round(connection: Connection, claim: Claim) -> bool:
-    """Let the claim run for its whole time again; false where it is no longer ours, or given back.
-
-    Only the time is written, so a step that reads or writes the same round is not disturbed.
-    """
-    renewed = connection.execute(
-        update(rounds)
-        .where(
-            rounds.c.id == claim.round_id,
-            rounds.c.attempt == claim.attempt,
-            rounds.c.claimed_by.is_not(None),
-        )
-        .values(claimed_until=clock_ms() + CLAIM_MS)
-    )
-    return renewed.rowcount == 1
-
-
-def release_round(connection: Connection, claim: Claim) -> None:
-    """Give the claim back, if it is still ours."""
-    connection.execute(
-        update(rounds)
-        .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
-        .values(claimed_by=None, claimed_until=None)
-    )
-
-
-def hold(connection: Connection, claim: Claim) -> None:
-    """Make sure, inside a writing transaction, that the claim is still ours.
-
-    The step came to its end, so what kept the round from going on before is forgotten.
-
-    Raises
-    ------
-    RoundMoved
-        If another attempt has begun since.
-    """
-    wait_for_turn(connection, monitors.c.id == _monitor_of(claim))
-    held = connection.execute(
-        update(rounds)
-        .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
-        .values(claimed_until=clock_ms() + CLAIM_MS, reason=None)
-    )
-    if held.rowcount == 0:
-        message = f"round {claim.round_id} was taken over by another worker; nothing was written"
-        raise RoundMoved(message)
-
-
 def move(
     connection: Connection,
     claim: Claim,
@@ -341,7 +273,7 @@ def move(
         If the round is not in ``before``, or the claim is no longer ours.
     """
     check_move(before, after)
-    wait_for_turn(connection, monitors.c.id == _monitor_of(claim))
+    wait_for_monitor(connection, claim)
     told = reason if after in {RoundState.ABANDONED, RoundState.SKIPPED} else None
     moved = connection.execute(
         update(rounds)
@@ -382,10 +314,6 @@ def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: date
     )
     if noted.rowcount == 1:
         _event(connection, claim.round_id, found.state, found.state, obstacle, now)
-
-
-def _monitor_of(claim: Claim) -> ScalarSelect[int]:
-    return select(rounds.c.monitor_id).where(rounds.c.id == claim.round_id).scalar_subquery()
 
 
 def _rounds() -> Select[Any]:

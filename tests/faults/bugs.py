@@ -10,9 +10,8 @@ from typing import Any
 
 from sqlalchemy import update
 
-from monitor.storage import database, effect_store, round_store
-from monitor.storage.tables import effects, monitors, rounds
-from monitor.storage.turns import wait_for_turn
+from monitor.storage import database, effect_store, round_claims, round_store
+from monitor.storage.tables import effects, rounds
 from monitor.tracking import mlflow as tracking
 from tests.faults import lives, world
 
@@ -61,14 +60,14 @@ def no_unique_slot_and_no_look_before_insert():
 
 def no_state_and_no_attempt_guard_in_moves():
     def hold(connection, claim):
-        wait_for_turn(connection, monitors.c.id == round_store._monitor_of(claim))
+        round_claims.wait_for_monitor(connection, claim)
 
     def move(connection, claim, before, after, *, reason, now, **values):
         changed = update(rounds).where(rounds.c.id == claim.round_id)
         connection.execute(changed.values(state=after, **values))
         round_store._event(connection, claim.round_id, before, after, reason, now)
 
-    round_store.hold = hold
+    round_claims.hold = hold
     round_store.move = move
 
 

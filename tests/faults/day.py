@@ -18,7 +18,7 @@ from sqlalchemy.exc import OperationalError
 from monitor import service, wiring
 from monitor.config import load_config
 from monitor.domain.errors import MonitorError
-from monitor.storage import effect_store, round_store, schema
+from monitor.storage import effect_store, round_claims, schema
 from monitor.tracking import connection, reach
 from monitor.tracking import mlflow as tracking
 
@@ -131,7 +131,7 @@ def _let_statements_fail(engine, seed):
 def _hurry(log: Path) -> None:
     connection.CALL_SECONDS = PATIENCE
     reach.HEALTH_SECONDS = PATIENCE
-    round_store.CLAIM_MS = effect_store.CLAIM_MS = CLAIM_MS
+    round_claims.CLAIM_MS = effect_store.CLAIM_MS = CLAIM_MS
     for name in tracking._DRAW:
         tracking._DRAW[name] = lambda _: b"png"
     structlog.configure(

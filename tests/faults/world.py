@@ -31,7 +31,7 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.settings import Bands, Limits, Matrix, MonitorSettings, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds.parts import Parts
-from monitor.storage import database, effect_store, round_store
+from monitor.storage import database, effect_store, round_claims
 from monitor.storage.database import Database
 from monitor.testing import MemorySource
 from monitor.tracking import mlflow as tracking
@@ -334,7 +334,7 @@ def fewer_points(points: int) -> None:
 
 def claims_last(seconds: float) -> None:
     """Let claims run out while a test waits; a delivery still ends long before its claim."""
-    round_store.CLAIM_MS = effect_store.CLAIM_MS = round(seconds * 1000)
+    round_claims.CLAIM_MS = effect_store.CLAIM_MS = round(seconds * 1000)
     recorded_mlflow.PATIENCE = seconds / 4
 
 

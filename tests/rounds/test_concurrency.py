@@ -10,7 +10,7 @@ from monitor.domain.errors import StoreUnavailable, TryLater
 from monitor.domain.settings import Bands, Sample
 from monitor.rounds import steps
 from monitor.rounds.draw import draw
-from monitor.storage import round_store
+from monitor.storage import round_claims
 from monitor.storage.database import Database
 from monitor.storage.tables import monitors
 from monitor.testing import MemoryLabeler
@@ -100,13 +100,13 @@ def test_a_round_that_another_worker_draws_meanwhile_is_not_ended_before_its_lab
     scene.now += WEEK
     steps.open_due(scene.parts)
     with database.write() as connection:
-        claim = round_store.claim_round(connection, scene.round(2).id)
+        claim = round_claims.claim_round(connection, scene.round(2).id)
     assert claim is not None
 
     def other_worker_draws():
         draw(scene.parts, scene.round(2), claim)
         with database.write() as connection:
-            round_store.release_round(connection, claim)
+            round_claims.release_round(connection, claim)
 
     hers = replace(scene.parts, labeler=WhileAsked(other_worker_draws))
     steps.run(hers)

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from monitor.domain.errors import StoreUnavailable
 from monitor.rounds import heartbeat, steps
 from monitor.rounds.heartbeat import kept
-from monitor.storage import round_store
+from monitor.storage import round_claims
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import rounds
 from tests.rounds.scene import Scene, settings
@@ -50,7 +50,7 @@ def eventually(holds):
 
 
 def is_long(database):
-    return (left(database) or 0) > round_store.CLAIM_MS / 2
+    return (left(database) or 0) > round_claims.CLAIM_MS / 2
 
 
 def test_a_claim_is_renewed_while_a_step_runs(database, round_id):
@@ -68,7 +68,7 @@ def test_a_claim_that_was_taken_over_is_left_to_the_other_worker(database, round
     nearly_run_out(database)
 
     with database.write() as connection:
-        held = round_store.renew_round(connection, claim)
+        held = round_claims.renew_round(connection, claim)
 
     assert not held
     assert not is_long(database)
@@ -77,8 +77,8 @@ def test_a_claim_that_was_taken_over_is_left_to_the_other_worker(database, round
 def test_a_claim_that_was_given_back_is_not_taken_again(database, round_id):
     claim = claimed(database, round_id)
     with database.write() as connection:
-        round_store.release_round(connection, claim)
-        held = round_store.renew_round(connection, claim)
+        round_claims.release_round(connection, claim)
+        held = round_claims.renew_round(connection, claim)
 
     assert not held
     assert left(database) is None
@@ -88,14 +88,14 @@ def test_a_store_that_is_away_for_a_beat_is_asked_again(database, round_id, monk
     claim = claimed(database, round_id)
     nearly_run_out(database)
     beats = [StoreUnavailable("away"), None]
-    renew = round_store.renew_round
+    renew = round_claims.renew_round
 
     def renewed(connection, of):
         if beats and (error := beats.pop(0)):
             raise error
         return renew(connection, of)
 
-    monkeypatch.setattr(round_store, "renew_round", renewed)
+    monkeypatch.setattr(round_claims, "renew_round", renewed)
 
     with capture_logs() as logs, kept(database, claim):
         eventually(lambda: is_long(database))

@@ -11,7 +11,7 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
 from monitor.rounds import steps
 from monitor.rounds.idle import Idle
-from monitor.storage import round_store
+from monitor.storage import round_claims
 from monitor.testing import MemoryLabeler
 from tests.rounds.scene import Scene, settings
 
@@ -113,11 +113,11 @@ def test_a_deadline_that_passes_is_seen(scene, service):
 
 def test_a_round_that_another_worker_has_is_looked_at_until_it_is_free(scene, service):
     with scene.database.write() as connection:
-        claim = round_store.claim_round(connection, scene.round(1).id)
+        claim = round_claims.claim_round(connection, scene.round(1).id)
     assert claim is not None
     assert service.tick() == service.tick() == ["mail"]
     with scene.database.write() as connection:
-        round_store.release_round(connection, claim)
+        round_claims.release_round(connection, claim)
 
     service.settle()
 
@@ -126,7 +126,7 @@ def test_a_round_that_another_worker_has_is_looked_at_until_it_is_free(scene, se
 
 def test_a_claim_that_ran_out_without_being_given_back_holds_nobody_awake(scene, service):
     with scene.database.write() as connection:
-        assert round_store.claim_round(connection, scene.round(1).id) is not None
+        assert round_claims.claim_round(connection, scene.round(1).id) is not None
     with scene.database.write() as connection:
         connection.execute(text("update rounds set claimed_by = 'elsewhere', claimed_until = 1"))
         connection.execute(text("update rounds set state = 'closed', label_revision = 0"))

@@ -7,7 +7,7 @@ from typing import Any
 from monitor.domain.model import BandEdges, EffectKind, Item, Stratum
 from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
-from monitor.storage import effect_store, frame_store, round_store
+from monitor.storage import effect_store, frame_store, round_claims, round_store
 from monitor.storage.frame_store import PlannedStratum
 from tests.rounds.scene import MONDAY, WEEK, settings
 
@@ -43,7 +43,7 @@ def add_round(database, number=1, monitor="mail", state=RoundState.OPEN):
 
 def claimed(database, round_id):
     with database.write() as connection:
-        return round_store.claim_round(connection, round_id)
+        return round_claims.claim_round(connection, round_id)
 
 
 def add_history(connection, monitor_id, **changes):
@@ -88,7 +88,7 @@ def draw(database, round_id, *, sizes=(100, 900), wanted=(5, 5), strata=STRATA):
             now=MONDAY,
             history_id=history,
         )
-        round_store.release_round(connection, claim)
+        round_claims.release_round(connection, claim)
 
 
 def add_effect(database, round_id, key, *, sink="ops", kind=EffectKind.NOTICE, now=MONDAY):

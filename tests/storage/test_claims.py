@@ -12,7 +12,7 @@ from sqlalchemy import select, text, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.state import RoundState
-from monitor.storage import effect_store, estimate_store, round_store, worker
+from monitor.storage import effect_store, estimate_store, round_claims, round_store, worker
 from monitor.storage.database import Database, clock_ms
 from monitor.storage.tables import effects, histories, monitors, rounds
 from tests.rounds.scene import MONDAY, WEEK
@@ -30,7 +30,7 @@ from tests.workers import said_by_replicas
 from tests.workers import worker as started_worker
 
 CLAIM = """
-from monitor.storage import round_store
+from monitor.storage import round_claims
 from monitor.storage.database import Database
 
 
@@ -38,7 +38,7 @@ def work():
     database, won = Database(sys.argv[1]), []
     for round_id in json.loads(sys.argv[2]):
         with database.write() as connection:
-            if round_store.claim_round(connection, round_id) is not None:
+            if round_claims.claim_round(connection, round_id) is not None:
                 won.append(round_id)
     return won
 
@@ -79,7 +79,7 @@ def test_of_five_processes_exactly_one_claims_each_round(database, store_url):
 def test_a_claim_is_an_attempt_of_its_own(database, round_id):
     first = claimed(database, round_id)
     with database.write() as connection:
-        round_store.release_round(connection, first)
+        round_claims.release_round(connection, first)
 
     second = claimed(database, round_id)
 
@@ -93,7 +93,7 @@ def test_a_claim_lasts_by_the_clock_of_the_database(database, round_id):
     with database.read() as connection:
         after = connection.execute(select(clock_ms())).scalar()
 
-    assert before <= column(database, "claimed_until") - round_store.CLAIM_MS <= after
+    assert before <= column(database, "claimed_until") - round_claims.CLAIM_MS <= after
 
 
 def test_the_clock_of_the_database_tells_milliseconds_since_1970(database):
@@ -152,10 +152,10 @@ def test_a_stale_worker_cannot_hold_its_round(database, round_id):
     stale, fresh = stale_and_fresh(database, round_id)
 
     with pytest.raises(RoundMoved, match="taken over"), database.write() as connection:
-        round_store.hold(connection, stale)
+        round_claims.hold(connection, stale)
 
     with database.write() as connection:
-        round_store.hold(connection, fresh)
+        round_claims.hold(connection, fresh)
 
 
 def test_a_stale_worker_cannot_move_its_round(database, round_id):
@@ -199,11 +199,11 @@ def test_a_stale_worker_does_not_release_the_claim_of_the_next(database, round_i
     stale, fresh = stale_and_fresh(database, round_id)
 
     with database.write() as connection:
-        round_store.release_round(connection, stale)
+        round_claims.release_round(connection, stale)
     assert claimed(database, round_id) is None
 
     with database.write() as connection:
-        round_store.release_round(connection, fresh)
+        round_claims.release_round(connection, fresh)
     assert claimed(database, round_id) is not None
 
 
@@ -230,7 +230,7 @@ def test_an_obstacle_is_noted_once_and_forgotten_when_the_step_succeeds(database
     assert column(database, "reason") == "the source is down"
 
     with database.write() as connection:
-        round_store.hold(connection, claim)
+        round_claims.hold(connection, claim)
     assert column(database, "reason") is None
 
 
@@ -334,7 +334,7 @@ def test_two_workers_who_write_rounds_in_opposite_order_do_not_lock_each_other_o
 
     def write(first, second, wait):
         with database.write() as connection:
-            round_store.hold(connection, claims[first])
+            round_claims.hold(connection, claims[first])
             wait(connection)
             estimate_store.set_version(connection, first, 1, estimated_revision=1)
             estimate_store.set_version(connection, second, 1, estimated_revision=1)

@@ -1,0 +1,93 @@
+"""The right to work on a round: taken, renewed, given back, and lost to another attempt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select, update
+
+from monitor.domain.errors import RoundMoved
+from monitor.storage.database import clock_ms
+from monitor.storage.tables import monitors, rounds
+from monitor.storage.turns import claim_of_ours, is_free, wait_for_turn
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+# Ten times what most steps need, and renewed while a longer one runs (monitor.rounds.heartbeat);
+# a worker of this machine that died gives its claim up at once.
+CLAIM_MS = 15 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to work on a round; lost when another attempt begins."""
+
+    round_id: int
+    attempt: int
+
+
+def claim_round(connection: Connection, round_id: int) -> Claim | None:
+    """Take the round for this process; None while another works on it."""
+    query = select(rounds.c.claimed_by, rounds.c.attempt).where(rounds.c.id == round_id)
+    claimed_by, attempt = connection.execute(query).one()
+    taken = connection.execute(
+        update(rounds)
+        .where(rounds.c.id == round_id, is_free(rounds, claimed_by, attempt))
+        .values(claim_of_ours(rounds, CLAIM_MS))
+    )
+    return Claim(round_id, attempt + 1) if taken.rowcount == 1 else None
+
+
+def renew_round(connection: Connection, claim: Claim) -> bool:
+    """Let the claim run for its whole time again; false where it is no longer ours, or given back.
+
+    Only the time is written, so a step that reads or writes the same round is not disturbed.
+    """
+    renewed = connection.execute(
+        update(rounds)
+        .where(
+            rounds.c.id == claim.round_id,
+            rounds.c.attempt == claim.attempt,
+            rounds.c.claimed_by.is_not(None),
+        )
+        .values(claimed_until=clock_ms() + CLAIM_MS)
+    )
+    return renewed.rowcount == 1
+
+
+def release_round(connection: Connection, claim: Claim) -> None:
+    """Give the claim back, if it is still ours."""
+    connection.execute(
+        update(rounds)
+        .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
+        .values(claimed_by=None, claimed_until=None)
+    )
+
+
+def hold(connection: Connection, claim: Claim) -> None:
+    """Make sure, inside a writing transaction, that the claim is still ours.
+
+    The step came to its end, so what kept the round from going on before is forgotten.
+
+    Raises
+    ------
+    RoundMoved
+        If another attempt has begun since.
+    """
+    wait_for_monitor(connection, claim)
+    held = connection.execute(
+        update(rounds)
+        .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
+        .values(claimed_until=clock_ms() + CLAIM_MS, reason=None)
+    )
+    if held.rowcount == 0:
+        message = f"round {claim.round_id} was taken over by another worker; nothing was written"
+        raise RoundMoved(message)
+
+
+def wait_for_monitor(connection: Connection, claim: Claim) -> None:
+    """Wait for the turn to write to the monitor of a claimed round."""
+    monitor_id = select(rounds.c.monitor_id).where(rounds.c.id == claim.round_id).scalar_subquery()
+    wait_for_turn(connection, monitors.c.id == monitor_id)
