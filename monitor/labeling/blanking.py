@@ -20,8 +20,8 @@ from monitor.labeling.label_files import (
     read_header,
     read_text,
     unescape,
-    write_whole,
 )
+from monitor.labeling.whole_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

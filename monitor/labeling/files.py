@@ -22,9 +22,9 @@ from monitor.labeling.label_files import (
     printable,
     read_keys,
     read_labels,
-    remove_unfinished,
     write_tasks,
 )
+from monitor.labeling.whole_files import remove_unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -11,22 +11,19 @@ import csv
 import hashlib
 import io
 import json
-import os
 import re
-import shutil
-import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from monitor.domain.crashpoint import crashpoint
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, Refusal
+from monitor.labeling.whole_files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from monitor.domain.model import Task
 
@@ -35,11 +32,6 @@ Format = Literal["csv", "jsonl"]
 OWN_COLUMNS = ("task", "label", "annotator", "note")
 LABELED_AT = "labeled_at"
 MOST_BYTES = 64 * 2**20  # a label file of 200,000 tasks is about 20 MB without its texts
-PRIVATE = 0o660
-UNFINISHED = ".unfinished"
-LEFT_AFTER = 3600.0
-"""Seconds after which nobody writes on at an unfinished file."""
-
 LONGEST_NAME = 200
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 """Of an answer: beyond them a time is a slip, and some cannot be told in another zone."""
@@ -85,57 +77,6 @@ def write_tasks(
         write_whole(target, lambda stream: write(stream, shuffled), new=new)
     else:
         write(target, shuffled)
-
-
-def write_whole(
-    path: Path, write: Callable[[IO[str]], None], *, same_time: bool = False, new: bool = False
-) -> None:
-    """Write a file so that it appears whole or not at all; a ``new`` one never over another.
-
-    It holds what strangers wrote, so it is open to its owner and group alone, as far as the umask
-    lets it be; one that is there keeps its permissions, and its time if asked.
-
-    Raises
-    ------
-    FileExistsError
-        If the file was to be new and another process was faster.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
-    try:
-        unfinished.unlink(missing_ok=True)
-        unfinished.touch(mode=PRIVATE)
-        with unfinished.open("w", encoding="utf-8", errors="replace", newline="") as stream:
-            write(stream)
-        if path.exists():
-            shutil.copymode(path, unfinished)
-        if same_time:
-            known = path.stat()
-            os.utime(unfinished, ns=(known.st_atime_ns, known.st_mtime_ns))
-        crashpoint("file")
-        if not (new and _linked(unfinished, path)):
-            unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _linked(unfinished: Path, path: Path) -> bool:
-    """Let a file appear unless one of its name is there; false where no links can be made."""
-    try:
-        path.hardlink_to(unfinished)
-    except FileExistsError:
-        raise
-    except OSError:
-        return False
-    return True
-
-
-def remove_unfinished(folder: Path) -> None:
-    """Remove what killed processes left half written; it holds texts that should not stay."""
-    for left in folder.glob(f".*{UNFINISHED}"):
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > LEFT_AFTER:
-                left.unlink()
 
 
 def _write_csv(stream: IO[str], tasks: Sequence[Task]) -> None:

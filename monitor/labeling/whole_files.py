@@ -1,0 +1,71 @@
+"""Files that appear whole or not at all, and what killed processes left of others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
+
+from monitor.domain.crashpoint import crashpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PRIVATE = 0o660
+UNFINISHED = ".unfinished"
+LEFT_AFTER = 3600.0
+"""Seconds after which nobody writes on at an unfinished file."""
+
+
+def write_whole(
+    path: Path, write: Callable[[IO[str]], None], *, same_time: bool = False, new: bool = False
+) -> None:
+    """Write a file so that it appears whole or not at all; a ``new`` one never over another.
+
+    It holds what strangers wrote, so it is open to its owner and group alone, as far as the umask
+    lets it be; one that is there keeps its permissions, and its time if asked.
+
+    Raises
+    ------
+    FileExistsError
+        If the file was to be new and another process was faster.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
+    try:
+        unfinished.unlink(missing_ok=True)
+        unfinished.touch(mode=PRIVATE)
+        with unfinished.open("w", encoding="utf-8", errors="replace", newline="") as stream:
+            write(stream)
+        if path.exists():
+            shutil.copymode(path, unfinished)
+        if same_time:
+            known = path.stat()
+            os.utime(unfinished, ns=(known.st_atime_ns, known.st_mtime_ns))
+        crashpoint("file")
+        if not (new and _linked(unfinished, path)):
+            unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _linked(unfinished: Path, path: Path) -> bool:
+    """Let a file appear unless one of its name is there; false where no links can be made."""
+    try:
+        path.hardlink_to(unfinished)
+    except FileExistsError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes left half written; it holds texts that should not stay."""
+    for left in folder.glob(f".*{UNFINISHED}"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > LEFT_AFTER:
+                left.unlink()
