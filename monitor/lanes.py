@@ -6,10 +6,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from monitor.rounds.idle import Idle
+from monitor.rounds.idle import Idle, last_ones
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from monitor.domain.errors import MonitorError
     from monitor.rounds.idle import Look
@@ -58,13 +58,20 @@ class Lanes:
         looks = self._idle.needed(free)
         with self._lock:
             self._busy.update(look.parts.settings.name for look in looks)
-        for look in looks:
+        others, left = last_ones(looks)
+        for look in others:
             self._pool.submit(self._look, look)
+        if left:
+            self._pool.submit(self._one_after_another, left)
         self._note_if_quiet()
 
     def close(self) -> None:
         """Begin no further look, and wait for those under way."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _one_after_another(self, looks: Sequence[Look]) -> None:
+        for look in looks:
+            self._look(look)
 
     def _look(self, look: Look) -> None:
         name = look.parts.settings.name

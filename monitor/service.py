@@ -21,12 +21,13 @@ from monitor.rounds.dead import bury_orphans
 from monitor.rounds.effects import Delivered, deliver
 from monitor.rounds.forget import forget_left_behind
 from monitor.rounds.heartbeat import let_claims_run_out
+from monitor.rounds.idle import Idle, last_ones
 from monitor.rounds.tell import MLFLOW
 from monitor.running import Running
 from monitor.web.health import Pulse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from apscheduler.schedulers.background import BackgroundScheduler
@@ -78,7 +79,7 @@ def advance(parts: Parts) -> MonitorError | None:
     return None
 
 
-def advance_all(monitors: Sequence[Parts]) -> dict[str, MonitorError]:
+def advance_all(monitors: Iterable[Parts]) -> dict[str, MonitorError]:
     """Take every monitor as far as it gets; what stops one does not stop the others."""
     met = {parts.settings.name: advance(parts) for parts in monitors}
     return {name: error for name, error in met.items() if error is not None}
@@ -92,10 +93,18 @@ def tidy(plant: Plant) -> None:
 
 
 def one_pass(plant: Plant, monitors: Sequence[Parts]) -> Pass:
-    """Do once what the service does at every tick."""
-    errors = advance_all(monitors)
+    """Do once what the service does at every tick.
+
+    Before anything that ended another worker is tried again, all else is done and told.
+    """
+    others, left = last_ones(Idle(plant.database, plant.clock).needed(monitors))
+    errors = advance_all(look.parts for look in others)
     tidy(plant)
-    return Pass(errors, deliver(plant.database, plant.handlers, plant.clock))
+    delivered = deliver(plant.database, plant.handlers, plant.clock)
+    if left:
+        errors |= advance_all(look.parts for look in left)
+        delivered.add(deliver(plant.database, plant.handlers, plant.clock))
+    return Pass(errors, delivered)
 
 
 def serve(

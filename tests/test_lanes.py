@@ -7,11 +7,13 @@ from threading import Event
 from typing import Any, cast
 
 import pytest
+from sqlalchemy import update
 from structlog.testing import capture_logs
 
-from monitor.rounds import heartbeat
+from monitor.rounds import heartbeat, steps
 from monitor.service import TICK, Work
 from monitor.storage import round_store
+from monitor.storage.tables import rounds
 from monitor.wiring import Plant
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 
@@ -98,6 +100,29 @@ def test_a_notice_goes_out_while_another_monitor_is_worked_on(scenes, slow, work
 
     assert log.got == [("quick", "round.abandoned")]
     assert states(scenes[0]) == ["open"]
+
+
+def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_left_first(
+    scenes, slow, work
+):
+    """Whatever ended them ends this one only when all else is done."""
+    for scene, left_at in zip(scenes, (1, 2), strict=True):
+        steps.open_due(scene.parts)
+        with scene.database.write() as connection:
+            connection.execute(
+                update(rounds)
+                .where(rounds.c.id == scene.round(1).id)
+                .values(claimed_by="gone", claimed_until=left_at)
+            )
+
+    work.rounds()
+    assert slow.begun.wait(60)
+    time.sleep(0.5)  # more than it would need
+    meanwhile = states(scenes[1])
+    slow.go_on.set()
+
+    eventually(lambda: states(scenes[1]) == ["abandoned"])
+    assert meanwhile == ["open"]
 
 
 def test_a_monitor_that_hangs_is_not_begun_again_and_others_are(scenes, slow, work):

@@ -71,6 +71,13 @@ class Delivered:
         if error.sink_down:
             self.down.add(sink)
 
+    def add(self, more: Delivered) -> None:
+        """Add what a later pass did; why a sink takes no more is the later one's word."""
+        for sink, count in more.done.items():
+            self.done[sink] = self.done.get(sink, 0) + count
+        self.failed |= more.failed
+        self.down |= more.down
+
 
 def deliver(
     database: Database,

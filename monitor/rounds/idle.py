@@ -90,6 +90,17 @@ class Idle:
             self._good.pop(name, None)
 
 
+def last_ones(looks: Sequence[Look]) -> tuple[list[Look], list[Look]]:
+    """Part the looks at monitors with a round that a worker left in mid-step from all others.
+
+    What ended that worker may end this one too, so they come after all others and one after the
+    other, whichever was left longest ago first.
+    """
+    others = [each for each in looks if each.standing.left is None]
+    left = [each for each in looks if each.standing.left is not None]
+    return others, sorted(left, key=lambda each: each.standing.left or 0)
+
+
 def _longest_open(monitors: Sequence[Parts]) -> timedelta:
     """How far back slots of rounds may lie that still take labels."""
     spans = [each.settings.round.late_labels + each.settings.round.deadline for each in monitors]

@@ -228,4 +228,5 @@ def _as_if_drawn(parts: Parts) -> Round:
         version=0,
         label_revision=0,
         estimated_revision=None,
+        claimed_until=None,
     )

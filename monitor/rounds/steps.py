@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import structlog
@@ -32,13 +33,16 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.rounds")
 
+LEFT = "the last worker ended while it drew the sample: was it killed, or out of memory?"
 _RETRIES = 5  # of a publish that met another one; each loser has let one winner through
 
 
 def run(parts: Parts) -> None:
     """Do all that is due for one monitor: open, draw, hand out, collect, close, correct, put away.
 
-    What keeps one round from going on does not keep the others.
+    What keeps one round from going on does not keep the others. Not even if it ends the process,
+    as a draw that needs more memory than there is: rounds that a worker left in mid-step come
+    last, each by itself, whichever was left longest ago first.
 
     Raises
     ------
@@ -46,19 +50,35 @@ def run(parts: Parts) -> None:
         The first obstacle met, once everything else is done.
     """
     open_due(parts)
-    begun = [each.id for each in _unfinished(parts) if each.state is not RoundState.CLOSED]
-    obstacles = [_met(partial(begin, parts, each)) for each in begun]
-    drawn = [each.id for each in _unfinished(parts) if each.state is not RoundState.OPEN]
-    unread = _met(partial(collect, parts, drawn))
-    # A deadline counts only for rounds whose labels were read just now: those that could not be
-    # read, and a round that another worker drew meanwhile, may have labels nobody has seen yet.
-    asked = set() if unread else set(drawn)
-    due = [each.id for each in _unfinished(parts) if each.id in asked and _may_finish(each)]
-    obstacles += [unread, *[_met(partial(finish, parts, each)) for each in due]]
-    obstacles.append(_met(partial(put_away, parts)))
+    found = _unfinished(parts)
+    left = _left_in_mid_step(found)
+    obstacles = _advance(parts, [each for each in found if each not in left])
+    for each in left:
+        obstacles += _advance(parts, [each])
     for obstacle in obstacles:
         if obstacle is not None:
             raise obstacle
+
+
+def _left_in_mid_step(found: list[Round]) -> list[Round]:
+    """Choose the rounds that a worker claimed and has not given back: it ended, or is at it."""
+    claimed = [(each.claimed_until, each) for each in found if each.claimed_until is not None]
+    return [each for _, each in sorted(claimed, key=itemgetter(0))]
+
+
+def _advance(parts: Parts, found: list[Round]) -> list[MonitorError | None]:
+    """Take these rounds as far as they get, and put away what is done; say what each step met."""
+    ids = {each.id for each in found}
+    begun = [each.id for each in found if each.state is not RoundState.CLOSED]
+    obstacles = [_met(partial(begin, parts, each)) for each in begun]
+    out = _out(parts, [each for each in _unfinished(parts) if each.id in ids])
+    unread = _met(partial(collect, parts, out))
+    # A deadline counts only for rounds whose labels were read just now: others may have labels
+    # nobody has seen yet.
+    asked = set() if unread else set(out)
+    due = [each.id for each in _unfinished(parts) if each.id in asked and _may_finish(each)]
+    obstacles += [unread, *[_met(partial(finish, parts, each)) for each in due]]
+    return [*obstacles, _met(partial(put_away, parts))]
 
 
 def _met(act: Callable[[], object]) -> MonitorError | None:
@@ -134,7 +154,7 @@ def backfill(
             yield slot, None
             continue
         begin(parts, round_id)
-        collect(parts, _drawn(parts, [round_id]))
+        collect(parts, _out(parts, [_read(parts, round_id)]))
         finish(parts, round_id)
         yield slot, _read(parts, round_id)
 
@@ -161,6 +181,8 @@ def begin(parts: Parts, round_id: int) -> None:
     def step(claim: Claim) -> None:
         found = _read(parts, round_id)
         if found.state is RoundState.OPEN:
+            if claim.was_left:
+                _note_obstacle(parts, round_id, claim, LEFT)
             # Of two rounds that open one history at once, the second is drawn by the first's bands.
             _retried(lambda: draw(parts, found, claim), times=1)
             found = _read(parts, round_id)
@@ -316,10 +338,12 @@ def _unfinished(parts: Parts) -> list[Round]:
         return round_store.unfinished_rounds(connection, monitor_id, parts.clock())
 
 
-def _drawn(parts: Parts, round_ids: list[int]) -> list[int]:
+def _out(parts: Parts, found: list[Round]) -> list[int]:
+    """Choose the rounds to ask about: not those whose tasks somebody has yet to hand out."""
+    drawn = [each.id for each in found if each.state in {RoundState.LABELING, RoundState.CLOSED}]
     with parts.database.read() as connection:
-        rounds = [round_store.read_round(connection, each) for each in round_ids]
-    return [each.id for each in rounds if each.state in {RoundState.LABELING, RoundState.CLOSED}]
+        not_out = label_store.rounds_not_out(connection, drawn)
+    return [each for each in drawn if each not in not_out]
 
 
 def _read(parts: Parts, round_id: int) -> Round:

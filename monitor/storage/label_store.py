@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, exists, insert, select, tuple_, update
+from sqlalchemy import delete, exists, func, insert, select, tuple_, update
 
 from monitor.domain.labels import Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
@@ -59,6 +59,13 @@ def unsent_tasks(connection: Connection, round_id: int) -> list[Task]:
 def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Task]:
     """Read the tasks of some rounds by key."""
     return {task.key: task for task, _ in _read_tasks(connection, round_ids)}
+
+
+def rounds_not_out(connection: Connection, round_ids: Sequence[int]) -> set[int]:
+    """Find the rounds that have tasks of which the labeler has none yet."""
+    query = select(tasks.c.round_id).where(tasks.c.round_id.in_(round_ids))
+    unsent = query.group_by(tasks.c.round_id).having(func.count(tasks.c.sent_at) == 0)
+    return set(connection.execute(unsent).scalars())
 
 
 def mark_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None:

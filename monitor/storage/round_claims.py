@@ -22,10 +22,14 @@ CLAIM_MS = 15 * 60 * 1000
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to work on a round; lost when another attempt begins."""
+    """The right to work on a round; lost when another attempt begins.
+
+    ``was_left`` says that the worker before did not give its claim back: it ended in mid-step.
+    """
 
     round_id: int
     attempt: int
+    was_left: bool = False
 
 
 def claim_round(connection: Connection, round_id: int) -> Claim | None:
@@ -37,7 +41,7 @@ def claim_round(connection: Connection, round_id: int) -> Claim | None:
         .where(rounds.c.id == round_id, is_free(rounds, claimed_by, attempt))
         .values(claim_of_ours(rounds, CLAIM_MS))
     )
-    return Claim(round_id, attempt + 1) if taken.rowcount == 1 else None
+    return Claim(round_id, attempt + 1, claimed_by is not None) if taken.rowcount == 1 else None
 
 
 def renew_round(connection: Connection, claim: Claim) -> bool:

@@ -52,6 +52,8 @@ class Round:
     version: int
     label_revision: int
     estimated_revision: int | None
+    claimed_until: int | None
+    """When the claim on it runs out, in ms of the store; whoever left it in mid-step had it."""
 
     @property
     def sobol_seed(self) -> int:
@@ -341,6 +343,7 @@ def _round(row: Row[Any]) -> Round:
         version=row.version,
         label_revision=row.label_revision,
         estimated_revision=row.estimated_revision,
+        claimed_until=row.claimed_until,
     )
 
 

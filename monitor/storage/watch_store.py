@@ -24,12 +24,15 @@ class Standing:
     ``recent`` are marks of its recent rounds, ``open`` of those that have not ended; equal marks
     mean that nothing was opened, moved, labeled or estimated. ``presses`` says that there is
     something to do, or that another worker is at it. ``deadline`` is the first one to come.
+    ``left`` tells that a worker claimed a round and has not given it back: it ended in mid-step,
+    or is at it; the number grows with the time of the claim.
     """
 
     recent: tuple[object, ...] = ()
     open: tuple[tuple[int, str, int], ...] = ()
     presses: bool = False
     deadline: datetime | None = field(default=None, compare=False)
+    left: int | None = field(default=None, compare=False)
 
 
 NOTHING = Standing()
@@ -53,6 +56,7 @@ def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
             rounds.c.label_revision,
             rounds.c.deadline,
             _is_claimed().label("claimed"),
+            rounds.c.claimed_until,
         )
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
         .where(rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)))
@@ -61,11 +65,13 @@ def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
     for row in connection.execute(query):
         standing = found.get(row.name, NOTHING)
         deadlines = [at for at in (standing.deadline, row.deadline) if at is not None]
+        claims = [at for at in (standing.left, row.claimed_until) if at is not None]
         found[row.name] = replace(
             standing,
             open=(*standing.open, (row.id, row.state, row.label_revision)),
             presses=standing.presses or row.state == RoundState.OPEN or bool(row.claimed),
             deadline=min(deadlines, default=None),
+            left=max(claims, default=None),
         )
     return found
 
@@ -88,12 +94,13 @@ def _recent(connection: Connection, since: datetime) -> dict[str, Standing]:
             func.sum(rounds.c.label_revision),
             func.sum(rounds.c.version),
             func.sum(case((presses, 1), else_=0)),
+            func.max(rounds.c.claimed_until),
         )
         .select_from(monitors)
         .join(rounds, and_(rounds.c.monitor_id == monitors.c.id, rounds.c.slot > since))
         .group_by(monitors.c.name)
     )
     return {
-        name: Standing(recent=tuple(marks), presses=bool(pressing))
-        for name, *marks, pressing in connection.execute(query)
+        name: Standing(recent=tuple(marks), presses=bool(pressing), left=left)
+        for name, *marks, pressing, left in connection.execute(query)
     }

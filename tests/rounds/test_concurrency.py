@@ -9,8 +9,6 @@ from sqlalchemy import event, insert
 from monitor.domain.errors import StoreUnavailable, TryLater
 from monitor.domain.settings import Bands, Sample
 from monitor.rounds import steps
-from monitor.rounds.draw import draw
-from monitor.storage import round_claims
 from monitor.storage.database import Database
 from monitor.storage.tables import monitors
 from monitor.testing import MemoryLabeler
@@ -97,16 +95,11 @@ def test_a_round_that_another_worker_draws_meanwhile_is_not_ended_before_its_lab
     scene.week(1, count=400)
     scene.run(1)
     scene.week(2, count=400)
-    scene.now += WEEK
-    steps.open_due(scene.parts)
-    with database.write() as connection:
-        claim = round_claims.claim_round(connection, scene.round(2).id)
-    assert claim is not None
 
     def other_worker_draws():
-        draw(scene.parts, scene.round(2), claim)
-        with database.write() as connection:
-            round_claims.release_round(connection, claim)
+        scene.now = MONDAY + WEEK
+        steps.open_due(scene.parts)
+        steps.begin(scene.parts, scene.round(2).id)
 
     hers = replace(scene.parts, labeler=WhileAsked(other_worker_draws))
     steps.run(hers)
@@ -114,6 +107,38 @@ def test_a_round_that_another_worker_draws_meanwhile_is_not_ended_before_its_lab
     scene.run()
 
     assert (drawn, scene.round(2).state) == ("labeling", "closed")
+
+
+class WhileSent(MemoryLabeler):
+    """A labeler that tasks are being handed to when something else happens."""
+
+    def __init__(self, meanwhile):
+        super().__init__()
+        self.meanwhile = meanwhile
+
+    def send(self, round_name, tasks):
+        self.meanwhile()
+        super().send(round_name, tasks)
+
+
+def test_a_round_that_another_worker_hands_out_just_now_is_neither_asked_about_nor_ended(database):
+    """Its folder may not be there yet, and nobody can have labeled it."""
+    scene = Scene(database, settings(deadline=timedelta(0)))
+    scene.week(1, count=400)
+    scene.now = MONDAY
+    asked = []
+
+    def she_passes():
+        asking = replace(scene.parts, labeler=WhileAsked(lambda: asked.append(1)))
+        steps.run(asking)
+        asked.append(scene.round(1).state)
+
+    his = replace(scene.parts, labeler=WhileSent(she_passes))
+    his.labeler.answers = scene.truth
+    steps.run(his)
+
+    assert asked == ["labeling"]
+    assert scene.round(1).state == "closed"
 
 
 def test_a_deadline_waits_for_a_labeler_that_cannot_be_asked(database):
