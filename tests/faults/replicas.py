@@ -34,7 +34,7 @@ LOCKED = (*OTHERS, "cannot be used now")
 """And what it may meet while a process is stopped in a transaction."""
 
 
-def together(nursery, *, replicas, runs, seed):
+def together(nursery, *, replicas, runs, seed, until_found=False):
     """Let replicas go through two rounds side by side, and kill some of them."""
     rng = random.Random(seed)
     names, found = names_of_points(nursery)
@@ -49,6 +49,8 @@ def together(nursery, *, replicas, runs, seed):
             wrong += [f"the last life ended with {ended}"] if ended else []
             found += [f"run {run} of {replicas} replicas, seed {seed}: {each}" for each in wrong]
             kills += mine
+        if until_found and found:
+            break
     return {"runs": runs, "kills": kills, "violations": found}
 
 

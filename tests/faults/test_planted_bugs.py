@@ -18,12 +18,19 @@ BUGS: dict[str, dict[str, Any]] = {
         "count": 1,
         "seed": 1,
     },
-    "deferred_begin_on_sqlite": {"do": "together", "replicas": 3, "runs": 1, "seed": 1},
+    "deferred_begin_on_sqlite": {
+        "do": "together",
+        "replicas": 3,
+        "runs": 20,
+        "seed": 1,
+        "until_found": True,
+    },
     "no_unique_slot_and_no_look_before_insert": {
         "do": "together",
         "replicas": 3,
-        "runs": 1,
+        "runs": 20,  # who meets whom is chance
         "seed": 1,
+        "until_found": True,
         "store": "postgresql",
     },
 }
