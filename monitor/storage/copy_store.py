@@ -11,7 +11,7 @@ from sqlalchemy import insert, select
 from monitor.domain.labels import current_answers, current_label
 from monitor.domain.model import Answer, LabelKind
 from monitor.domain.report import AgreementRow
-from monitor.storage.label_store import adjudicator_of, statements_of
+from monitor.storage.label_store import adjudicator_of, places_of, statements_of
 from monitor.storage.tables import agreements, items, label_events, tasks
 
 if TYPE_CHECKING:
@@ -141,9 +141,12 @@ def _places_with_copies(
     connection: Connection, keys: Sequence[str]
 ) -> dict[str, tuple[int, str, int]]:
     """Round, item and slot of those tasks whose item has a second copy."""
-    if not keys:
-        return {}
-    second = select(tasks.c.round_id, tasks.c.item_id).where(tasks.c.slot > 1).subquery()
+    round_ids = {round_id for round_id, _ in places_of(connection, keys).values()}
+    second = (
+        select(tasks.c.round_id, tasks.c.item_id)
+        .where(tasks.c.round_id.in_(round_ids), tasks.c.slot > 1)
+        .subquery()
+    )
     query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, tasks.c.slot).join(
         second, (second.c.round_id == tasks.c.round_id) & (second.c.item_id == tasks.c.item_id)
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, exists, func, insert, select, tuple_, update
+from sqlalchemy import delete, exists, func, insert, select, update
 
 from monitor.domain.labels import Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
@@ -105,7 +107,7 @@ def add_events(
     so reading the same file or column again adds nothing. Returns how many were added.
     """
     batch = list(events)
-    places = _places(connection, sorted({event.task_key for event in batch}))
+    places = places_of(connection, sorted({event.task_key for event in batch}))
     said = _said(connection, sorted(set(places.values())))
     rows: list[dict[str, Any]] = []
     for event in batch:
@@ -228,7 +230,8 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
     ]
 
 
-def _places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
+def places_of(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """Read round and item of some tasks; keys that name no task are left out."""
     found: dict[str, tuple[int, str]] = {}
     for start in range(0, len(keys), _CHUNK):
         query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(
@@ -257,17 +260,22 @@ class _Said:
 def _said(
     connection: Connection, places: Sequence[tuple[int, str]]
 ) -> defaultdict[tuple[int, str], _Said]:
+    """Read what was said of some items; ``places`` are sorted.
+
+    Round by round, since SQLite uses no index for a list of pairs.
+    """
     said: defaultdict[tuple[int, str], _Said] = defaultdict(_Said)
-    for start in range(0, len(places), _CHUNK // 2):
-        query = select(label_events).where(
-            tuple_(label_events.c.round_id, label_events.c.item_id).in_(
-                places[start : start + _CHUNK // 2]
+    for round_id, of_round in groupby(places, key=itemgetter(0)):
+        item_ids = [item_id for _, item_id in of_round]
+        for start in range(0, len(item_ids), _CHUNK):
+            query = select(label_events).where(
+                label_events.c.round_id == round_id,
+                label_events.c.item_id.in_(item_ids[start : start + _CHUNK]),
             )
-        )
-        for row in connection.execute(query):
-            found = said[row.round_id, row.item_id]
-            found.statements.append(_stored(row))
-            found.known.add((row.labeler, row.external_id, row.revision))
+            for row in connection.execute(query):
+                found = said[row.round_id, row.item_id]
+                found.statements.append(_stored(row))
+                found.known.add((row.labeler, row.external_id, row.revision))
     return said
 
 

@@ -1,0 +1,62 @@
+"""No query that a round needs reads a whole table, so a store may hold years of many monitors."""
+
+import re
+
+import pytest
+from sqlalchemy import event
+
+from monitor.domain.settings import Bands, Sample
+from monitor.rounds.dead import bury_orphans
+from monitor.rounds.effects import deliver
+from monitor.rounds.forget import forget_left_behind
+from monitor.rounds.idle import Idle
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings
+
+GROWING = "items|payloads|tasks|label_events|counts|estimates|evidence|effects|round_events|rounds"
+
+
+class Sink:
+    """Takes everything."""
+
+    def deliver(self, effect):
+        return f"taken: {effect.key}"
+
+
+@pytest.fixture
+def store_url(tmp_path):
+    return f"sqlite:///{tmp_path}/monitor.db"
+
+
+def scanned(connection, statement, parameters):
+    """Growing tables that a statement reads from end to end."""
+    plan = connection.exec_driver_sql(f"explain query plan {statement}", parameters)
+    steps = [row.detail for row in plan]
+    return [step for step in steps if re.match(rf"SCAN ({GROWING})\b", step)]
+
+
+def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
+    asked = {}
+
+    @event.listens_for(database.engine, "before_cursor_execute")
+    def note(_connection, _cursor, statement, parameters, *_):
+        if statement.lstrip().lower().startswith(("select", "update", "delete", "with")):
+            asked.setdefault(statement, parameters)
+
+    sample = Sample(max_labels=40, bands=Bands(flagged=1, passed=1))
+    scene = Scene(database, settings(sample=sample, overlap=0.2))
+    idle = Idle(database, lambda: scene.now)
+    for number in (1, 2):
+        scene.play(number, count=400)
+        scene.labeler.second_answers = dict(scene.truth)
+        scene.run()
+        idle.needed([scene.parts])
+        deliver(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
+        bury_orphans(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
+        forget_left_behind(database, [scene.name], lambda: scene.now)
+    event.remove(database.engine, "before_cursor_execute", note)
+
+    assert scene.round(2).state == "closed"
+    assert scene.now == MONDAY + WEEK
+    with database.read() as connection:
+        found = {sql: scanned(connection, sql, values) for sql, values in asked.items()}
+    assert {sql: steps for sql, steps in found.items() if steps} == {}
