@@ -224,9 +224,9 @@ def _check_once(
     raise ValueError(message)
 
 
-def printable(name: str) -> str:
-    """Name of a file without what a screen or a log cannot show; strangers may have named it."""
-    return "".join(each if each.isprintable() else "?" for each in name)
+def printable(text: str) -> str:
+    """Show a text of strangers, as the name of a file, without what a screen or a log cannot."""
+    return "".join(each if each.isprintable() else "?" for each in text)
 
 
 def read_keys(path: Path) -> set[str]:
@@ -316,7 +316,7 @@ def read_header(name: str, text: str) -> tuple[list[str], str]:
             _check_header(name, readings[separator])
             return readings[separator], separator
     widest = max(readings.values(), key=_width)
-    found = ", ".join(widest)[:200]
+    found = printable(", ".join(widest)[:200])
     missing = " and ".join(column for column in ("task", "label") if column not in widest)
     message = f"{name} has no column {missing}; its first row is: {found or '(empty)'}"
     raise LabelsRefused(message)

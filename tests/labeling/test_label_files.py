@@ -34,6 +34,14 @@ def test_tasks_stand_in_an_order_that_does_not_tell_their_stratum(tmp_path):
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "t.csv").read_bytes()
 
 
+def test_a_first_row_with_line_breaks_is_shown_in_one_line(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_bytes('task,label\u2028aa,"a\r\naa,1\r\n'.encode())
+
+    with pytest.raises(LabelsRefused, match=r"its first row is: task, label\?aa, a\?\?aa,1$"):
+        read_labels(path, TASKS)
+
+
 def test_a_write_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
     def break_off(stream, tasks):
         stream.write("half")
