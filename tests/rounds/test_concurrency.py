@@ -126,16 +126,16 @@ def test_a_round_that_another_worker_hands_out_just_now_is_neither_asked_about_n
     scene = Scene(database, settings(deadline=timedelta(0)))
     scene.week(1, count=400)
     scene.now = MONDAY
-    asked = []
+    asked: list[object] = []
 
     def she_passes():
         asking = replace(scene.parts, labeler=WhileAsked(lambda: asked.append(1)))
         steps.run(asking)
         asked.append(scene.round(1).state)
 
-    his = replace(scene.parts, labeler=WhileSent(she_passes))
-    his.labeler.answers = scene.truth
-    steps.run(his)
+    labeler = WhileSent(she_passes)
+    labeler.answers = scene.truth
+    steps.run(replace(scene.parts, labeler=labeler))
 
     assert asked == ["labeling"]
     assert scene.round(1).state == "closed"

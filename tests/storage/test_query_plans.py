@@ -1,6 +1,7 @@
 """No query that a round needs reads a whole table, so a store may hold years of many monitors."""
 
 import re
+from typing import Any
 
 import pytest
 from sqlalchemy import event
@@ -35,7 +36,7 @@ def scanned(connection, statement, parameters):
 
 
 def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
-    asked = {}
+    asked: dict[str, Any] = {}
 
     @event.listens_for(database.engine, "before_cursor_execute")
     def note(_connection, _cursor, statement, parameters, *_):
