@@ -11,7 +11,7 @@ from sqlalchemy import insert, select
 from monitor.domain.labels import current_answers, current_label
 from monitor.domain.model import Answer, LabelKind
 from monitor.domain.report import AgreementRow
-from monitor.storage.label_store import adjudicator_of, places_of, statements_of
+from monitor.storage.label_store import CHUNK, adjudicator_of, statements_of
 from monitor.storage.tables import agreements, items, label_events, tasks
 
 if TYPE_CHECKING:
@@ -141,21 +141,17 @@ def _places_with_copies(
     connection: Connection, keys: Sequence[str]
 ) -> dict[str, tuple[int, str, int]]:
     """Round, item and slot of those tasks whose item has a second copy."""
-    round_ids = {round_id for round_id, _ in places_of(connection, keys).values()}
-    second = (
-        select(tasks.c.round_id, tasks.c.item_id)
-        .where(tasks.c.round_id.in_(round_ids), tasks.c.slot > 1)
-        .subquery()
-    )
+    second = tasks.alias()
+    pairs = (second.c.round_id == tasks.c.round_id) & (second.c.item_id == tasks.c.item_id)
     query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, tasks.c.slot).join(
-        second, (second.c.round_id == tasks.c.round_id) & (second.c.item_id == tasks.c.item_id)
+        second, pairs & (second.c.slot > 1)
     )
-    wanted = set(keys)
-    return {
-        row.key: (row.round_id, row.item_id, row.slot)
-        for row in connection.execute(query)
-        if row.key in wanted
-    }
+    found = {}
+    for start in range(0, len(keys), CHUNK):
+        mine = query.where(tasks.c.key.in_(keys[start : start + CHUNK]))
+        for row in connection.execute(mine):
+            found[row.key] = (row.round_id, row.item_id, row.slot)
+    return found
 
 
 def _task_key(external_id: str) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, exists, func, insert, select, update
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 _INSTANT = timedelta(microseconds=1)
-_CHUNK = 500  # bound values per statement, under every database's limit
+CHUNK = 500  # bound values per statement, under every database's limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +70,8 @@ def rounds_not_out(connection: Connection, round_ids: Sequence[int]) -> set[int]
 
 def mark_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None:
     """Record that the labeler has these tasks."""
-    for start in range(0, len(keys), _CHUNK):
-        chunk = keys[start : start + _CHUNK]
+    for start in range(0, len(keys), CHUNK):
+        chunk = keys[start : start + CHUNK]
         connection.execute(
             update(tasks)
             .where(tasks.c.key.in_(chunk), tasks.c.sent_at.is_(None))
@@ -107,8 +105,8 @@ def add_events(
     so reading the same file or column again adds nothing. Returns how many were added.
     """
     batch = list(events)
-    places = places_of(connection, sorted({event.task_key for event in batch}))
-    said = _said(connection, sorted(set(places.values())))
+    keys = sorted({event.task_key for event in batch})
+    places, said = _places(connection, keys), _said(connection, keys)
     rows: list[dict[str, Any]] = []
     for event in batch:
         place = places[event.task_key]
@@ -230,12 +228,11 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
     ]
 
 
-def places_of(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Read round and item of some tasks; keys that name no task are left out."""
+def _places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
-    for start in range(0, len(keys), _CHUNK):
+    for start in range(0, len(keys), CHUNK):
         query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(
-            tasks.c.key.in_(keys[start : start + _CHUNK])
+            tasks.c.key.in_(keys[start : start + CHUNK])
         )
         found.update({row.key: (row.round_id, row.item_id) for row in connection.execute(query)})
     return found
@@ -257,22 +254,25 @@ class _Said:
         self.known.add(identity)
 
 
-def _said(
-    connection: Connection, places: Sequence[tuple[int, str]]
-) -> defaultdict[tuple[int, str], _Said]:
-    """Read what was said of some items; ``places`` are sorted.
-
-    Round by round, since SQLite uses no index for a list of pairs.
-    """
+def _said(connection: Connection, keys: Sequence[str]) -> defaultdict[tuple[int, str], _Said]:
+    """Read what was said of the items of some tasks, by round and item."""
     said: defaultdict[tuple[int, str], _Said] = defaultdict(_Said)
-    for round_id, of_round in groupby(places, key=itemgetter(0)):
-        item_ids = [item_id for _, item_id in of_round]
-        for start in range(0, len(item_ids), _CHUNK):
-            query = select(label_events).where(
-                label_events.c.round_id == round_id,
-                label_events.c.item_id.in_(item_ids[start : start + _CHUNK]),
+    seen: set[int] = set()  # both copies of an item bring the same rows
+    for start in range(0, len(keys), CHUNK):
+        # Through the tasks: SQLite would use no index for a list of pairs of round and item.
+        query = (
+            select(label_events)
+            .join(
+                tasks,
+                (tasks.c.round_id == label_events.c.round_id)
+                & (tasks.c.item_id == label_events.c.item_id),
             )
-            for row in connection.execute(query):
+            .where(tasks.c.key.in_(keys[start : start + CHUNK]))
+            .order_by(label_events.c.id)
+        )
+        for row in connection.execute(query):
+            if row.id not in seen:
+                seen.add(row.id)
                 found = said[row.round_id, row.item_id]
                 found.statements.append(_stored(row))
                 found.known.add((row.labeler, row.external_id, row.revision))
