@@ -15,18 +15,7 @@ from monitor.service import TICK, Work
 from monitor.storage import round_store
 from monitor.storage.tables import rounds
 from monitor.wiring import Plant
-from tests.rounds.scene import MONDAY, WEEK, Scene, settings
-
-
-class Log:
-    """A sink that takes everything."""
-
-    def __init__(self):
-        self.got = []
-
-    def deliver(self, effect):
-        self.got.append((effect.monitor, effect.payload["event"]))
-        return "taken"
+from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings
 
 
 class Slow:

@@ -121,6 +121,17 @@ class Scene:
             return [dict(row) for row in connection.execute(text(query), values).mappings()]
 
 
+class Log:
+    """A sink that takes everything."""
+
+    def __init__(self):
+        self.got = []
+
+    def deliver(self, effect):
+        self.got.append((effect.monitor, effect.payload["event"]))
+        return "taken"
+
+
 def settings(**changes) -> RoundSettings:
     asked: dict[str, Any] = {
         "threshold": THRESHOLD,

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from monitor import service
 from monitor.storage.tables import rounds
 from monitor.wiring import Plant
-from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
+from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings, week_of_rows
 
 
 class Death(BaseException):
@@ -21,27 +21,14 @@ class Deadly:
 
     def __init__(self, source):
         self.source = source
-        self.deaths = 0
 
     def scan(self, window, *arguments):
         if window.end == MONDAY:
-            self.deaths += 1
             raise Death
         return self.source.scan(window, *arguments)
 
     def show(self, *arguments):
         return self.source.show(*arguments)
-
-
-class Log:
-    """A sink that takes everything."""
-
-    def __init__(self):
-        self.got = []
-
-    def deliver(self, effect):
-        self.got.append((effect.monitor, effect.payload["event"]))
-        return "taken"
 
 
 @pytest.fixture
