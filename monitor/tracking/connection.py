@@ -211,7 +211,7 @@ class Deadline:
         self._end = time.monotonic() + seconds
 
     def allow_call(self) -> None:
-        """Let the next call of MLflow's client wait for what is left, at most 10 s."""
+        """Let the next call of MLflow's client wait for the whole seconds left, at most 10."""
         left = self._end - time.monotonic()
         if left <= 0:
             message = (
@@ -219,7 +219,7 @@ class Deadline:
                 "It goes on where it stopped at the next try; raise mlflow.timeout if this stays so"
             )
             raise DeliveryFailed(message)
-        os.environ[_TIMEOUT] = str(math.ceil(min(CALL_SECONDS, left)))
+        os.environ[_TIMEOUT] = str(max(1, int(min(CALL_SECONDS, left))))
 
 
 class Timed:

@@ -67,7 +67,7 @@ class MlflowSettings(Settings):
     tracking_uri: str = "sqlite:///mlflow.db"  # MLflow's own default, beside the config
     registry_uri: str | None = None
     experiment_prefix: Annotated[str, AfterValidator(_prefix)] = "monitor"
-    timeout: Annotated[Duration, Field(ge=timedelta(seconds=1))] = timedelta(seconds=15)
+    timeout: Annotated[Duration, Field(ge=timedelta(seconds=1))] = timedelta(seconds=12)
 
 
 class MlflowHandler:
