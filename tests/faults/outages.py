@@ -20,7 +20,13 @@ from tests.faults.lives import At, end_of, judge, names_of_points, start, whole_
 from tests.servers import Postgres
 
 TOLD = "Nothing changed, or it is unknown whether it did; running again is safe"
-WAITS = ("cannot be used now", "still to be done", "there is no task file yet", "ended, or hung")
+WAITS = (
+    "cannot be used now",
+    "still to be done",
+    "there is no task file yet",
+    "ended, or hung",
+    "the store did not say",  # it was cut off while the test asked it whether all is done
+)
 WAYS = ("ended before COMMIT", "ended after COMMIT", LOST_REQUEST, LOST_ANSWER)
 
 
