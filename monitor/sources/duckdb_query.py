@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from monitor.datafiles import NUMBERS, TEXTS, quoted
+from monitor.datafiles import NUMBERS, TEXTS, TIMES, quoted
 from monitor.domain.segments import NO_VALUE
 from monitor.sources import frames
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Stratum, Window
 
 _AWARE = "TIMESTAMP WITH TIME ZONE"
+_AWARE_NS = "TIMESTAMPTZ_NS"  # what pandas writes, as DuckDB 2 reads it
 _NAIVE = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"})
 _DAY = r"\d{4}-\d{1,2}-\d{1,2}"
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?"
@@ -62,7 +63,7 @@ class Query:
     def _check_time(self) -> None:
         column = self.columns["time"]
         kind = self.table.need(column, "columns.time")
-        if kind != _AWARE and kind not in _NAIVE and not TEXTS.fullmatch(kind):
+        if not (TIMES.fullmatch(kind) or TEXTS.fullmatch(kind)):
             wanted = "times; numbers of seconds become times with to_timestamp(...)"
             raise self.table.refuse_type(column, "columns.time", wanted)
 
@@ -186,8 +187,8 @@ class Query:
 
     def _time(self, values: dict[str, Any]) -> str:
         column = quoted(self.columns["time"])
-        if self._time_type == _AWARE:
-            return column
+        if self._time_type in {_AWARE, _AWARE_NS}:
+            return f"cast({column} as timestamptz)"
         if not self._time_is_text:
             return self._zoned(f"cast({column} as timestamp)", values)
         text = f"upper(trim(cast({column} as varchar)))"
@@ -231,9 +232,14 @@ class Query:
             return []
         if self._time_type == _AWARE:
             return [f"({column} >= $start and {column} < $end or {column} is null)"]
-        values["near_start"] = (values["start"] - _SLACK).replace(tzinfo=None)
-        values["near_end"] = (values["end"] + _SLACK).replace(tzinfo=None)
-        return [f"({column} >= $near_start and {column} < $near_end or {column} is null)"]
+        start, end = values["start"] - _SLACK, values["end"] + _SLACK
+        lower, upper = "$near_start", "$near_end"
+        if self._time_type == _AWARE_NS:  # which DuckDB compares with its like alone
+            lower, upper = (f"cast({each} as {_AWARE_NS})" for each in (lower, upper))
+        else:
+            start, end = start.replace(tzinfo=None), end.replace(tzinfo=None)
+        values["near_start"], values["near_end"] = start, end
+        return [f"({column} >= {lower} and {column} < {upper} or {column} is null)"]
 
     def _bucket(self, strata: Sequence[Stratum], values: dict[str, Any]) -> str:
         """Put a row into its stratum, or name the reason why it is in none."""

@@ -9,6 +9,7 @@ import os
 from datetime import UTC, datetime, timedelta
 
 import duckdb
+import pandas as pd
 import pytest
 from pydantic import ValidationError
 
@@ -148,6 +149,17 @@ def test_of_contradicting_rows_the_newest_counts_where_times_are_named(tmp_path)
 
     assert given(found) == {"k1": Answer.NEGATIVE}
     assert [refusal.where for refusal in found.refused] == ["truth.csv, id 002"]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_as_pandas_writes_them_tell_the_newest_in_every_unit(tmp_path, unit):
+    times = pd.DatetimeIndex(["2026-03-02T03:00:00Z", "2026-03-02T04:00:00Z"]).as_unit(unit)
+    rows = pd.DataFrame({"mail_id": "001", "is_fraud": [1, 0], "known_at": times})
+    rows.to_parquet(tmp_path / "p.parquet")
+
+    found = labeler_of(tmp_path, path="p.parquet", time="known_at").collect(TASKS, None)
+
+    assert given(found) == {"k1": Answer.NEGATIVE}
 
 
 def test_a_value_that_is_neither_is_refused_with_the_setting_that_helps(tmp_path):

@@ -6,17 +6,20 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monitor.domain.model import Window
+from monitor.sources.duckdb import DuckdbSource
 from tests.sources.prediction_files import (
     GOOD,
     TWO,
     WEEK,
     csv_source,
     parquet_source,
+    settings_with,
 )
 
 
@@ -47,6 +50,28 @@ def test_what_is_no_time_is_counted_as_unparsable(tmp_path, text):
     frame = csv_source(tmp_path, [GOOD, ("b", text, "0.9", "")]).scan(WEEK, TWO, 5, "s")
 
     assert dict(frame.bad_rows) == {"time unparsable": 1}
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", None])
+def test_times_as_pandas_writes_them_are_read_in_every_unit(tmp_path, unit, zone):
+    """No row is lost at the edge of two windows, where nanoseconds are rounded."""
+    last = pd.Timedelta(1, unit)
+    edge = pd.Timestamp("2026-03-03", tz="UTC")
+    times = pd.DatetimeIndex([edge - last, edge, edge + last], name="scored_at").as_unit(unit)
+    times = times.tz_convert(zone) if zone else times.tz_localize(None)
+    rows = pd.DataFrame({"mail_id": list("abc"), "scored_at": times, "score": 0.9, "text": ""})
+    rows.to_parquet(tmp_path / "p.parquet")
+    source = DuckdbSource(settings_with(time_zone=None if zone else "UTC"), tmp_path)
+    day = timedelta(days=1)
+
+    sizes = [
+        source.scan(each, TWO, 5, "s").size
+        for each in (Window(edge - day, edge), Window(edge, edge + day))
+    ]
+
+    assert sizes == ([0, 3] if unit == "ns" else [1, 2])
+    assert source.span() == (edge - last.floor("us"), edge + last.floor("us"))
 
 
 PRAGUE = ZoneInfo("Europe/Prague")
