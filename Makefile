@@ -1,6 +1,6 @@
 # make demo    watch a real classifier for half a year; the result stays in ./demo
 # make test    run the tests
-# make soak    kill, cut off and starve it thousands of times (about an hour); prints a table
+# make soak    kill, cut off and starve it thousands of times (three hours); prints a table
 # make check   run all other checks: format, lint, types, layers, locks, wheel, ...
 # make sbom    list what is installed with it, by the lock: dist/sbom.cdx.json (CycloneDX)
 # make audit   ask for known weaknesses of what the lock installs (needs the network)
