@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.tracking import reach
-from monitor.tracking.connection import absolute_uri, shown
+from monitor.tracking.connection import Deadline, absolute_uri, shown
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from tests.servers import free_port
 from tests.tracking.conftest import Stub, handler_for
@@ -216,3 +216,13 @@ def test_a_shown_uri_holds_no_password():
 def test_a_prefix_that_would_make_odd_names_is_refused(prefix):
     with pytest.raises(ValidationError, match="cannot begin the name of an experiment"):
         MlflowSettings(experiment_prefix=prefix)
+
+
+@pytest.mark.parametrize(("left", "waits"), [(0.5, "1"), (2.9, "2"), (60, "10")])
+def test_a_call_waits_for_no_more_than_what_the_delivery_has_left(monkeypatch, left, waits):
+    """MLflow's client takes whole seconds, and at least one."""
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "99")
+
+    Deadline(left).allow_call()
+
+    assert os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] == waits
