@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor import signals
-from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, gravest
+from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
 from monitor.lanes import Lanes
 from monitor.rounds import steps
 from monitor.rounds.dead import bury_orphans
@@ -74,8 +74,7 @@ def advance(parts: Parts) -> MonitorError | None:
         return error
     except Exception as error:
         log.exception("monitor stopped by a bug", monitor=name)
-        what = f"{type(error).__name__}: {error}"
-        return MonitorError(f"stopped by a bug, {what}; the log says where")
+        return StoppedByBug.of(error)
     return None
 
 

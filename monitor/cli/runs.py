@@ -91,19 +91,26 @@ def backfill(
     the log and to MLflow, not to hooks: nobody is woken for the past.
     """
     from monitor.cli.passes import pass_json, say_failures
+    from monitor.domain.errors import MonitorError
     from monitor.rounds.effects import deliver
     from monitor.rounds.steps import backfill_slots
     from monitor.service import Pass
 
     first, last = _span(start, end)
     found: dict[str, list[Round]] = {}
+    errors: dict[str, MonitorError] = {}
     with opened(config) as plant:
         for parts in _chosen(plant, monitor):
             slots = backfill_slots(parts, first, last)
-            found[parts.settings.name] = list(_backfilled(parts, first, last, len(slots)))
+            name, found[name] = parts.settings.name, []
+            try:
+                for each in _backfilled(parts, first, last, len(slots)):
+                    found[name].append(each)
+            except MonitorError as error:
+                errors[name] = error
             if not json:
-                say(_backfill_sentence(parts.settings.name, slots, found[parts.settings.name]))
-        result = Pass(delivered=deliver(plant.database, plant.handlers, plant.clock))
+                say(_backfill_sentence(name, slots, found[name]))
+        result = Pass(errors, deliver(plant.database, plant.handlers, plant.clock))
         if json:
             say_json(pass_json(result, found))
         else:

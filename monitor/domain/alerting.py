@@ -2,7 +2,8 @@
 
 Only the evidence of a round's first version, frozen at its closing, may fire. While an alert is
 open no evidence is gathered; it resolves when the metric is back inside its limit with
-probability over ``RECOVERED`` in two closings running (docs/method.md).
+probability over ``RECOVERED`` in two rounds in a row, both of the time after the one that fired
+(docs/method.md).
 """
 
 from __future__ import annotations
@@ -103,14 +104,9 @@ def next_reading(
     )
 
 
-def resolves(last: Reading | None, now: Reading) -> bool:
-    """Whether an open alert ends with this reading: inside the limit in two closings running."""
-    return (
-        last is not None
-        and not last.fires
-        and last.recovered > RECOVERED
-        and now.recovered > RECOVERED
-    )
+def resolves(last: Reading, now: Reading) -> bool:
+    """Whether two rounds in a row, both after the one that fired, say that the limit is kept."""
+    return last.recovered > RECOVERED and now.recovered > RECOVERED
 
 
 def evidence_of(log_e: Sequence[Sequence[float]]) -> Evidence:

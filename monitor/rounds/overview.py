@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 
 _WAITING = (RoundState.OPEN, RoundState.LABELING)
+_GOING_ON = (*_WAITING, RoundState.CLOSED)
+"""States whose reason says what keeps a round from its next step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +165,9 @@ def _problems(
             f"the round due {newest:%Y-%m-%d %H:%M} UTC has not been opened; run-once does"
         )
     found += [
-        f"round {each.round} waits: {each.reason}"
-        for each in open_rounds
-        if each.reason is not None
+        f"round {each.number} waits: {each.reason}"
+        for each in rounds
+        if each.reason is not None and each.state in _GOING_ON
     ]
     found += [
         f"round {each.round} is past its deadline with {each.answered} of {each.wanted} answers"

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import Reading
     from monitor.domain.settings import Carry
-    from monitor.rounds.batch import Estimates
+    from monitor.rounds.batch import Estimates, Side
     from monitor.rounds.beside import Beside
     from monitor.rounds.estimate import RoundEstimate
     from monitor.rounds.known import Known
@@ -58,11 +59,14 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
             partial=partial,
         )
         _write_versions(connection, batch, estimates, beside)
-        due = batch.affected[0].round
-        readings, moves = freeze_evidence(connection, due, estimates[due.id], now)
-        later, revised = correct_evidence(connection, batch.affected[1:], estimates, now)
-        evidence = Evidence({due.id: readings} | later, (*moves, *revised))
-        _write_readings(connection, batch, evidence)
+        due, *later = batch.affected
+        readings, moves = freeze_evidence(connection, due.round, estimates[due.round.id], now)
+        # Stored before the rounds after it are corrected: an alert that it fires is read there.
+        _write_readings(connection, due, readings)
+        corrected, revised = correct_evidence(connection, later, estimates, now)
+        for member in later:
+            _write_readings(connection, member, corrected[member.round.id])
+        evidence = Evidence({due.round.id: readings} | corrected, (*moves, *revised))
         tell(connection, batch, estimates, evidence, now)
 
 
@@ -88,9 +92,9 @@ def correct(parts: Parts, found: Round, claim: Claim) -> None:
         round_store.note_event(connection, found, f"labels changed: version {version}", now)
         _write_versions(connection, batch, estimates, beside)
         readings, moves = correct_evidence(connection, batch.affected, estimates, now)
-        evidence = Evidence(readings, tuple(moves))
-        _write_readings(connection, batch, evidence)
-        tell(connection, batch, estimates, evidence, now)
+        for member in batch.affected:
+            _write_readings(connection, member, readings[member.round.id])
+        tell(connection, batch, estimates, Evidence(readings, tuple(moves)), now)
 
 
 def abandon(parts: Parts, found: Round, claim: Claim, reason: str) -> None:
@@ -218,9 +222,10 @@ def _write_versions(
         )
 
 
-def _write_readings(connection: Connection, batch: Batch, evidence: Evidence) -> None:
-    for member in batch.affected:
-        for (metric, side), reading in evidence.readings.get(member.round.id, {}).items():
-            estimate_store.write_reading(
-                connection, member.round.id, member.version, metric, side, reading
-            )
+def _write_readings(
+    connection: Connection, member: Member, readings: Mapping[Side, Reading]
+) -> None:
+    for (metric, side), reading in readings.items():
+        estimate_store.write_reading(
+            connection, member.round.id, member.version, metric, side, reading
+        )

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.errors import InputRefused, MonitorError, RoundMoved, TryLater
+from monitor.domain.errors import (
+    InputRefused,
+    MonitorError,
+    RoundMoved,
+    StoppedByBug,
+    TryLater,
+    gravest_of,
+)
 from monitor.domain.slots import newest_slot, slots_between, slots_of_windows, window_of
 from monitor.domain.state import ENDED, RoundState
 from monitor.rounds import publish
@@ -20,7 +27,7 @@ from monitor.rounds.missed import number_of, record_missed, was_skipped_ahead
 from monitor.storage import copy_store, frame_store, label_store, round_claims, round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -47,7 +54,7 @@ def run(parts: Parts) -> None:
     Raises
     ------
     MonitorError
-        The first obstacle met, once everything else is done.
+        The gravest obstacle met, once everything else is done.
     """
     open_due(parts)
     found = _unfinished(parts)
@@ -55,15 +62,19 @@ def run(parts: Parts) -> None:
     obstacles = _advance(parts, [each for each in found if each not in left])
     for each in left:
         obstacles += _advance(parts, [each])
-    for obstacle in obstacles:
-        if obstacle is not None:
-            raise obstacle
+    _raise_gravest(obstacles)
 
 
 def _left_in_mid_step(found: list[Round]) -> list[Round]:
     """Choose the rounds that a worker claimed and has not given back: it ended, or is at it."""
     claimed = [(each.claimed_until, each) for each in found if each.claimed_until is not None]
     return [each for _, each in sorted(claimed, key=itemgetter(0))]
+
+
+def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
+    gravest = gravest_of(each for each in obstacles if each is not None)
+    if gravest is not None:
+        raise gravest
 
 
 def _advance(parts: Parts, found: list[Round]) -> list[MonitorError | None]:
@@ -82,10 +93,14 @@ def _advance(parts: Parts, found: list[Round]) -> list[MonitorError | None]:
 
 
 def _met(act: Callable[[], object]) -> MonitorError | None:
+    """Do a step and return what stopped it, so that it stops no other."""
     try:
         act()
     except MonitorError as error:
         return error
+    except Exception as error:
+        log.exception("step stopped by a bug")
+        return StoppedByBug.of(error)
     return None
 
 
@@ -147,16 +162,27 @@ def backfill(
     Stops at ``end``, at the present, or where the predictions end, whichever comes first. Yields
     each slot with its round once that has ended, or has all it can get now; None where the slot
     had ended before.
+
+    Raises
+    ------
+    MonitorError
+        The gravest obstacle met, once all slots were gone through.
     """
+    obstacles: list[MonitorError | None] = []
     for slot in backfill_slots(parts, start, end):
         round_id = open_slot(parts, slot, backfill=True)
         if round_id is None:
             yield slot, None
             continue
-        begin(parts, round_id)
-        collect(parts, _out(parts, [_read(parts, round_id)]))
-        finish(parts, round_id)
+        obstacles.append(_met(partial(_filled, parts, round_id)))
         yield slot, _read(parts, round_id)
+    _raise_gravest(obstacles)
+
+
+def _filled(parts: Parts, round_id: int) -> None:
+    begin(parts, round_id)
+    collect(parts, _out(parts, [_read(parts, round_id)]))
+    finish(parts, round_id)
 
 
 def backfill_slots(parts: Parts, start: datetime, end: datetime | None = None) -> list[datetime]:
@@ -227,6 +253,13 @@ def _claimed(parts: Parts, round_id: int, step: Callable[[Claim], None]) -> None
     except (InputRefused, TryLater) as error:
         _note_obstacle(parts, round_id, claim, str(error))
         raise
+    except MonitorError:
+        raise
+    except Exception as error:
+        log.exception("round stopped by a bug", monitor=parts.settings.name, round=round_id)
+        bug = StoppedByBug.of(error)
+        _note_obstacle(parts, round_id, claim, str(bug))
+        raise bug from error
     finally:
         with parts.database.write() as connection:
             round_claims.release_round(connection, claim)

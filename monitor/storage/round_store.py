@@ -165,6 +165,23 @@ def closed_before(
     return [_round(row) for row in connection.execute(query)][::-1]
 
 
+def closed_between(
+    connection: Connection, monitor_id: int, after: datetime, before: datetime
+) -> list[int]:
+    """Ids of the closed rounds of a monitor whose slots lie between two times, in slot order."""
+    query = (
+        select(rounds.c.id)
+        .where(
+            rounds.c.monitor_id == monitor_id,
+            rounds.c.state == RoundState.CLOSED,
+            rounds.c.slot > after,
+            rounds.c.slot < before,
+        )
+        .order_by(rounds.c.slot)
+    )
+    return [int(each) for each in connection.execute(query).scalars()]
+
+
 def newest_closed(connection: Connection, monitor_id: int) -> int | None:
     """Id of the closed round with the latest slot."""
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
@@ -311,7 +328,7 @@ def note_event(connection: Connection, found: Round, reason: str, now: datetime)
 def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: datetime) -> None:
     """Record why a claimed round cannot go on now, once per reason."""
     found = read_round(connection, claim.round_id)
-    if found.reason == obstacle or found.state not in {RoundState.OPEN, RoundState.LABELING}:
+    if found.reason == obstacle or found.state in {RoundState.SKIPPED, RoundState.ABANDONED}:
         return
     noted = connection.execute(
         update(rounds)
