@@ -32,13 +32,15 @@ class Member:
 class Batch:
     """One state of the store: a history, its rounds in slot order, and which one is due.
 
-    The rounds from the due one on get a new version, because they carry it.
+    The rounds from the due one on get a new version, because they carry it. ``evidence`` has their
+    labels, by round id, as evidence counts them (`monitor.domain.labels`).
     """
 
     store_id: str
     history: History
     members: tuple[Member, ...]
     due: int
+    evidence: Mapping[int, Tally]
 
     @property
     def affected(self) -> tuple[Member, ...]:

@@ -14,6 +14,7 @@ from monitor.domain.alerting import (
     resolves,
 )
 from monitor.rounds.batch import AlertMove
+from monitor.rounds.disputes import is_disputed
 from monitor.stats.detector import log_threshold
 from monitor.storage import alert_store, estimate_store, round_store
 
@@ -95,6 +96,8 @@ def _resolves(connection: Connection, alert: Alert, due: Round, side: Side, now:
     fired = round_store.read_round(connection, alert.fired_round_id)
     before = round_store.closed_between(connection, due.monitor_id, fired.slot, due.slot)
     if due.slot <= fired.slot or not before:
+        return False
+    if any(is_disputed(connection, each, side[0]) for each in (before[-1], due.id)):
         return False
     last = estimate_store.frozen_readings(connection, before[-1]).get(side)
     return last is not None and resolves(last, now)

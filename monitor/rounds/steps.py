@@ -17,6 +17,7 @@ from monitor.domain.errors import (
     TryLater,
     gravest_of,
 )
+from monitor.domain.labels import evidence_label
 from monitor.domain.slots import newest_slot, slots_between, slots_of_windows, window_of
 from monitor.domain.state import ENDED, RoundState
 from monitor.rounds import publish
@@ -279,13 +280,14 @@ def _close_if_due(parts: Parts, found: Round, claim: Claim) -> None:
             for part in frame_store.read_strata(connection, found.id)
         }
         labels = label_store.label_counts(connection, found.id)
+        given = label_store.label_counts(connection, found.id, evidence_label)
         copies = copy_store.read_copies(connection, found.id)
     answered = sum(each.labeled + each.declined for each in labels)
     wanted = sum(planned.values())
     late = found.deadline is not None and parts.clock() >= found.deadline
     if (answered < wanted or copies.missing) and not late:
         return
-    empty = _class_without_label(planned, labels)
+    empty = _class_without_label(planned, given)  # answers that are disputed are answers
     if empty is not None:
         what = (
             "every answer was “cannot tell”"
