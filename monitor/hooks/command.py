@@ -55,9 +55,9 @@ class CommandSettings(Settings):
     ``command`` is the program and its arguments, a list; no shell reads it. The program gets the
     notice as JSON on standard input, runs in the folder of the config, and sees only ``PATH`` and
     the variables that ``environment`` names. It ends by itself or is killed after ``timeout``; what
-    it started, and left running, ends with it. A repeat carries the same ``id``. What it writes to standard error
-    is shown when it fails; exit code 65 says that it will never take this notice, 78 that its
-    own setup is wrong.
+    it started, and left running, ends with it. A repeat carries the same ``id``. What it writes to
+    standard error is shown when it fails; exit code 65 says that it will never take this notice,
+    78 that its own setup is wrong.
     """
 
     kind: Literal["command"]

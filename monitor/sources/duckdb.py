@@ -13,6 +13,7 @@ from monitor.datafiles import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Candidate
 from monitor.domain.settings import Settings, TimeZone
+from monitor.domain.visible import visible_lines
 from monitor.sources import frames
 from monitor.sources.duckdb_query import Query
 
@@ -170,7 +171,7 @@ class DuckdbSource:
             rows = table.rows(sql, parameters)
         shown: dict[str, dict[str, str]] = {}
         for key, *values in rows:
-            texts = ["" if value is None else value for value in values]
+            texts = ["" if value is None else visible_lines(value) for value in values]
             shown.setdefault(key, dict(zip(self.settings.columns.show, texts, strict=True)))
         return shown
 
