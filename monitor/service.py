@@ -251,7 +251,8 @@ def _web(running: Running) -> WebServer | None:
     from monitor.web.app import make_app  # noqa: PLC0415  FastAPI takes half a second to load
     from monitor.web.server import WebServer  # noqa: PLC0415
 
-    server = WebServer(make_app(running.told()), settings.address)
+    listen = None if settings.allow_remote else settings.address.host
+    server = WebServer(make_app(running.told(), listen=listen), settings.address)
     server.start()
     return server
 
