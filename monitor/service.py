@@ -9,6 +9,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from datetime import timedelta
+from queue import Empty
 from typing import TYPE_CHECKING
 
 import structlog
@@ -28,7 +29,9 @@ from monitor.web.health import Pulse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
     from pathlib import Path
+    from queue import SimpleQueue
 
     from apscheduler.schedulers.background import BackgroundScheduler
 
@@ -41,6 +44,9 @@ log = structlog.get_logger("monitor.service")
 
 TICK = timedelta(seconds=60)
 """How often due slots, new labels and waiting effects are looked for."""
+
+CLOCK_CHECK = timedelta(seconds=20)
+"""How often it is looked whether the clock was set back, which would stop the ticks."""
 
 NEWS = timedelta(seconds=5)
 """How long a notice waits at most while a pass over many monitors goes on."""
@@ -142,7 +148,7 @@ def serve(
     web = _web(work.running)
     scheduler = _ticking(work, tick)
     log.info("serving", monitors=len(plant.monitors), web=_address(plant))
-    while (number := asked.get()) == signals.RELOAD:
+    while (number := _next_signal(asked, scheduler, plant)) == signals.RELOAD:
         work.running.reload()
     log.info("stopping: finishing the step in flight", signal=signal.Signals(number).name)
     left = _left_after(grace, work, scheduler)
@@ -227,6 +233,26 @@ def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:
         )
     scheduler.start()
     return scheduler
+
+
+def _next_signal(asked: SimpleQueue[int], scheduler: BackgroundScheduler, plant: Plant) -> int:
+    """Wait for a signal, and meanwhile see to it that the ticks go on."""
+    while True:
+        try:
+            return asked.get(timeout=CLOCK_CHECK.total_seconds())
+        except Empty:
+            tick_on(scheduler, plant.clock())
+
+
+def tick_on(scheduler: BackgroundScheduler, now: datetime) -> None:
+    """Let loops tick now that wait longer than from one tick to the next.
+
+    APScheduler sleeps until a time of day; after a clock that was ahead is set right, that may be
+    in days.
+    """
+    for job in scheduler.get_jobs():
+        if job.next_run_time is not None and job.next_run_time > now + job.trigger.interval:
+            job.modify(next_run_time=now)
 
 
 def _guarded(name: str, loop: Callable[[], None], pulse: Pulse) -> Callable[[], None]:

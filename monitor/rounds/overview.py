@@ -84,9 +84,11 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
     """Say how one monitor stands."""
     with database.read() as connection:
         rounds = round_store.find_rounds(connection, settings.name)
+        waiting = [_open_round(connection, each) for each in rounds if each.state in _WAITING]
+        ahead = [each for each in rounds if each.slot > now]
+        rounds = [each for each in rounds if each.slot <= now]
         closed = [each for each in rounds if each.state is RoundState.CLOSED]
         last = closed[-1] if closed else None
-        waiting = [_open_round(connection, each) for each in rounds if each.state in _WAITING]
         alerts = alert_store.find_alerts(connection, monitor=settings.name, state=AlertState.FIRING)
         held_up = effect_store.find_waiting(connection, settings.name)
         problems = _problems(settings, rounds, waiting, now) + _dead(held_up)
@@ -105,6 +107,7 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
             waiting=held_up,
             problems=problems,
             notes=[
+                *_ahead(ahead),
                 *_due_soon(settings, waiting, now),
                 *_notes(connection, rounds),
                 *_notices(connection, last),
@@ -181,6 +184,18 @@ def _problems(
     if rounds and rounds[-1].state is RoundState.ABANDONED:
         found.append(f"round {rounds[-1].number} gave no estimate: {rounds[-1].reason}")
     return found
+
+
+def _ahead(rounds: Sequence[Round]) -> list[str]:
+    """Say that rounds are there whose time is still to come; none of them is the newest."""
+    made = [each for each in rounds if each.state is not RoundState.SKIPPED]
+    if not made:
+        return []
+    names = "round" if len(made) == 1 else f"{len(made)} rounds up to round"
+    return [
+        f"{names} {made[-1].number}, due {made[-1].slot:%Y-%m-%d %H:%M} UTC, lies ahead of the "
+        "clock, which was ahead itself when it was opened"
+    ]
 
 
 def _ends_soon(settings: MonitorSettings, found: OpenRound, now: datetime) -> bool:

@@ -161,10 +161,12 @@ def closed_before(
     return [_round(row) for row in connection.execute(query)][::-1]
 
 
-def newest_closed(connection: Connection, monitor_id: int) -> int | None:
-    """Id of the closed round with the latest slot."""
+def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> int | None:
+    """Id of the closed round with the latest slot up to a time: a clock ahead makes later ones."""
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
-    query = select(rounds.c.id).where(*closed).order_by(rounds.c.slot.desc())
+    query = (
+        select(rounds.c.id).where(*closed, rounds.c.slot <= until).order_by(rounds.c.slot.desc())
+    )
     return connection.execute(query.limit(1)).scalar()
 
 
