@@ -25,6 +25,7 @@ from monitor.rounds.heartbeat import let_claims_run_out
 from monitor.rounds.idle import Idle, last_ones
 from monitor.rounds.tell import MLFLOW
 from monitor.running import Running
+from monitor.storage import effect_store
 from monitor.web.health import Pulse
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import EffectHandler
     from monitor.rounds.parts import Parts
+    from monitor.storage.effect_store import Waiting
     from monitor.web.server import WebServer
     from monitor.wiring import Plant
 
@@ -57,17 +59,18 @@ GRACE = timedelta(seconds=60)
 
 @dataclass(slots=True)
 class Pass:
-    """What one pass met: errors per monitor, and what was delivered."""
+    """What one pass met: errors per monitor, what was delivered, and which queues are dead."""
 
     errors: dict[str, MonitorError] = field(default_factory=dict)
     delivered: Delivered = field(default_factory=Delivered)
+    dead: list[Waiting] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
         """The gravest error's exit code; 75 where only deliveries wait; 0 for all well."""
         if self.errors:
             return gravest(error.exit_code for error in self.errors.values())
-        return EXIT_TRY_LATER if self.delivered.failed else 0
+        return EXIT_TRY_LATER if self.delivered.failed or self.dead else 0
 
 
 def advance(parts: Parts) -> MonitorError | None:
@@ -110,7 +113,15 @@ def one_pass(plant: Plant, monitors: Sequence[Parts]) -> Pass:
     if left:
         errors |= advance_all(look.parts for look in left)
         delivered.add(deliver(plant.database, plant.handlers, plant.clock))
-    return Pass(errors, delivered)
+    return Pass(errors, delivered, _dead(plant, monitors))
+
+
+def _dead(plant: Plant, monitors: Sequence[Parts]) -> list[Waiting]:
+    """Find what is dead of these monitors, tried in this pass or not."""
+    names = {parts.settings.name for parts in monitors}
+    with plant.database.read() as connection:
+        waiting = effect_store.find_waiting(connection)
+    return [each for each in waiting if each.dead and each.monitor in names]
 
 
 def serve(

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
+from monitor.domain.model import UNTAGGED, EffectKind
 from monitor.domain.report import EstimateRow, Notice, Status
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
@@ -111,6 +112,7 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
                 *_due_soon(settings, waiting, now),
                 *_notes(connection, rounds),
                 *_notices(connection, last),
+                *_untagged(connection, settings),
             ],
             told=_told(connection, alerts),
         )
@@ -269,6 +271,15 @@ def _notices(connection: Connection, last: Round | None) -> list[str]:
         return []
     rows = effect_store.told_notices(connection, last.id, last.version)
     return [f"round {last.number}: {row['sentence']}" for row in rows]
+
+
+def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
+    """Say why the model version that the config names was not tagged by the last round."""
+    found = effect_care.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
+    if found is None or not found[1].startswith(UNTAGGED):
+        return []
+    report, receipt = found
+    return [f"the model is {receipt}"] if report["model"] == settings.round.model else []
 
 
 def waiting_sentence(waiting: Waiting) -> str:
