@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused, SourceRefused, SourceUnavailable
+from monitor.domain.time_limit import stopped_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -232,7 +233,7 @@ def opened(files: DataFiles) -> Iterator[OpenTable]:
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }
-    with duckdb.connect(config=options) as connection:
+    with duckdb.connect(config=options) as connection, stopped_by(connection.interrupt):
         try:
             connection.execute("set TimeZone = 'UTC'")
             connection.execute("set enable_progress_bar = false")  # it writes to standard output
