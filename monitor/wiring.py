@@ -10,6 +10,7 @@ from monitor.config import ReferenceFile
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges, EffectKind
 from monitor.domain.slots import newest_slot, window_of
+from monitor.domain.time_limit import within
 from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
 from monitor.hooks.apprise import AppriseHandler, AppriseSettings
 from monitor.hooks.command import CommandHandler, CommandSettings
@@ -145,15 +146,19 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
         from monitor.sources.reference import read_reference  # noqa: PLC0415  rarely needed
 
         source = monitor.source
-        found = read_reference(
-            asked.path,
-            config.folder,
-            value=asked.value,
-            positive=(1, True) if asked.positive is None else asked.positive,
-            score=asked.score or source.columns.score,
-            predicted=asked.predicted or source.columns.predicted,
-            threshold=source.threshold,
-            flagged_values=source.positive,
+        found = within(
+            source.timeout,
+            str(config.folder / asked.path),
+            lambda: read_reference(
+                asked.path,
+                config.folder,
+                value=asked.value,
+                positive=(1, True) if asked.positive is None else asked.positive,
+                score=asked.score or source.columns.score,
+                predicted=asked.predicted or source.columns.predicted,
+                threshold=source.threshold,
+                flagged_values=source.positive,
+            ),
         )
         return ReferenceItems(found.scores, found.flagged, found.labels)
 

@@ -47,11 +47,23 @@ def checks(plant: Plant, config: Path) -> Iterator[Check]:
         found = alerts_line(parts)
         if found is not None:
             yield Check(f"alerts of {name}", found)
-    yield _tried("MLflow", partial(_mlflow, plant.config))
+    reached = _tried("MLflow", partial(_mlflow, plant.config))
+    yield reached
+    if not reached.problem:
+        yield from _models(plant)
     for name in plant.config.hooks:
         handler = plant.handlers[name]
         if isinstance(handler, AppriseHandler | CommandHandler):
             yield _tried(f"hook {name}", handler.usable)
+
+
+def _models(plant: Plant) -> Iterator[Check]:
+    """Look up the model versions that monitors name, which nothing else would miss."""
+    handler = mlflow_handler(plant.config)
+    for parts in plant.monitors:
+        model = parts.settings.round.model
+        if model is not None:
+            yield _tried(f"model of {parts.settings.name}", partial(handler.check_model, model))
 
 
 def promise_lines(config: Config) -> list[str]:

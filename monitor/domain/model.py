@@ -230,6 +230,10 @@ class EffectKind(StrEnum):
     NOTICE = "notice"
 
 
+UNTAGGED = "not tagged: "
+"""How the receipt of tags begins that their model version did not take."""
+
+
 @dataclass(frozen=True, slots=True)
 class Effect:
     """Something to be done outside, kept in the store until it is done.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +24,7 @@ from monitor.datafiles import (
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
 from monitor.domain.settings import Duration, Labeling
+from monitor.domain.time_limit import LIMIT, within
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
+
+_TO_LOOK = timedelta(seconds=30)
+"""To see whether files changed; without an answer they are read, for which there is a limit."""
 
 _YES: Values = (1, True)
 _NO: Values = (0, False)
@@ -156,6 +160,9 @@ class ColumnLabeler:
         """Tell the answer of every task, unless neither files nor maturity changed."""
         if not tasks:
             return Collected(cursor=cursor)
+        return within(LIMIT, self.place, lambda: self._collect(tasks, cursor))
+
+    def _collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         now = self._state(tasks)
         if now == cursor:
             return Collected(cursor=cursor)
@@ -182,7 +189,7 @@ class ColumnLabeler:
 
     def state(self) -> str:
         """Tell one state of the files from another, without reading them."""
-        return self._state({})
+        return within(_TO_LOOK, self.place, lambda: self._state({}))
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Find nothing: nothing was shown."""
@@ -190,6 +197,9 @@ class ColumnLabeler:
 
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type; refuse when one that the config names is missing."""
+        return within(LIMIT, self.place, self._columns)
+
+    def _columns(self) -> Mapping[str, str]:
         with opened(self.files) as table:
             self._need(table)
             return dict(table.types)

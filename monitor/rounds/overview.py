@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
+from monitor.domain.model import UNTAGGED, EffectKind
 from monitor.domain.report import EstimateRow, Notice, Status
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
@@ -86,9 +87,11 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
     """Say how one monitor stands."""
     with database.read() as connection:
         rounds = round_store.find_rounds(connection, settings.name)
+        waiting = [_open_round(connection, each) for each in rounds if each.state in _WAITING]
+        ahead = [each for each in rounds if each.slot > now]
+        rounds = [each for each in rounds if each.slot <= now]
         closed = [each for each in rounds if each.state is RoundState.CLOSED]
         last = closed[-1] if closed else None
-        waiting = [_open_round(connection, each) for each in rounds if each.state in _WAITING]
         alerts = alert_store.find_alerts(connection, monitor=settings.name, state=AlertState.FIRING)
         held_up = effect_store.find_waiting(connection, settings.name)
         problems = _problems(settings, rounds, waiting, now) + _dead(held_up)
@@ -107,9 +110,11 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
             waiting=held_up,
             problems=problems,
             notes=[
+                *_ahead(ahead),
                 *_due_soon(settings, waiting, now),
                 *_notes(connection, rounds),
                 *_notices(connection, last),
+                *_untagged(connection, settings),
             ],
             told=_told(connection, alerts),
         )
@@ -185,6 +190,18 @@ def _problems(
     return found
 
 
+def _ahead(rounds: Sequence[Round]) -> list[str]:
+    """Say that rounds are there whose time is still to come; none of them is the newest."""
+    made = [each for each in rounds if each.state is not RoundState.SKIPPED]
+    if not made:
+        return []
+    names = "round" if len(made) == 1 else f"{len(made)} rounds up to round"
+    return [
+        f"{names} {made[-1].number}, due {made[-1].slot:%Y-%m-%d %H:%M} UTC, lies ahead of the "
+        "clock, which was ahead itself when it was opened"
+    ]
+
+
 def _ends_soon(settings: MonitorSettings, found: OpenRound, now: datetime) -> bool:
     """Whether the last fifth of the time for labels has begun and the deadline has not passed."""
     if found.state is not RoundState.LABELING or found.deadline is None:
@@ -256,6 +273,15 @@ def _notices(connection: Connection, last: Round | None) -> list[str]:
         return []
     rows = effect_store.told_notices(connection, last.id, last.version)
     return [f"round {last.number}: {row['sentence']}" for row in rows]
+
+
+def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
+    """Say why the model version that the config names was not tagged by the last round."""
+    found = effect_care.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
+    if found is None or not found[1].startswith(UNTAGGED):
+        return []
+    report, receipt = found
+    return [f"the model is {receipt}"] if report["model"] == settings.round.model else []
 
 
 def waiting_sentence(waiting: Waiting) -> str:

@@ -57,7 +57,7 @@ def tell(
         for row in reports[due.id].notices:
             notice = unusual_notice(row, reports[due.id], due)
             add_notice(connection, due, notice, LOG, now)
-    newest = round_store.newest_closed(connection, due.monitor_id)
+    newest = round_store.newest_closed(connection, due.monitor_id, now)
     for member in batch.affected:
         _tell_mlflow(
             connection,
@@ -73,17 +73,17 @@ def tell_abandoned(connection: Connection, found: Round, reason: str, now: datet
     store = store_id(connection)
     issues = frame_store.read_issues(connection, found.id)
     report = abandoned_report(found, store_id=store, reason=reason, issues=issues)
-    stale = _makes_stale(connection, found)
+    stale = found.slot <= now and _makes_stale(connection, found, now)
     _tell_mlflow(connection, found, report, newest=stale, now=now)
     notice = abandoned_notice(found, store_id=store, reason=reason, at=now)
     notify(connection, found, notice, now)
 
 
-def _makes_stale(connection: Connection, found: Round) -> bool:
+def _makes_stale(connection: Connection, found: Round, now: datetime) -> bool:
     """Whether the model has no newer estimate; one with an open alert stays under alert."""
     if alert_store.find_alerts(connection, monitor=found.monitor, state=AlertState.FIRING):
         return False
-    newest = round_store.newest_closed(connection, found.monitor_id)
+    newest = round_store.newest_closed(connection, found.monitor_id, now)
     return newest is None or round_store.read_round(connection, newest).slot < found.slot
 
 

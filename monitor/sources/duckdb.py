@@ -12,12 +12,14 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model
 from monitor.datafiles import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Candidate
-from monitor.domain.settings import Settings, TimeZone
+from monitor.domain.settings import Duration, Settings, TimeZone
+from monitor.domain.time_limit import LIMIT, T, within
+from monitor.domain.visible import visible_lines
 from monitor.sources import frames
 from monitor.sources.duckdb_query import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from monitor.datafiles import OpenTable
@@ -76,6 +78,7 @@ class DuckdbSettings(Settings):
 
     The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
     from ``columns.score`` (flagged where it is at least ``threshold``), never from both.
+    ``timeout`` is how long one reading may take; then the round waits, and other monitors go on.
     """
 
     kind: Literal["duckdb"] = "duckdb"
@@ -86,6 +89,7 @@ class DuckdbSettings(Settings):
     where: dict[str, Values] = Field(default_factory=dict)
     threshold: float | None = None
     positive: Values = (1, True)
+    timeout: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(days=1))] = LIMIT
 
     @model_validator(mode="after")
     def _files_are_readable_kinds(self) -> DuckdbSettings:
@@ -146,6 +150,25 @@ class DuckdbSource:
 
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Count every stratum and return its first items by md5(seed, id), one read."""
+        return self._within(lambda: self._scan(window, strata, at_most, seed))
+
+    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
+        """Return the columns that labelers may see, as text, for each id found in the window."""
+        return self._within(lambda: self._show(ids, window)) if ids else {}
+
+    def span(self) -> tuple[datetime, datetime] | None:
+        """Return the earliest and latest prediction time, or None where there are no rows."""
+        return self._within(self._span)
+
+    def columns(self) -> Mapping[str, str]:
+        """Return every column with its type; refuse when one that the config names is missing."""
+        return self._within(self._columns)
+
+    def _within(self, read: Callable[[], T]) -> T:
+        place = ", ".join(str(self.files.folder / path) for path in self.settings.paths)
+        return within(self.settings.timeout, place, read)
+
+    def _scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         with opened(self.files) as table:
             query = self._query(table)
             sql, parameters = query.scan(window, strata, at_most, seed)
@@ -161,21 +184,17 @@ class DuckdbSource:
             segment_columns=self.settings.columns.segments,
         )
 
-    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
-        """Return the columns that labelers may see, as text, for each id found in the window."""
-        if not ids:
-            return {}
+    def _show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
         with opened(self.files) as table:
             sql, parameters = self._query(table).show(ids, window)
             rows = table.rows(sql, parameters)
         shown: dict[str, dict[str, str]] = {}
         for key, *values in rows:
-            texts = ["" if value is None else value for value in values]
+            texts = ["" if value is None else visible_lines(value) for value in values]
             shown.setdefault(key, dict(zip(self.settings.columns.show, texts, strict=True)))
         return shown
 
-    def span(self) -> tuple[datetime, datetime] | None:
-        """Return the earliest and latest prediction time, or None where there are no rows."""
+    def _span(self) -> tuple[datetime, datetime] | None:
         with opened(self.files) as table:
             sql, parameters = self._query(table).span()
             earliest, latest, naive = table.rows(sql, parameters)[0]
@@ -183,8 +202,7 @@ class DuckdbSource:
             raise self._naive(naive)
         return None if earliest is None else (_instant(earliest), _instant(latest))
 
-    def columns(self) -> Mapping[str, str]:
-        """Return every column with its type; refuse when one that the config names is missing."""
+    def _columns(self) -> Mapping[str, str]:
         with opened(self.files) as table:
             self._query(table)
             return dict(table.types)

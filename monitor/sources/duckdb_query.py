@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from monitor.datafiles import NUMBERS, TEXTS, TIMES, quoted
+from monitor.datafiles import NUMBERS, TEXTS, TIMES, quoted, sql_text
 from monitor.domain.segments import NO_VALUE
 from monitor.sources import frames
 
@@ -158,7 +158,7 @@ class Query:
             "score_text": score,
             "score": f"try_cast({self._column('score')} as double)",
             "flagged": self._flagged(values),
-            "version": f"nullif(cast({self._column('model_version')} as varchar), '')",
+            "version": f"nullif({sql_text(self._column('model_version'))}, '')",
         }
         for place, column in enumerate(self.columns["segments"]):
             text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"

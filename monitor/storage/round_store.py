@@ -182,10 +182,12 @@ def closed_between(
     return [int(each) for each in connection.execute(query).scalars()]
 
 
-def newest_closed(connection: Connection, monitor_id: int) -> int | None:
-    """Id of the closed round with the latest slot."""
+def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> int | None:
+    """Id of the closed round with the latest slot up to a time: a clock ahead makes later ones."""
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
-    query = select(rounds.c.id).where(*closed).order_by(rounds.c.slot.desc())
+    query = (
+        select(rounds.c.id).where(*closed, rounds.c.slot <= until).order_by(rounds.c.slot.desc())
+    )
     return connection.execute(query.limit(1)).scalar()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
@@ -13,6 +14,12 @@ _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
 _MOST_SEGMENTS = 16  # shared by all segment columns
 _LONGEST_VALUE = 40
 _GAP = "&emsp;"
+_MARKUP = re.compile(
+    r"[\\`*\[\]<>|~]"  # wherever it stands
+    r"|(?<!\w)_|_(?!\w)"  # not inside a name
+    r"|:(?=//)|(?<=\bwww)\.|(?<!\S)@",
+    re.IGNORECASE,
+)
 _SIDE = {"at_least": "≥", "at_most": "≤"}
 
 
@@ -36,10 +43,11 @@ def describe(report: RoundReport) -> str:
 
 
 def _cell(text: str) -> str:
-    """Keep text from ending a table cell or starting markup of its own."""
-    for character in "`*<>|":
-        text = text.replace(character, f"\\{character}")
-    return " ".join(text.split())
+    """Keep text from ending a table cell or starting markup of its own, such as a link.
+
+    MLflow's page also makes links of bare addresses and of ``@names``.
+    """
+    return _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(text.split()))
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

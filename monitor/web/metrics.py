@@ -58,7 +58,7 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
     """
     try:
         with database.read() as connection:
-            fleet = read_fleet(connection)
+            fleet = read_fleet(connection, now)
     except MonitorError:
         fleet = None
     registry = CollectorRegistry()
