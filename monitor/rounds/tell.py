@@ -165,7 +165,7 @@ def _tell_mlflow(
 
 def notify(connection: Connection, found: Round, notice: Notice, now: datetime) -> None:
     """Write a notice for the log and for the hooks; a backfill does not wake people."""
-    hooks = found.settings.hooks if found.settings.origin == "schedule" else ()
+    hooks = () if found.settings.origin == "backfill" else found.settings.hooks
     for sink in (LOG, *hooks):
         add_notice(connection, found, notice, sink, now)
 
