@@ -26,9 +26,8 @@ BASES = {"round": "this round alone", "carried": "with earlier rounds"}
 
 def overview_json(found: Overview) -> dict[str, Any]:
     """Tell an overview as JSON."""
-    alerts = [asdict(alert) for alert in found.alerts]
+    alerts = [alert_json(alert) for alert in found.alerts]
     for alert in alerts:
-        del alert["fired_round_id"]  # means nothing outside of the store
         told = found.told.get(alert["id"])
         alert["sentence"] = told and told.sentence
         alert["to_do"] = told and told.to_do
@@ -41,6 +40,13 @@ def overview_json(found: Overview) -> dict[str, Any]:
         "estimates": [row.model_dump() for row in found.estimates],
         "waiting": [{**asdict(each), "sentence": waiting_sentence(each)} for each in found.waiting],
     }
+
+
+def alert_json(alert: Alert) -> dict[str, Any]:
+    """Tell an alert as JSON."""
+    found = asdict(alert)
+    del found["fired_round_id"]  # means nothing outside of the store
+    return {**found, "window": [alert.window.start, alert.window.end]}
 
 
 def with_links(found: Overview, link: Link) -> Overview:
@@ -78,7 +84,7 @@ def _alert(alert: Alert, told: Notice | None) -> Iterator[str]:
     side = alert.side.replace("_", " ")
     yield (
         f"alert {alert.id[:8]}: {alert.metric} {side} {alert.limit:g}, firing since round "
-        f"{alert.fired_in_round} ({minute(alert.fired_at)} UTC)"
+        f"{alert.fired_in_round}: predictions of {alert.window}, fired {minute(alert.fired_at)} UTC"
     )
     if told is not None:
         yield from (f"  {text}" for text in body(told))
