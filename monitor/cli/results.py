@@ -11,6 +11,7 @@ from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, 
 from monitor.cli.printing import say, say_json, say_table
 
 if TYPE_CHECKING:
+    from monitor.rounds.left_behind import LeftBehind
     from monitor.storage.alert_store import Alert
     from monitor.wiring import Plant
 
@@ -36,7 +37,12 @@ def status(
     limits are set yet. ok: none of these.
     """
     from monitor.cli.checks import promise_lines
-    from monitor.cli.status_page import overview_json, say_overview, with_links
+    from monitor.cli.status_page import (
+        left_behind_json,
+        overview_json,
+        say_overview,
+        with_links,
+    )
     from monitor.rounds.overview import overview
 
     with opened(config) as plant:
@@ -45,15 +51,26 @@ def status(
             with_links(overview(plant.database, parts.settings, plant.clock()), plant.link)
             for parts in chosen
         ]
+        gone = [] if monitor is not None else _not_in_the_config(plant)
         promised = plant.config.false_alarms_a_year()
     if json:
         monitors = [overview_json(each) for each in found]
-        say_json({"monitors": monitors, "false_alarms_a_year": sum(promised.values())})
+        say_json(
+            {
+                "monitors": monitors,
+                "left_behind": [left_behind_json(each) for each in gone],
+                "false_alarms_a_year": sum(promised.values()),
+            }
+        )
         return
     for place, each in enumerate(found):
         if place:
             say()
         say_overview(each)
+    if gone:
+        say()
+        for left in gone:
+            say(f"warning: {left.sentence}", indent="  ")
     if monitor is None and len(promised) > 1:
         say()
         for line in promise_lines(plant.config):
@@ -196,6 +213,15 @@ def hook_test(
     else:
         say_tests(found)
     raise typer.Exit(gravest(each.exit_code for each in found))
+
+
+def _not_in_the_config(plant: Plant) -> list[LeftBehind]:
+    """Find what is left open of monitors that the config does not have."""
+    from monitor.rounds.left_behind import left_behind
+
+    names = [parts.settings.name for parts in plant.monitors]
+    with plant.database.read() as connection:
+        return left_behind(connection, names)
 
 
 def only_monitor(plant: Plant, monitor: str | None) -> str:

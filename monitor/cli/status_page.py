@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import EstimateRow, Notice
     from monitor.hooks.links import Link
+    from monitor.rounds.left_behind import LeftBehind
     from monitor.rounds.overview import OpenRound, Overview
     from monitor.storage.alert_store import Alert
 
@@ -47,6 +48,17 @@ def alert_json(alert: Alert) -> dict[str, Any]:
     found = asdict(alert)
     del found["fired_round_id"]  # means nothing outside of the store
     return {**found, "window": [alert.window.start, alert.window.end]}
+
+
+def left_behind_json(found: LeftBehind) -> dict[str, Any]:
+    """Tell what is left of a monitor that the config does not have, as JSON."""
+    return {
+        "monitor": found.monitor,
+        "alerts": [alert_json(alert) for alert in found.alerts],
+        "open_rounds": list(found.open_rounds),
+        "alerts_end_at": found.ends_at if found.alerts else None,
+        "sentence": found.sentence,
+    }
 
 
 def with_links(found: Overview, link: Link) -> Overview:

@@ -101,3 +101,58 @@ def test_a_backfill_that_asks_people_says_what_it_waits_for(place):
         f"{place.folder}/labels/filled; then run: pr-monitor run-once"
     )
     assert len(list((place.folder / "labels").glob("*.csv"))) == 2
+
+
+def test_check_says_what_another_threshold_and_schedule_mean(place):
+    place.run_at(place.slot - DAY, "run-once")
+    place.config(
+        threshold=("threshold: 0.5", "threshold: 0.6"),
+        zone=("time_zone: UTC", "time_zone: Etc/GMT"),
+    )
+
+    done = place.run("check")
+
+    notes = [line for line in done.lines if line.startswith("note     changes of mail: ")]
+    assert ["begins a new history" in notes[0], "begins where the last one" in notes[1]] == [
+        True,
+        True,
+    ]
+    told = json.loads(place.run("check", "--json").out)["checks"]
+    assert len([each for each in told if each["note"] is not None]) == 2
+
+
+def test_check_of_a_config_that_changes_nothing_has_no_note(place):
+    place.run_at(place.slot - DAY, "run-once")
+
+    assert "note " not in place.run("check").out
+
+
+def test_a_renamed_monitor_is_told_by_check_and_status_with_its_open_alert(filled):
+    [alert] = json.loads(filled.run("alerts", "--json").out)["alerts"]
+    filled.config(name=("name: mail", "name: post"))
+
+    check, status = (" ".join(filled.run(each).out.split()) for each in ("check", "status"))
+
+    told = (
+        "mail is in the store but not in the config (renamed or removed?), with an alert on recall "
+        f"({alert['id'][:8]}) open. Nothing watches it, unless another config on this store has it"
+    )
+    assert f"note not in the config: {told}" in check
+    assert f"warning: {told}" in status
+    [left] = json.loads(filled.run("status", "--json").out)["left_behind"]
+    assert (left["monitor"], left["alerts"][0]["id"]) == ("mail", alert["id"])
+
+
+def test_a_pass_ends_the_alert_of_a_renamed_monitor_when_nobody_runs_it(filled):
+    filled.config(name=("name: mail", "name: post"))
+    soon = filled.run_at(filled.slot + 1.9 * DAY, "run-once")
+    kept = json.loads(filled.run("alerts", "--json").out)["alerts"]
+
+    filled.run_at(filled.slot + 2.1 * DAY, "run-once")
+
+    [ended] = json.loads(filled.run("alerts", "--json").out)["alerts"]
+    assert soon.code == 75  # MLflow is nowhere
+    assert ([each["state"] for each in kept], ended["state"]) == (["firing"], "resolved")
+    assert ended["ended_why"] == "the monitor is no longer in the config"
+    assert "left_behind" in filled.run("status", "--json").out
+    assert json.loads(filled.run("status", "--json").out)["left_behind"] == []
