@@ -23,6 +23,7 @@ from monitor.rounds.effects import Delivered, deliver
 from monitor.rounds.forget import forget_left_behind
 from monitor.rounds.heartbeat import let_claims_run_out
 from monitor.rounds.idle import Idle, last_ones
+from monitor.rounds.left_behind import end_left_behind
 from monitor.rounds.tell import MLFLOW
 from monitor.running import Running
 from monitor.storage import effect_store
@@ -97,6 +98,7 @@ def tidy(plant: Plant) -> None:
     """Care for what hooks and monitors left behind that the config no longer has."""
     bury_orphans(plant.database, plant.handlers, plant.clock)
     names = [each.settings.name for each in plant.monitors]
+    end_left_behind(plant.database, names, plant.clock)
     forget_left_behind(plant.database, names, plant.clock)
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import DeliveryFailed, MonitorError, gravest
 from monitor.hooks.apprise import AppriseHandler
 from monitor.hooks.command import CommandHandler
+from monitor.rounds.changes import changes_ahead
+from monitor.rounds.left_behind import left_behind
 from monitor.storage import schema
 from monitor.wiring import check_labels, check_source, mlflow_handler
 
@@ -24,22 +26,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was tried: what was found there, or the problem and its exit code."""
+    """One thing that was tried: what was found there, or the problem and its exit code.
+
+    A ``note`` is worth knowing and nothing to mend.
+    """
 
     what: str
     found: str = ""
     problem: str | None = None
     code: int = 0
+    note: str | None = None
 
     def as_json(self) -> dict[str, str | None]:
         """Tell it as JSON."""
-        return {"what": self.what, "found": self.found or None, "problem": self.problem}
+        return {
+            "what": self.what,
+            "found": self.found or None,
+            "problem": self.problem,
+            "note": self.note,
+        }
 
 
 def checks(plant: Plant, config: Path) -> Iterator[Check]:
     """Try one after the other, so that each is shown when it is known."""
     yield Check("config", "; ".join([str(config), *promise_lines(plant.config)]))
-    yield _tried("store", partial(_store, plant.database))
+    store = _tried("store", partial(_store, plant.database))
+    yield store
+    if store.problem is None:
+        yield from _notes(plant)
     for parts in plant.monitors:
         name = parts.settings.name
         yield _tried(f"source of {name}", partial(check_source, parts))
@@ -114,6 +128,17 @@ def _tried(what: str, act: Callable[[], str]) -> Check:
 def _store(database: Database) -> str:
     schema.ready(database)
     return database.shown
+
+
+def _notes(plant: Plant) -> Iterator[Check]:
+    """Say what the config changes for rounds that are in the store."""
+    names = [parts.settings.name for parts in plant.monitors]
+    with plant.database.read() as connection:
+        for parts in plant.monitors:
+            for told in changes_ahead(connection, parts):
+                yield Check(f"changes of {parts.settings.name}", note=told)
+        for each in left_behind(connection, names):
+            yield Check("not in the config", note=each.sentence)
 
 
 def _mlflow(config: Config) -> str:

@@ -209,7 +209,9 @@ def _write(config: Path, text: str) -> None:
 
 def _say_check(found: Check) -> None:
     indent = " " * len("PROBLEM  ")
-    if found.problem is None:
+    if found.note is not None:
+        say(f"note     {found.what}: {found.note}", indent=indent, colour="yellow")
+    elif found.problem is None:
         say(f"ok       {found.what}: {found.found}", indent=indent, colour="green")
     else:
         say(f"PROBLEM  {found.what}: {found.problem}", indent=indent, colour="red")

@@ -25,6 +25,11 @@ class Window:
         start, end = (at.astimezone(UTC) for at in (self.start, self.end))
         return f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no time lies in it."""
+        return self.start >= self.end
+
 
 @dataclass(frozen=True, slots=True)
 class Stratum:

@@ -187,7 +187,7 @@ def _annotations(notice: Notice) -> dict[str, str]:
     figures = notice.model_dump(include=set(_FIGURES), exclude_none=True)
     texts = {
         "summary": notice.sentence,
-        "description": notice.to_do,
+        "description": " ".join(filter(None, [notice.to_do, notice.promise])),
         "id": notice.id,
         **{name: _figure(value) for name, value in figures.items()},
     }

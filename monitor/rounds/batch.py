@@ -47,6 +47,12 @@ class Batch:
         """The due round and those after it."""
         return self.members[self.due :]
 
+    def is_compared(self, member: Member) -> bool:
+        """Whether there was anything to compare a round with: an earlier one, or a reference."""
+        references = (self.history.reference, member.round.settings.reference)
+        is_first = member.round.id == self.members[0].round.id
+        return not is_first or any(each is not None for each in references)
+
 
 @dataclass(frozen=True, slots=True)
 class AlertMove:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.alerting import evidence_state
 from monitor.domain.report import (
     AlertRow,
     AnswersRow,
@@ -77,6 +78,7 @@ def closed_report(
     issues: Mapping[str, tuple[int, bool]],
     rows: Sequence[EstimateRow],
     readings: Mapping[tuple[str, str], Reading],
+    is_compared: bool,
     alerts: Sequence[Alert],
     proposed: Mapping[str, float],
     timeline: Sequence[TimelinePoint],
@@ -114,7 +116,10 @@ def closed_report(
         flagged=sum(row.size for row in counted if row.flagged),
         strata=counted,
         estimates=list(rows),
-        evidence=[_evidence(metric, side, r) for (metric, side), r in readings.items()],
+        evidence=[
+            _evidence(metric, side, reading, is_compared=is_compared)
+            for (metric, side), reading in readings.items()
+        ],
         alerts=[_alert(alert) for alert in alerts],
         proposed_limits=dict(proposed),
         timeline=list(timeline),
@@ -180,13 +185,14 @@ def _status(found: Round, alerts: Sequence[Alert]) -> Status:
     return Status.OK if found.settings.limits.bounds else Status.LEARNING
 
 
-def _evidence(metric: str, side: str, reading: Reading) -> EvidenceRow:
+def _evidence(metric: str, side: str, reading: Reading, *, is_compared: bool) -> EvidenceRow:
     return EvidenceRow(
         metric=metric,
         side=side,
         limit=reading.limit,
         log_evidence=reading.log_evidence,
         log_threshold=reading.log_threshold,
+        state=evidence_state(reading, is_compared=is_compared),
     )
 
 
@@ -198,6 +204,9 @@ def _alert(alert: Alert) -> AlertRow:
         limit=alert.limit,
         state=alert.state,
         fired_in_round=alert.fired_in_round,
+        window_start=alert.window.start,
+        window_end=alert.window.end,
+        fired_at=alert.fired_at,
     )
 
 

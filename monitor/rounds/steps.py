@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
+from itertools import dropwhile
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from monitor.rounds.collect import collect, put_away, send
 from monitor.rounds.draw import draw
 from monitor.rounds.heartbeat import kept
 from monitor.rounds.missed import number_of, record_missed, was_skipped_ahead
+from monitor.rounds.windows import NOTHING_LEFT, free_window
 from monitor.storage import copy_store, frame_store, label_store, round_claims, round_store
 
 if TYPE_CHECKING:
@@ -108,7 +110,7 @@ def _met(act: Callable[[], object]) -> MonitorError | None:
 def open_due(parts: Parts) -> None:
     """Open the newest due slot; record older ones that were missed as skipped.
 
-    Of a monitor without rounds only the newest slot is due: `backfill` fills the past.
+    Of a monitor without a scheduled round only the newest slot is due: `backfill` fills the past.
     """
     with parts.database.read() as connection:
         due = _due(connection, parts, parts.clock())
@@ -118,23 +120,31 @@ def open_due(parts: Parts) -> None:
 
 
 def _due(connection: Connection, parts: Parts, now: datetime) -> list[datetime]:
-    """Slots that have to be run or recorded.
+    """Consecutive slots that have to be run or recorded, of which some may have a round already.
 
-    The last of those that are recorded is run after all if it was skipped by a clock ahead of
-    this one; and a clock set back to before the first round finds nothing due.
+    They are counted from the newest scheduled round: one that was asked for by hand, or filled
+    in, says nothing about the slots around it. The last of those that are recorded is run after
+    all if it was skipped by a clock ahead of this one; and a clock set back to before the first
+    round finds nothing due.
     """
     schedule = parts.settings.round.schedule
     known = round_store.find_monitor(connection, parts.settings.name)
-    last = None if known is None else round_store.newest_round(connection, known, until=now)
-    if known is None or last is None:
-        begun = known is not None and round_store.newest_round(connection, known) is not None
-        return [] if begun else [newest_slot(schedule, now)]
+    if known is None:
+        return [newest_slot(schedule, now)]
+    last = round_store.newest_round(connection, known, until=now, origin="schedule")
+    if last is None:
+        begun = round_store.newest_round(connection, known, origin="schedule") is not None
+        newest = newest_slot(schedule, now)
+        return [] if begun or round_store.round_at(connection, known, newest) else [newest]
     due = slots_between(schedule, last.slot, now)
-    return [last.slot] if not due and was_skipped_ahead(last, now) else due
+    if not due and was_skipped_ahead(last, now):
+        return [last.slot]
+    there = round_store.slots_with_rounds(connection, known, last.slot)
+    return list(dropwhile(there.__contains__, due))
 
 
 def open_slot(parts: Parts, slot: datetime, *, backfill: bool) -> int | None:
-    """Open the round of one slot; None if it has ended already."""
+    """Open the round of one slot; None if it has ended already, or has nothing to look at."""
     why = "backfill" if backfill else "asked for by hand"
     return _open(parts, slot, _settings(parts, backfill=backfill), why)
 
@@ -146,7 +156,7 @@ def _open(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> in
         found = round_store.round_at(connection, monitor_id, slot)
         if found is None:
             return _add(connection, parts, monitor_id, slot, settings, why)
-        if found.state is RoundState.SKIPPED:
+        if found.state is RoundState.SKIPPED and not found.window.is_empty:
             deadline = _deadline(parts, settings, now)
             round_store.reopen_skipped(
                 connection, found.id, settings=settings, deadline=deadline, now=now, reason=why
@@ -339,22 +349,26 @@ def _add(
     why: str,
 ) -> int | None:
     now = parts.clock()
-    return round_store.add_round(
+    window = free_window(connection, monitor_id, settings.schedule, slot)
+    if window.is_empty and settings.origin != "schedule":
+        return None
+    round_id = round_store.add_round(
         connection,
         monitor_id=monitor_id,
         number=number_of(connection, settings.schedule, monitor_id, slot),
         slot=slot,
-        window=window_of(settings.schedule, slot),
-        state=RoundState.OPEN,
+        window=window,
+        state=RoundState.SKIPPED if window.is_empty else RoundState.OPEN,
         settings=settings,
-        deadline=_deadline(parts, settings, now),
+        deadline=None if window.is_empty else _deadline(parts, settings, now),
         now=now,
-        reason=why,
+        reason=NOTHING_LEFT if window.is_empty else why,
     )
+    return None if window.is_empty else round_id
 
 
 def _settings(parts: Parts, *, backfill: bool) -> RoundSettings:
-    origin = "backfill" if backfill else "schedule"
+    origin = "backfill" if backfill else "by_hand"
     return parts.settings.round.model_copy(update={"origin": origin})
 
 

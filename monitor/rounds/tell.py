@@ -87,10 +87,18 @@ def _makes_stale(connection: Connection, found: Round, now: datetime) -> bool:
     return newest is None or round_store.read_round(connection, newest).slot < found.slot
 
 
-def tell_ended(connection: Connection, alert: Alert, why: str, now: datetime) -> None:
-    """Write the notices of an alert that somebody ended, for those who were told that it fired."""
+def tell_ended(
+    connection: Connection,
+    alert: Alert,
+    why: str,
+    now: datetime,
+    *,
+    how: str = "was ended by hand",
+) -> None:
+    """Write the notices of an alert that no round ended, for those who were told that it fired."""
     found = round_store.read_round(connection, alert.fired_round_id)
-    notice = ended_notice(alert, found, store_id=store_id(connection), why=why, at=now)
+    store = store_id(connection)
+    notice = ended_notice(alert, found, store_id=store, how=how, why=why, at=now)
     notify(connection, found, notice, now)
 
 
@@ -122,6 +130,7 @@ def _report(
         issues=frame_store.read_issues(connection, found.id),
         rows=estimates[found.id].rows,
         readings=evidence.readings.get(found.id, {}),
+        is_compared=batch.is_compared(member),
         alerts=shown,
         proposed=estimates[found.id].proposed_limits,
         timeline=_timeline(connection, found, alerts),
@@ -165,7 +174,7 @@ def _tell_mlflow(
 
 def notify(connection: Connection, found: Round, notice: Notice, now: datetime) -> None:
     """Write a notice for the log and for the hooks; a backfill does not wake people."""
-    hooks = found.settings.hooks if found.settings.origin == "schedule" else ()
+    hooks = () if found.settings.origin == "backfill" else found.settings.hooks
     for sink in (LOG, *hooks):
         add_notice(connection, found, notice, sink, now)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from monitor.domain.alerting import LEARNS, AlertState, EvidenceState
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def describe(report: RoundReport) -> str:
         *_alerts(report),
         *_notices(report),
         *_cause(report),
+        *_learning(report),
         _estimates_table(report),
         *_missing(report),
         *_corrected(report),
@@ -65,7 +67,15 @@ def _alerts(report: RoundReport) -> list[str]:
 
 def _alert(row: AlertRow) -> str:
     limit = f"{row.metric} {_SIDE.get(row.side, row.side)} {row.limit:g}"
-    return f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}."
+    return f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}{_at(row)}."
+
+
+def _at(row: AlertRow) -> str:
+    """Say when an alert fired and of when its predictions are; nothing in older reports."""
+    if row.fired_at is None or row.window_start is None or row.window_end is None:
+        return ""
+    window = f"{minute(row.window_start)} to {minute(row.window_end)}"
+    return f" on {minute(row.fired_at)}, by the predictions of {window}"
 
 
 def _notices(report: RoundReport) -> list[str]:
@@ -75,7 +85,22 @@ def _notices(report: RoundReport) -> list[str]:
 def _cause(report: RoundReport) -> list[str]:
     if report.cause is None:
         return []
-    return [f"**Against earlier rounds:** {_cell(report.cause.sentence)}."]
+    is_low = any(
+        (alert.metric, alert.side, alert.state) == ("precision", "at_least", AlertState.FIRING)
+        for alert in report.alerts
+    )
+    told = report.cause.beside_an_alert() if is_low else report.cause.sentence
+    return [f"**Against earlier rounds:** {_cell(told)}."]
+
+
+def _learning(report: RoundReport) -> list[str]:
+    """Say which limits this round could say nothing about, as there was nothing to go by."""
+    limits = [
+        f"{row.metric} {_SIDE.get(row.side, row.side)} {row.limit:g}"
+        for row in report.evidence
+        if row.state == EvidenceState.LEARNING
+    ]
+    return [f"**Limits {', '.join(limits)}:** {LEARNS}."] if limits else []
 
 
 def _estimates_table(report: RoundReport) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -92,7 +93,9 @@ def test_run_once_says_when_the_next_round_is_due_when_nothing_is(place):
 
 
 def test_missed_rounds_that_follow_one_another_share_a_line(place):
-    done = place.run("run-once", "--slot", f"{place.slot - timedelta(days=3):%Y-%m-%dT%H:%M}")
+    place.run_at(place.slot - timedelta(days=3), "run-once")
+
+    done = place.run("run-once")
 
     first, last = (place.at(place.slot - timedelta(days=days)) for days in (2, 1))
     newest = f"missed: the newest due slot is {place.at(place.slot)} UTC"
@@ -101,10 +104,12 @@ def test_missed_rounds_that_follow_one_another_share_a_line(place):
 
 
 def test_a_round_opened_by_hand_fills_a_recorded_skip(place):
-    place.run("run-once", "--slot", f"{place.slot - timedelta(days=2):%Y-%m-%dT%H:%M}")
+    place.run_at(place.slot - timedelta(days=2), "run-once")
+    before = place.run("run-once")
 
     place.run("run-once", "--slot", f"{place.slot - timedelta(days=1):%Y-%m-%dT%H:%M}")
 
+    assert "is skipped" in before.out
     rounds = json.loads(place.run("rounds", "--json").out)["rounds"]
     assert [(each["round"], each["state"]) for each in rounds] == [
         (1, "closed"),
@@ -142,6 +147,7 @@ def test_an_alert_is_listed_ended_by_hand_and_kept(filled):
     [row] = filled.run("alerts").lines[2:]
     assert row.startswith(f"{begin}  mail     recall at least 0.95  resolved  round ")
     assert row.endswith(": the label rule changed")
+    assert re.search(r"predictions of \S+ \S+ to \S+ \S+, fired \S+ \S+, until ", row)
 
 
 def test_show_says_in_which_round_the_alert_fired(filled):
