@@ -123,7 +123,9 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     """Try all that the config names, and say what is wrong.
 
     Source, labels, store, MLflow and its permissions: each is reachable, or a sentence says why
-    not and what to do. Makes the store's tables and the MLflow experiments where there are none.
+    not and what to do. LOOK marks what no round would stop at, such as a window without a flagged
+    item; the exit code is then still 0. Makes the store's tables and the MLflow experiments where
+    there are none.
     """
     from monitor.cli.checks import checks, exit_code
     from monitor.cli.logs import set_up_logs
@@ -211,6 +213,8 @@ def _say_check(found: Check) -> None:
     indent = " " * len("PROBLEM  ")
     if found.problem is None:
         say(f"ok       {found.what}: {found.found}", indent=indent, colour="green")
+        for look in found.looks:
+            say(f"LOOK     {found.what}: {look}", indent=indent, colour="magenta")
     else:
         say(f"PROBLEM  {found.what}: {found.problem}", indent=indent, colour="red")
 

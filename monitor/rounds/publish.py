@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.state import RoundState
 from monitor.rounds.batch import Batch, Evidence, Member
 from monitor.rounds.beside import is_as_stored, look_beside, write_beside
+from monitor.rounds.concerns import note_inverted
 from monitor.rounds.estimate import estimate_round
 from monitor.rounds.evidence import correct_evidence, freeze_evidence
 from monitor.rounds.known import known_around
@@ -63,6 +64,7 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
         later, revised = correct_evidence(connection, batch.affected[1:], estimates, now)
         evidence = Evidence({due.id: readings} | later, (*moves, *revised))
         _write_readings(connection, batch, evidence)
+        note_inverted(connection, due, estimates[due.id].pictures, now)
         tell(connection, batch, estimates, evidence, now)
 
 

@@ -78,6 +78,7 @@ def closed_report(
     rows: Sequence[EstimateRow],
     readings: Mapping[tuple[str, str], Reading],
     alerts: Sequence[Alert],
+    concerns: Sequence[str],
     proposed: Mapping[str, float],
     timeline: Sequence[TimelinePoint],
     notices: Sequence[NoticeRow],
@@ -87,7 +88,7 @@ def closed_report(
     pictures: Pictures | None,
 ) -> RoundReport:
     """Report one version of a closed round."""
-    status = _status(found, alerts)
+    status = _status(found, alerts, [*concerns, *_undefined(rows)])
     counted = [
         StratumRow(
             stratum=part.stratum.name,
@@ -116,6 +117,7 @@ def closed_report(
         estimates=list(rows),
         evidence=[_evidence(metric, side, r) for (metric, side), r in readings.items()],
         alerts=[_alert(alert) for alert in alerts],
+        concerns=list(concerns),
         proposed_limits=dict(proposed),
         timeline=list(timeline),
         notices=list(notices),
@@ -136,22 +138,43 @@ def abandoned_report(
     """Report a round that ended without an estimate."""
     return RoundReport(
         **_frame_fields(found, store_id, issues),
+        **_NOTHING_KNOWN,
         version=found.version + 1,
         state="abandoned",
         reason=reason,
-        partial=False,
         status=Status.STALE,
-        model_version=None,
-        size=0,
-        flagged=0,
-        strata=[],
-        estimates=[],
-        evidence=[],
-        alerts=[],
-        proposed_limits={},
-        timeline=[],
         sentence=f"Round {found.number} gave no estimate: {ended(reason)}",
     )
+
+
+def attention_report(
+    found: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
+) -> RoundReport:
+    """Report a round that needs a look before it has an estimate, or besides."""
+    return RoundReport(
+        **_frame_fields(found, store_id, issues),
+        **_NOTHING_KNOWN,
+        version=found.version + 1,
+        state=found.state,
+        reason=reason,
+        status=Status.ATTENTION,
+        concerns=[reason],
+        sentence=f"Round {found.number} needs a look: {ended(reason)}",
+    )
+
+
+_NOTHING_KNOWN: dict[str, Any] = {
+    "partial": False,
+    "model_version": None,
+    "size": 0,
+    "flagged": 0,
+    "strata": [],
+    "estimates": [],
+    "evidence": [],
+    "alerts": [],
+    "proposed_limits": {},
+    "timeline": [],
+}
 
 
 def _frame_fields(
@@ -174,10 +197,18 @@ def _frame_fields(
     }
 
 
-def _status(found: Round, alerts: Sequence[Alert]) -> Status:
+def _status(found: Round, alerts: Sequence[Alert], concerns: Sequence[str]) -> Status:
     if any(alert.state == "firing" for alert in alerts):
         return Status.ALERT
+    if concerns:
+        return Status.ATTENTION
     return Status.OK if found.settings.limits.bounds else Status.LEARNING
+
+
+def _undefined(rows: Sequence[EstimateRow]) -> list[str]:
+    """Name what people look at first and this round could not estimate."""
+    found = [(metric, find_row(rows, metric, "round")) for metric in _TOLD]
+    return [metric for metric, row in found if row is None or row.point is None]
 
 
 def _evidence(metric: str, side: str, reading: Reading) -> EvidenceRow:

@@ -14,6 +14,8 @@ from monitor.rounds.report import TIMELINE, abandoned_report, closed_report, tim
 from monitor.rounds.wording import abandoned_notice, alert_notice, ended_notice, unusual_notice
 from monitor.storage import (
     alert_store,
+    attention_store,
+    concern_store,
     effect_store,
     estimate_store,
     frame_store,
@@ -123,6 +125,7 @@ def _report(
         rows=estimates[found.id].rows,
         readings=evidence.readings.get(found.id, {}),
         alerts=shown,
+        concerns=_concerns(connection, found),
         proposed=estimates[found.id].proposed_limits,
         timeline=_timeline(connection, found, alerts),
         notices=[*estimates[found.id].notices, *disagreement_notices(beside.agreement)],
@@ -131,6 +134,13 @@ def _report(
         answers=answers_row(connection, found, member.tally.strata),
         pictures=estimates[found.id].pictures,
     )
+
+
+def _concerns(connection: Connection, found: Round) -> list[str]:
+    """Concerns about a round; those about a newer one too where this has the newest estimate."""
+    if round_store.newest_closed(connection, found.monitor_id) == found.id:
+        return attention_store.newest_concerns(connection, found)
+    return list(concern_store.read_concerns(connection, found.id).values())
 
 
 def _timeline(connection: Connection, found: Round, alerts: Sequence[Alert]) -> list[TimelinePoint]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from monitor.rounds.wording import ended
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def describe(report: RoundReport) -> str:
     parts = [
         _cell(report.sentence),
         *_alerts(report),
+        *_concerns(report),
         *_notices(report),
         *_cause(report),
         _estimates_table(report),
@@ -58,6 +60,10 @@ def _alerts(report: RoundReport) -> list[str]:
 def _alert(row: AlertRow) -> str:
     limit = f"{row.metric} {_SIDE.get(row.side, row.side)} {row.limit:g}"
     return f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}."
+
+
+def _concerns(report: RoundReport) -> list[str]:
+    return [f"**Needs a look:** {ended(_cell(sentence))}" for sentence in report.concerns]
 
 
 def _notices(report: RoundReport) -> list[str]:

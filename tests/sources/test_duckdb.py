@@ -249,7 +249,12 @@ def test_words_for_the_flagged_class_are_taken_exactly(tmp_path):
     columns = {"id": "mail_id", "time": "scored_at", "predicted": "score"}
 
     source = csv_source(
-        tmp_path, rows, threshold=None, columns=columns, positive=["fraud", "theft"]
+        tmp_path,
+        rows,
+        threshold=None,
+        columns=columns,
+        positive=["fraud", "theft"],
+        negative=["Fraud", "none"],
     )
 
     assert [part.size for part in source.scan(WEEK, TWO, 5, "s").strata] == [2, 2]
