@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -101,7 +102,7 @@ def init(
     Which column holds what is told by names and types; what these do not tell is refused with the
     option to give.
     """
-    from monitor.datafiles import SUFFIXES, describe
+    from monitor.datafiles import SUFFIXES, class_values, describe
     from monitor.template import Chosen, write_config
 
     _refuse_place(config)
@@ -111,7 +112,8 @@ def init(
         raise typer.BadParameter(message, param_hint="--table")
     columns = [(each.name, each.type) for each in describe(path, config.parent, table=table)]
     chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table)
-    _write(config, write_config(path, columns, chosen))
+    values = partial(class_values, path, config.parent, table=table)
+    _write(config, write_config(path, columns, chosen, values))
     if json:
         say_json({"config": str(config)})
     else:

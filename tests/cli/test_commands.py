@@ -60,6 +60,16 @@ def test_init_writes_paths_as_the_folder_of_the_config_sees_them(bare):
     assert monitor.source.path == "../predictions.parquet"
 
 
+def test_init_names_the_values_of_the_other_class_too(bare):
+    bare.predictions(verdict="['spam', 'ham', 'news: daily'][1 + i % 3]")
+
+    wrote = bare.run("init", "predictions.parquet", "--predicted", "verdict", "--positive", "spam")
+
+    assert wrote.code == 0
+    [monitor] = load_config("config.yaml").monitors
+    assert (monitor.source.positive, monitor.source.negative) == ("spam", ("ham", "news: daily"))
+
+
 def test_check_says_what_it_found(place):
     done = place.run("check")
 
