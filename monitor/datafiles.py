@@ -351,6 +351,19 @@ def describe(
         )
 
 
+def class_values(
+    path: str, folder: Path, column: str, *, table: str | None = None, at_most: int = 20
+) -> tuple[str, ...]:
+    """List the values of a column, for ``init``; none where there are more than a class has."""
+    with opened(DataFiles((path,), folder, table)) as data:
+        text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
+        rows = data.rows(
+            f"select distinct {text} from {data.relation} where {text} is not null "  # noqa: S608
+            f"order by 1 limit {at_most + 1}"
+        )
+    return tuple(row[0] for row in rows) if len(rows) <= at_most else ()
+
+
 def texts_of(value: Scalar) -> tuple[str, ...]:
     """All texts under which a configured value may stand in a column cast to text.
 

@@ -6,18 +6,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from monitor.cli.data_checks import check_source, check_truth
 from monitor.domain.errors import DeliveryFailed, MonitorError, gravest
 from monitor.hooks.apprise import AppriseHandler
 from monitor.hooks.command import CommandHandler
+from monitor.labeling.column import ColumnLabeler
 from monitor.rounds.changes import changes_ahead
 from monitor.rounds.left_behind import left_behind
 from monitor.storage import schema
-from monitor.wiring import check_labels, check_source, mlflow_handler
+from monitor.wiring import check_labels, mlflow_handler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from monitor.cli.data_checks import Found
     from monitor.config import Config
     from monitor.rounds.parts import Parts
     from monitor.storage.database import Database
@@ -29,6 +32,8 @@ class Check:
     """One thing that was tried: what was found there, or the problem and its exit code.
 
     A ``note`` is worth knowing and nothing to mend.
+    ``looks`` need a look and are no problem: a round goes on, and so may a classifier that it
+    watches be.
     """
 
     what: str
@@ -36,14 +41,16 @@ class Check:
     problem: str | None = None
     code: int = 0
     note: str | None = None
+    looks: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, str | None]:
+    def as_json(self) -> dict[str, str | list[str] | None]:
         """Tell it as JSON."""
         return {
             "what": self.what,
             "found": self.found or None,
             "problem": self.problem,
             "note": self.note,
+            "looks": list(self.looks),
         }
 
 
@@ -57,7 +64,7 @@ def checks(plant: Plant, config: Path) -> Iterator[Check]:
     for parts in plant.monitors:
         name = parts.settings.name
         yield _tried(f"source of {name}", partial(check_source, parts))
-        yield _tried(f"labels of {name}", partial(check_labels, parts))
+        yield _tried(f"labels of {name}", partial(_labels, parts))
         found = alerts_line(parts)
         if found is not None:
             yield Check(f"alerts of {name}", found)
@@ -118,11 +125,22 @@ def exit_code(found: Sequence[Check]) -> int:
     return gravest(each.code for each in found)
 
 
-def _tried(what: str, act: Callable[[], str]) -> Check:
+def _tried(what: str, act: Callable[[], Found | str]) -> Check:
     try:
-        return Check(what, act())
+        found = act()
+        return (
+            Check(what, found)
+            if isinstance(found, str)
+            else Check(what, found.text, looks=found.looks)
+        )
     except MonitorError as error:
         return Check(what, problem=str(error), code=error.exit_code)
+
+
+def _labels(parts: Parts) -> Found | str:
+    if isinstance(parts.labeler, ColumnLabeler):
+        return check_truth(parts, parts.labeler)
+    return check_labels(parts)
 
 
 def _store(database: Database) -> str:

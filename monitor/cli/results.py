@@ -33,8 +33,9 @@ def status(
 ) -> None:
     """Show how each monitor stands and what it waits for.
 
-    alert: a metric passed its limit. stale: something keeps estimates from coming. learning: no
-    limits are set yet. ok: none of these.
+    alert: a metric passed its limit. stale: something keeps estimates from coming. attention:
+    something about the newest round needs a look, though rounds go on. learning: no limits are
+    set yet. ok: none of these.
     """
     from monitor.cli.checks import promise_lines
     from monitor.cli.status_page import (

@@ -124,6 +124,7 @@ def _doing(found: Overview) -> Iterator[str]:
     """Say what is open, what is wrong, and what waits."""
     yield from (_open_sentence(each) for each in found.open_rounds)
     yield from (f"problem: {problem}" for problem in found.problems)
+    yield from (f"needs a look: {concern}" for concern in found.concerns)
     yield from (f"note: {note}" for note in found.notes)
     yield from (waiting_sentence(waiting) for waiting in found.waiting if not waiting.dead)
 

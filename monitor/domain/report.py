@@ -370,6 +370,7 @@ class RoundReport(Report):
     estimates: list[EstimateRow]
     evidence: list[EvidenceRow]
     alerts: list[AlertRow]
+    concerns: list[str] = []
     proposed_limits: dict[str, float]
     timeline: list[TimelinePoint]
     notices: list[NoticeRow] = []
@@ -402,7 +403,8 @@ class Notice(Report):
 
     ``id`` is stable: a notice that arrives twice carries it twice. ``event`` is one of
     ``alert.firing``, ``alert.resolved``, ``alert.revised``, ``round.abandoned``,
-    ``delivery.dead`` and ``delivery.recovered`` (of ``sink``, which takes nothing, or does again),
+    ``round.attention`` (something about it needs a look, though it goes on), ``delivery.dead``
+    and ``delivery.recovered`` (of ``sink``, which takes nothing, or does again),
     ``test``, or, in the log only, ``notice.`` and the kind of a :class:`NoticeRow`.
 
     ``at`` is when it happened; ``alert`` and ``since`` are the id of the alert and when it fired.

@@ -358,6 +358,7 @@ class RoundSettings(Settings):
     reference: Matrix | None = None
     deadline: Duration
     late_labels: Duration
+    matures: Duration = timedelta(0)  # no label is expected before
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: str | None = None
     gold: Gold | None = None

@@ -27,6 +27,7 @@ _STATES = {
     "alert.resolved": "resolved",
     "alert.revised": "revised",
     "round.abandoned": "no estimate",
+    "round.attention": "needs a look",
     "delivery.dead": "not delivered",
     "delivery.recovered": "delivered again",
     "test": "TEST",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.rounds.concerns import note
 from monitor.stats.missing import point_range
 from monitor.storage import concern_store, copy_store
 
@@ -65,13 +66,13 @@ def _sentence(member: Member, disputed: int, ways: tuple[float, float], limit: L
 def note_disputes(
     connection: Connection, found: Round, disputes: dict[str, str], now: datetime
 ) -> None:
-    """Keep the concerns about a round's disputed items as they are now."""
+    """Keep the concerns about a round's disputed items as they are now; each is told once."""
     before = concern_store.read_concerns(connection, found.id)
     for kind in before:
         if kind.startswith(_KIND) and kind.removeprefix(_KIND) not in disputes:
             concern_store.drop_concern(connection, found.id, kind)
     for metric, sentence in disputes.items():
-        concern_store.add_concern(connection, found.id, _KIND + metric, sentence, now)
+        note(connection, found, _KIND + metric, sentence, now)
 
 
 def is_disputed(connection: Connection, round_id: int, metric: str) -> bool:

@@ -19,6 +19,7 @@ from monitor.rounds.tell import LOG, MLFLOW
 from monitor.rounds.wording import notice_id
 from monitor.storage import (
     alert_store,
+    attention_store,
     copy_store,
     effect_care,
     effect_store,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.alert_store import Alert
+    from monitor.storage.attention_store import Attention
     from monitor.storage.database import Database
     from monitor.storage.effect_store import Waiting
     from monitor.storage.round_store import Round
@@ -61,7 +63,9 @@ class OpenRound:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """One monitor at one moment; ``problems`` need somebody, ``notes`` are worth knowing.
+    """One monitor at one moment.
+
+    ``problems`` need somebody, ``concerns`` need a look, ``notes`` are worth knowing.
 
     ``told`` is what people were told of each open alert, by the alert's id.
     """
@@ -79,6 +83,7 @@ class Overview:
     alerts: list[Alert]
     waiting: list[Waiting]
     problems: list[str]
+    concerns: list[str]
     notes: list[str]
     told: dict[str, Notice]
 
@@ -94,10 +99,16 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
         last = closed[-1] if closed else None
         alerts = alert_store.find_alerts(connection, monitor=settings.name, state=AlertState.FIRING)
         held_up = effect_store.find_waiting(connection, settings.name)
-        problems = _problems(settings, rounds, waiting, now) + _dead(held_up)
+        gave_none = attention_store.without_estimate(connection, now, settings.name)
+        problems = [
+            *_problems(settings, rounds, waiting, now),
+            *(f"round {each.round} gave no estimate: {each.sentence}" for each in gave_none),
+            *_dead(held_up),
+        ]
+        attention = attention_store.read_attention(connection, now, settings.name)
         return Overview(
             monitor=settings.name,
-            status=_status(settings, alerts, problems),
+            status=_status(settings, alerts, problems, attention),
             next_slot=next(slots_after(settings.round.schedule, now)),
             closed_rounds=len(closed),
             learning_rounds_left=max(0, LEARNING_ROUNDS - len(closed)),
@@ -109,6 +120,7 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
             alerts=alerts,
             waiting=held_up,
             problems=problems,
+            concerns=[str(each) for each in attention],
             notes=[
                 *_ahead(ahead),
                 *_due_soon(settings, waiting, now),
@@ -149,11 +161,18 @@ def _open_round(connection: Connection, found: Round) -> OpenRound:
     )
 
 
-def _status(settings: MonitorSettings, alerts: Sequence[Alert], problems: Sequence[str]) -> Status:
+def _status(
+    settings: MonitorSettings,
+    alerts: Sequence[Alert],
+    problems: Sequence[str],
+    attention: Sequence[Attention],
+) -> Status:
     if alerts:
         return Status.ALERT
     if problems:
         return Status.STALE
+    if attention:
+        return Status.ATTENTION
     return Status.OK if settings.round.limits.bounds else Status.LEARNING
 
 
@@ -185,8 +204,6 @@ def _problems(
         for each in open_rounds
         if not each.answered and _ends_soon(settings, each, now) and each.deadline is not None
     ]
-    if rounds and rounds[-1].state is RoundState.ABANDONED:
-        found.append(f"round {rounds[-1].number} gave no estimate: {rounds[-1].reason}")
     return found
 
 

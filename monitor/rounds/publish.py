@@ -12,6 +12,7 @@ from monitor.domain.labels import corrected_evidence_label, current_label, evide
 from monitor.domain.state import RoundState
 from monitor.rounds.batch import Batch, Evidence, Member
 from monitor.rounds.beside import is_as_stored, look_beside, write_beside
+from monitor.rounds.concerns import note_inverted
 from monitor.rounds.disputes import look_for_disputes, note_disputes
 from monitor.rounds.estimate import estimate_round
 from monitor.rounds.evidence import correct_evidence, freeze_evidence
@@ -72,6 +73,7 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
         for member in later:
             _write_readings(connection, member, corrected[member.round.id])
         evidence = Evidence({due.round.id: readings} | corrected, (*moves, *revised))
+        note_inverted(connection, due.round, estimates[due.round.id].pictures, now)
         tell(connection, batch, estimates, evidence, now)
 
 

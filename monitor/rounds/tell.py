@@ -14,6 +14,8 @@ from monitor.rounds.report import TIMELINE, abandoned_report, closed_report, tim
 from monitor.rounds.wording import abandoned_notice, alert_notice, ended_notice, unusual_notice
 from monitor.storage import (
     alert_store,
+    attention_store,
+    concern_store,
     effect_store,
     estimate_store,
     frame_store,
@@ -45,7 +47,7 @@ def tell(
 ) -> None:
     """Write the effects of a batch: notices first, then MLflow in slot order."""
     reports = {
-        member.round.id: _report(connection, batch, member, estimates, evidence)
+        member.round.id: _report(connection, batch, member, estimates, evidence, now)
         for member in batch.affected
     }
     due = batch.affected[0].round
@@ -108,6 +110,7 @@ def _report(
     member: Member,
     estimates: Estimates,
     evidence: Evidence,
+    now: datetime,
 ) -> RoundReport:
     found = round_store.read_round(connection, member.round.id)
     alerts = alert_store.find_alerts(connection, monitor=found.monitor)
@@ -132,6 +135,7 @@ def _report(
         readings=evidence.readings.get(found.id, {}),
         is_compared=batch.is_compared(member),
         alerts=shown,
+        concerns=_concerns(connection, found, now),
         proposed=estimates[found.id].proposed_limits,
         timeline=_timeline(connection, found, alerts),
         notices=[*estimates[found.id].notices, *disagreement_notices(beside.agreement)],
@@ -140,6 +144,13 @@ def _report(
         answers=answers_row(connection, found, member.tally.strata),
         pictures=estimates[found.id].pictures,
     )
+
+
+def _concerns(connection: Connection, found: Round, now: datetime) -> list[str]:
+    """Concerns about a round; those about a newer one too where this has the newest estimate."""
+    if round_store.newest_closed(connection, found.monitor_id, now) == found.id:
+        return attention_store.newest_concerns(connection, found)
+    return list(concern_store.read_concerns(connection, found.id).values())
 
 
 def _timeline(connection: Connection, found: Round, alerts: Sequence[Alert]) -> list[TimelinePoint]:

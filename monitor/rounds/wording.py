@@ -196,6 +196,30 @@ def abandoned_notice(found: Round, *, store_id: str, reason: str, at: datetime) 
     )
 
 
+def attention_notice(
+    found: Round, *, store_id: str, kind: str, sentence: str, at: datetime
+) -> Notice:
+    """Tell people of something about a round that needs a look; the round goes on."""
+    key = round_key(store_id, found)
+    return Notice(
+        id=notice_id("round.attention", f"{key}/{kind}{again(found)}"),
+        event="round.attention",
+        store_id=store_id,
+        round_key=key,
+        monitor=found.monitor,
+        round=found.number,
+        slot=found.slot,
+        model=found.settings.model,
+        sentence=f"{found.monitor}, round {found.number} needs a look: {ended(sentence)}",
+        at=at,
+        to_do=(
+            f"The round goes on, and alerts fire as ever. pr-monitor check says what the newest "
+            f"predictions look like, pr-monitor show {found.number} -m {found.monitor} what was "
+            "counted. Mend the config or what feeds the classifier, if one of them is wrong."
+        ),
+    )
+
+
 def _after_abandoned(found: Round) -> str:
     """Say what helps: of a round that was drawn already, only labels were missing."""
     until = f"Until a later round has an estimate, nothing watches {found.monitor}."

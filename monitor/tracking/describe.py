@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import LEARNS, AlertState, EvidenceState
+from monitor.rounds.wording import ended
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def describe(report: RoundReport) -> str:
     parts = [
         _cell(report.sentence),
         *_alerts(report),
+        *_concerns(report),
         *_notices(report),
         *_cause(report),
         *_learning(report),
@@ -76,6 +78,10 @@ def _at(row: AlertRow) -> str:
         return ""
     window = f"{minute(row.window_start)} to {minute(row.window_end)}"
     return f" on {minute(row.fired_at)}, by the predictions of {window}"
+
+
+def _concerns(report: RoundReport) -> list[str]:
+    return [f"**Needs a look:** {ended(_cell(sentence))}" for sentence in report.concerns]
 
 
 def _notices(report: RoundReport) -> list[str]:

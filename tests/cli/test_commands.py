@@ -61,6 +61,16 @@ def test_init_writes_paths_as_the_folder_of_the_config_sees_them(bare):
     assert monitor.source.path == "../predictions.parquet"
 
 
+def test_init_names_the_values_of_the_other_class_too(bare):
+    bare.predictions(verdict="['spam', 'ham', 'news: daily'][1 + i % 3]")
+
+    wrote = bare.run("init", "predictions.parquet", "--predicted", "verdict", "--positive", "spam")
+
+    assert wrote.code == 0
+    [monitor] = load_config("config.yaml").monitors
+    assert (monitor.source.positive, monitor.source.negative) == ("spam", ("ham", "news: daily"))
+
+
 def test_check_says_what_it_found(place):
     done = place.run("check")
 
@@ -69,14 +79,15 @@ def test_check_says_what_it_found(place):
         "ok       config: config.yaml",
         f"ok       store: sqlite:///{place.folder}/monitor.db",
         f"ok       source of mail: 200 predictions in the newest window, {window}, 20 flagged",
-        "ok       labels of mail: column is_travel of predictions.parquet",
+        "ok       labels of mail: column is_travel of predictions.parquet; 200 of 200 items from "
+        f"{window} have a label",
     ]
 
 
 def test_check_counts_rows_that_a_round_would_leave_out(place):
     place.predictions(score="case when i % 100 = 90 then 'nan'::double else 0.6 end")
 
-    [found] = [line for line in place.run("check").lines if "source of mail" in line]
+    [found] = [line for line in place.run("check").lines if line.startswith("ok       source of")]
 
     assert found.endswith("198 flagged; left out: 2 score NaN")
 
