@@ -112,6 +112,8 @@ class Frame:
         The version that made the newest prediction, where the source has a column for it.
     segment_columns
         Columns whose values are counted apart, in the order of ``StratumFrame.segments``.
+    newest
+        Time of the newest row inside the window, good or bad; None where there is none.
     """
 
     window: Window
@@ -121,6 +123,7 @@ class Frame:
     notes: Mapping[str, int] = field(default_factory=dict)
     model_version: str | None = None
     segment_columns: tuple[str, ...] = ()
+    newest: datetime | None = None
 
     @property
     def flagged_size(self) -> int:

@@ -15,6 +15,7 @@ from monitor.rounds.estimate import LEARNING_ROUNDS, propose_limits
 from monitor.rounds.report import SHOWN
 from monitor.rounds.tally import Tally
 from monitor.rounds.tell import LOG, MLFLOW
+from monitor.rounds.waiting import gives_up_at, until_text
 from monitor.rounds.wording import notice_id
 from monitor.storage import (
     alert_store,
@@ -54,6 +55,8 @@ class OpenRound:
     answered: int
     deadline: datetime | None
     reason: str | None
+    waits_until: datetime | None = None
+    """When it gives up on predictions that cannot be used yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,7 @@ def _open_round(connection: Connection, found: Round) -> OpenRound:
         answered=sum(each.labeled + each.declined for each in labels) + copies.answered,
         deadline=found.deadline,
         reason=found.reason,
+        waits_until=gives_up_at(found),
     )
 
 
@@ -163,7 +167,7 @@ def _problems(
             f"the round due {newest:%Y-%m-%d %H:%M} UTC has not been opened; run-once does"
         )
     found += [
-        f"round {each.round} waits: {each.reason}"
+        f"round {each.round} waits{until_text(each.waits_until)}: {each.reason}"
         for each in open_rounds
         if each.reason is not None
     ]

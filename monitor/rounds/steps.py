@@ -17,6 +17,7 @@ from monitor.rounds.collect import collect, put_away, send
 from monitor.rounds.draw import draw
 from monitor.rounds.heartbeat import kept
 from monitor.rounds.missed import number_of, record_missed, was_skipped_ahead
+from monitor.rounds.redo import redo_abandoned
 from monitor.storage import copy_store, frame_store, label_store, round_claims, round_store
 
 if TYPE_CHECKING:
@@ -118,9 +119,15 @@ def _due(connection: Connection, parts: Parts, now: datetime) -> list[datetime]:
 
 
 def open_slot(parts: Parts, slot: datetime, *, backfill: bool) -> int | None:
-    """Open the round of one slot; None if it has ended already."""
+    """Open the round of one slot; None if it has ended already.
+
+    One that was abandoned before anybody labeled it is opened again by hand, not by a backfill.
+    """
     why = "backfill" if backfill else "asked for by hand"
-    return _open(parts, slot, _settings(parts, backfill=backfill), why)
+    settings = _settings(parts, backfill=backfill)
+    if not backfill:
+        redo_abandoned(parts, slot, settings, why)
+    return _open(parts, slot, settings, why)
 
 
 def _open(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> int | None:
@@ -131,10 +138,7 @@ def _open(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> in
         if found is None:
             return _add(connection, parts, monitor_id, slot, settings, why)
         if found.state is RoundState.SKIPPED:
-            deadline = _deadline(parts, settings, now)
-            round_store.reopen_skipped(
-                connection, found.id, settings=settings, deadline=deadline, now=now, reason=why
-            )
+            round_store.reopen_skipped(connection, found.id, settings=settings, now=now, reason=why)
             return found.id
         return None if found.state in ENDED else found.id
 
@@ -312,7 +316,6 @@ def _add(
         window=window_of(settings.schedule, slot),
         state=RoundState.OPEN,
         settings=settings,
-        deadline=_deadline(parts, settings, now),
         now=now,
         reason=why,
     )
@@ -321,13 +324,6 @@ def _add(
 def _settings(parts: Parts, *, backfill: bool) -> RoundSettings:
     origin = "backfill" if backfill else "schedule"
     return parts.settings.round.model_copy(update={"origin": origin})
-
-
-def _deadline(parts: Parts, settings: RoundSettings, now: datetime) -> datetime:
-    """Deadline of a round opened now; a backfill takes labels that are there as they are."""
-    if settings.origin == "backfill" and not parts.labeler.asks_people:
-        return now
-    return now + settings.deadline
 
 
 def _unfinished(parts: Parts) -> list[Round]:

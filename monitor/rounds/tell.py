@@ -19,6 +19,7 @@ from monitor.storage import (
     frame_store,
     round_store,
 )
+from monitor.storage.redo_store import told_key
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -73,10 +74,21 @@ def tell_abandoned(connection: Connection, found: Round, reason: str, now: datet
     store = store_id(connection)
     issues = frame_store.read_issues(connection, found.id)
     report = abandoned_report(found, store_id=store, reason=reason, issues=issues)
+    report = _known_as(connection, found, report)
     stale = _makes_stale(connection, found)
     _tell_mlflow(connection, found, report, newest=stale, now=now)
-    notice = abandoned_notice(found, store_id=store, reason=reason, at=now)
+    key = report.round_key
+    notice = abandoned_notice(found, store_id=store, key=key, reason=reason, at=now)
     notify(connection, found, notice, now)
+
+
+def _known_as(connection: Connection, found: Round, report: RoundReport) -> RoundReport:
+    """Report a round that is done again under the name that MLflow knows: it has one run.
+
+    The name holds the history, and one that was never drawn had none.
+    """
+    known = None if found.first_version == 1 else told_key(connection, found.id)
+    return report if known is None else report.model_copy(update={"round_key": known})
 
 
 def _makes_stale(connection: Connection, found: Round) -> bool:
@@ -110,7 +122,7 @@ def _report(
     ]
     events = round_store.read_events(connection, found.id)
     beside = stored_beside(connection, found.id, member.version)
-    return closed_report(
+    report = closed_report(
         found,
         store_id=batch.store_id,
         version=member.version,
@@ -131,6 +143,7 @@ def _report(
         answers=answers_row(connection, found, member.tally.strata),
         pictures=estimates[found.id].pictures,
     )
+    return _known_as(connection, found, report)
 
 
 def _timeline(connection: Connection, found: Round, alerts: Sequence[Alert]) -> list[TimelinePoint]:

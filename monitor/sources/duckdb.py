@@ -12,7 +12,7 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model
 from monitor.datafiles import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Candidate
-from monitor.domain.settings import Settings, TimeZone
+from monitor.domain.settings import Duration, Settings, TimeZone
 from monitor.sources import frames
 from monitor.sources.duckdb_query import Query
 
@@ -76,6 +76,10 @@ class DuckdbSettings(Settings):
 
     The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
     from ``columns.score`` (flagged where it is at least ``threshold``), never from both.
+
+    ``grace`` is how long a round waits, from its first look, for predictions that are missing or
+    cannot be used as they are; it is abandoned and told after that, and never waits beyond the
+    next slot. Without it: a quarter of the window, at least 6 hours.
     """
 
     kind: Literal["duckdb"] = "duckdb"
@@ -86,6 +90,7 @@ class DuckdbSettings(Settings):
     where: dict[str, Values] = Field(default_factory=dict)
     threshold: float | None = None
     positive: Values = (1, True)
+    grace: Annotated[Duration, Field(ge=timedelta(0))] | None = None
 
     @model_validator(mode="after")
     def _files_are_readable_kinds(self) -> DuckdbSettings:

@@ -105,6 +105,7 @@ class MemorySource:
             bad_rows={**bad, **({"time missing": untimed} if untimed else {})},
             notes=_other_versions(inside, newest),
             model_version=newest,
+            newest=max((row["time"] for row in inside), default=None),
         )
 
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:

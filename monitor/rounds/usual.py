@@ -1,0 +1,111 @@
+"""Whether a window holds as much as windows like it did: an export cut short looks like data."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.model import BandEdges
+from monitor.storage.waiting_store import drawn_before
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import timedelta
+
+    from monitor.domain.model import Frame, Window
+    from monitor.rounds.parts import Parts
+    from monitor.storage.round_store import Round
+    from monitor.storage.waiting_store import Drawn
+
+FEW_ROWS, OLD_ROWS = "few_rows", "old_rows"
+
+ENOUGH, AT_MOST = 3, 8
+"""Windows that say what is usual: fewer say nothing, older ones are of other times."""
+
+LEAST = 30
+"""Rows from which half as many is no chance: of 30, under 15 come once in 1,000 windows."""
+
+_FAR = 600  # rounds: three weeks of hourly ones, among which every hour of the week comes thrice
+
+
+def doubts(parts: Parts, found: Round, frame: Frame) -> dict[str, str]:
+    """Say what makes a window look as if not all of it were there yet: kind to sentence."""
+    with parts.database.read() as connection:
+        earlier = _alike(found, drawn_before(connection, found, _FAR))
+    if len(earlier) < ENOUGH or not frame.rows:
+        return {}
+    told = {
+        FEW_ROWS: _few_rows(found, frame, earlier),
+        OLD_ROWS: _old_rows(parts, found, frame, earlier[:ENOUGH]),
+    }
+    return {kind: sentence for kind, sentence in told.items() if sentence is not None}
+
+
+def _alike(found: Round, earlier: Sequence[Drawn]) -> list[Drawn]:
+    """Choose the newest windows of like length: of the same hour of the week if there are any.
+
+    Nights and weekends are quieter; else those of the same hour, else all.
+    """
+    zone = ZoneInfo(found.settings.schedule.time_zone)
+    length = _length(found.window)
+    like = [each for each in earlier if abs(_length(each.window) / length - 1) <= 1 / 4]
+    local = found.slot.astimezone(zone)
+    same: list[Callable[[Drawn], bool]] = [
+        lambda each: f"{each.slot.astimezone(zone):%a%H%M}" == f"{local:%a%H%M}",
+        lambda each: f"{each.slot.astimezone(zone):%H%M}" == f"{local:%H%M}",
+        lambda _: True,
+    ]
+    chosen = ([each for each in like if test(each)][:AT_MOST] for test in same)
+    return next((each for each in chosen if len(each) >= ENOUGH), [])
+
+
+def _few_rows(found: Round, frame: Frame, earlier: Sequence[Drawn]) -> str | None:
+    usual = median(each.rows / _length(each.window).total_seconds() for each in earlier)
+    usual *= _length(found.window).total_seconds()
+    if usual < LEAST or frame.rows >= usual / 2:
+        return None
+    return (
+        f"{frame.rows} predictions from {found.window}, where {usual:.0f} are usual (median of the "
+        f"last {len(earlier)} windows like it); are all of them there?"
+    )
+
+
+def _old_rows(parts: Parts, found: Round, frame: Frame, earlier: Sequence[Drawn]) -> str | None:
+    """Compare the time from the newest row to the window's end with what it was before.
+
+    The earlier windows are read only where that time is long by itself.
+    """
+    if frame.newest is None:
+        return None
+    length, gap = _length(found.window), found.window.end - frame.newest
+    if gap <= max(length / 50, 10 * length / frame.rows):
+        return None
+    usual = [_gap(parts, each.window, found.seed) for each in earlier]
+    known = [each for each in usual if each is not None]
+    if len(known) < ENOUGH or gap <= 3 * max(known):
+        return None
+    return (
+        f"the newest prediction from {found.window} is of {frame.newest:%Y-%m-%d %H:%M}, "
+        f"{span_text(gap)} before its end, where {span_text(max(known))} was the longest in the "
+        f"last {len(known)} windows like it; are all of them there?"
+    )
+
+
+def _gap(parts: Parts, window: Window, seed: str) -> timedelta | None:
+    with outside("scan"):
+        frame = parts.source.scan(window, BandEdges().strata(), 1, seed)
+    return None if frame.newest is None else window.end - frame.newest
+
+
+def _length(window: Window) -> timedelta:
+    return window.end - window.start
+
+
+def span_text(span: timedelta) -> str:
+    """Say how long in the largest unit that leaves two digits: ``42 h``, ``12 min``."""
+    seconds = span.total_seconds()
+    units = ((2 * 86_400, 86_400, "days"), (2 * 3600, 3600, "h"), (0, 60, "min"))
+    unit, name = next((unit, name) for least, unit, name in units if seconds >= least)
+    return f"{seconds / unit:.0f} {name}"
