@@ -11,7 +11,7 @@ from monitor.domain.model import BandEdges
 from monitor.storage.waiting_store import drawn_before
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import timedelta
 
     from monitor.domain.model import Frame, Window
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 FEW_ROWS, OLD_ROWS = "few_rows", "old_rows"
 
 ENOUGH, AT_MOST = 3, 8
-"""Windows that say what is usual: fewer say nothing, older ones are of other times."""
+"""Windows that say what is usual: fewer in all say nothing, older ones are of other times."""
 
 LEAST = 30
 """Rows from which half as many is no chance: of 30, under 15 come once in 1,000 windows."""
 
-_FAR = 600  # rounds: three weeks of hourly ones, among which every hour of the week comes thrice
+_FAR = 600  # rounds: of hourly ones, each hour of the week thrice
 
 
 def doubts(parts: Parts, found: Round, frame: Frame) -> dict[str, str]:
     """Say what makes a window look as if not all of it were there yet: kind to sentence."""
     with parts.database.read() as connection:
         earlier = _alike(found, drawn_before(connection, found, _FAR))
-    if len(earlier) < ENOUGH or not frame.rows:
+    if not earlier or not frame.rows:
         return {}
     told = {
         FEW_ROWS: _few_rows(found, frame, earlier),
@@ -44,21 +44,21 @@ def doubts(parts: Parts, found: Round, frame: Frame) -> dict[str, str]:
 
 
 def _alike(found: Round, earlier: Sequence[Drawn]) -> list[Drawn]:
-    """Choose the newest windows of like length: of the same hour of the week if there are any.
+    """Choose the newest windows of like length, of the same hour of the week if there are any.
 
-    Nights and weekends are quieter; else those of the same hour, else all.
+    Nights and weekends are quieter. Else those of the same hour, else all.
     """
-    zone = ZoneInfo(found.settings.schedule.time_zone)
     length = _length(found.window)
     like = [each for each in earlier if abs(_length(each.window) / length - 1) <= 1 / 4]
-    local = found.slot.astimezone(zone)
-    same: list[Callable[[Drawn], bool]] = [
-        lambda each: f"{each.slot.astimezone(zone):%a%H%M}" == f"{local:%a%H%M}",
-        lambda each: f"{each.slot.astimezone(zone):%H%M}" == f"{local:%H%M}",
-        lambda _: True,
-    ]
-    chosen = ([each for each in like if test(each)][:AT_MOST] for test in same)
-    return next((each for each in chosen if len(each) >= ENOUGH), [])
+    if len(like) < ENOUGH:
+        return []
+    zone = ZoneInfo(found.settings.schedule.time_zone)
+    for shown, least in (("%a %H %M", 1), ("%H %M", ENOUGH)):
+        here = found.slot.astimezone(zone).strftime(shown)
+        same = [each for each in like if each.slot.astimezone(zone).strftime(shown) == here]
+        if len(same) >= least:
+            return same[:AT_MOST]
+    return like[:AT_MOST]
 
 
 def _few_rows(found: Round, frame: Frame, earlier: Sequence[Drawn]) -> str | None:
@@ -67,8 +67,8 @@ def _few_rows(found: Round, frame: Frame, earlier: Sequence[Drawn]) -> str | Non
     if usual < LEAST or frame.rows >= usual / 2:
         return None
     return (
-        f"{frame.rows} predictions from {found.window}, where {usual:.0f} are usual (median of the "
-        f"last {len(earlier)} windows like it); are all of them there?"
+        f"{frame.rows} predictions from {found.window}, where {usual:.0f} are usual in windows "
+        "like it; are all of them there?"
     )
 
 
@@ -84,12 +84,12 @@ def _old_rows(parts: Parts, found: Round, frame: Frame, earlier: Sequence[Drawn]
         return None
     usual = [_gap(parts, each.window, found.seed) for each in earlier]
     known = [each for each in usual if each is not None]
-    if len(known) < ENOUGH or gap <= 3 * max(known):
+    if not known or gap <= 3 * max(known):
         return None
     return (
         f"the newest prediction from {found.window} is of {frame.newest:%Y-%m-%d %H:%M}, "
-        f"{span_text(gap)} before its end, where {span_text(max(known))} was the longest in the "
-        f"last {len(known)} windows like it; are all of them there?"
+        f"{span_text(gap)} before its end, where {span_text(max(known))} was the most in windows "
+        "like it; are all of them there?"
     )
 
 
