@@ -111,7 +111,7 @@ class MonitorConfig(Settings):
 
     ``name`` is its name everywhere: commands, tags, experiments. ``model`` (such as
     ``models:/mail-travel/7``) is linked and tagged in MLflow. ``bad_rows_max`` is the share of
-    unusable rows above which a round is abandoned: few are noise, many are a fault upstream.
+    unusable rows above which no round is drawn: few are noise, many are a fault upstream.
     ``hooks`` are names from the section ``hooks``.
     """
 
@@ -167,6 +167,7 @@ class MonitorConfig(Settings):
                 adjudicator=self.labeling.adjudicator,
                 gold=self.labeling.gold,
                 bad_rows_max=self.bad_rows_max,
+                grace=self.source.grace,
                 hooks=self.hooks,
             ),
         )

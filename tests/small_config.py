@@ -20,6 +20,7 @@ monitors:
       path: predictions.csv
       columns: {{id: id, time: at, score: score, show: [subject]}}
       threshold: 0.5
+      grace: {grace}
     schedule: {{cron: "0 6 * * MON"}}
     sample: {{max_labels: 20, bands: {{flagged: 1, passed: 1}}}}
     labeling: {{kind: files}}
@@ -43,9 +44,11 @@ def write_predictions(folder):
             writer.writerow([f"m{number:04}", at.isoformat(), score, f"subject {number}"])
 
 
-def configure(folder, *, store="sqlite:///monitor.db", mlflow="sqlite:///mlflow.db", more=""):
+def configure(
+    folder, *, store="sqlite:///monitor.db", mlflow="sqlite:///mlflow.db", grace="6h", more=""
+):
     path = folder / "config.yaml"
-    path.write_text(CONFIG.format(store=store, mlflow=mlflow, more=more))
+    path.write_text(CONFIG.format(store=store, mlflow=mlflow, grace=grace, more=more))
     return load_config(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from threading import Event
 from typing import Any, cast
 
@@ -36,7 +37,7 @@ class Slow:
 @pytest.fixture
 def scenes(database, monkeypatch):
     monkeypatch.setattr(heartbeat, "_stopping", Event())
-    return [Scene(database, settings(), name=name) for name in ("slow", "quick")]
+    return [Scene(database, settings(grace=timedelta(0)), name=name) for name in ("slow", "quick")]
 
 
 @pytest.fixture

@@ -162,7 +162,8 @@ def test_with_mlflow_down_notices_go_out_and_what_waits_is_told_and_delivered_on
     monkeypatch.setenv("OPS_HOOK_SECRET", "not-a-secret-0123456789-012")
     (folder / "predictions.csv").write_text("id,at,score,subject\n")  # the round is abandoned
     now = datetime.now(UTC).replace(microsecond=0)
-    down = configure(folder, mlflow=f"http://127.0.0.1:{free_port()}", more=HOOKS)
+    mlflow = f"http://127.0.0.1:{free_port()}"
+    down = configure(folder, mlflow=mlflow, grace="0s", more=HOOKS)
     database = Database(down.store_url)
     schema.ready(database)
 

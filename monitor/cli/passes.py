@@ -9,6 +9,7 @@ from monitor.cli.common import minute, plural
 from monitor.cli.printing import say, say_error
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
+from monitor.rounds.waiting import gives_up_at, until_text
 from monitor.storage import round_store
 
 if TYPE_CHECKING:
@@ -106,9 +107,15 @@ def _round_sentence(found: Round, *, told: bool) -> str:
     waits = (
         f", labels wanted by {minute(found.deadline)} UTC"
         if found.state is RoundState.LABELING
-        else ""
+        else _waits(found)
     )
     return f"{due} is {found.state}{version}{partial}{waits}{reason}"
+
+
+def _waits(found: Round) -> str:
+    """Say until when a round waits for predictions that can be used."""
+    until = gives_up_at(found)
+    return "" if until is None else f" and waits{until_text(until)}"
 
 
 def _still(plant: Plant, parts: Parts) -> Iterator[str]:

@@ -42,7 +42,11 @@ def run_once(
     monitor: MonitorOption = None,
     slot: Annotated[
         str | None,
-        typer.Option("--slot", help="Run the round of this slot, due or skipped.", metavar="TIME"),
+        typer.Option(
+            "--slot",
+            help="Run the round of this slot: due, skipped, or abandoned without any label.",
+            metavar="TIME",
+        ),
     ] = None,
     metrics_file: Annotated[
         Path | None,
@@ -53,8 +57,8 @@ def run_once(
     """Do all that is due now and end: what cron calls.
 
     Draws, takes in labels, estimates, alerts and tells MLflow. Running it again, or at the same
-    time elsewhere, is safe. Exit code 0 all well (a firing alert too), 65 input refused, 75
-    something waits for a later run, 78 fix the config.
+    time elsewhere, is safe. Exit code 0 all well (a firing alert too), 65 input refused (a round
+    that waits for better predictions too), 75 something waits for a later run, 78 fix the config.
     """
     from monitor.cli.passes import marks, moves, pass_json, say_pass
     from monitor.service import one_pass
@@ -174,6 +178,7 @@ def _span(start: str, end: str | None) -> tuple[datetime, datetime | None]:
 
 def _open_asked(monitors: Sequence[Parts], slot: str) -> None:
     """Open the slot of every monitor, once it is known to be one and due for all of them."""
+    from monitor.rounds.redo import said_of_ended
     from monitor.rounds.steps import open_slot
 
     asked = parse_time(slot, "--slot")
@@ -182,7 +187,8 @@ def _open_asked(monitors: Sequence[Parts], slot: str) -> None:
     for parts in monitors:
         if open_slot(parts, asked, backfill=False) is None:
             name = parts.settings.name
-            say_error(f"{name}: the round due {minute(asked)} UTC has ended; it stays as it is")
+            said = said_of_ended(parts, asked)
+            say_error(f"{name}: the round due {minute(asked)} UTC {said}")
 
 
 def _refuse_no_slot(parts: Parts, slot: str, asked: datetime) -> None:

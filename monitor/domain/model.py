@@ -119,6 +119,8 @@ class Frame:
         Columns whose values are counted apart, in the order of ``StratumFrame.segments``.
     unknown
         Predicted values that are neither positive nor negative, of how many bad rows each.
+    newest
+        Time of the newest row inside the window, good or bad; None where there is none.
     """
 
     window: Window
@@ -129,6 +131,7 @@ class Frame:
     model_version: str | None = None
     segment_columns: tuple[str, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=dict)
+    newest: datetime | None = None
 
     @property
     def flagged_size(self) -> int:

@@ -329,7 +329,7 @@ class Gold(Settings):
 class Labeling(Settings):
     """What every labeler shares.
 
-    ``deadline`` counts from the opening of the round; labels that come within ``late_labels``
+    ``deadline`` counts from the draw of the round; labels that come within ``late_labels``
     of its closing still correct it. ``overlap`` is the share of the items that a second person
     labels too, ``adjudicator`` the name of the annotator whose answer decides where others
     disagree (else a tie counts as "cannot tell"), ``gold`` an audit of the labels.
@@ -363,6 +363,7 @@ class RoundSettings(Settings):
     adjudicator: str | None = None
     gold: Gold | None = None
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
+    grace: Duration | None = None
     hooks: tuple[str, ...] = ()
     level: Annotated[float, Field(ge=0.95, le=0.95)] = 0.95
     origin: Literal["schedule", "by_hand", "backfill"] = "schedule"

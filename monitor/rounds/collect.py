@@ -80,7 +80,7 @@ def put_away(parts: Parts) -> None:
         with outside("close"):
             parts.labeler.close(found.name)
         with parts.database.write() as connection:
-            label_store.forget_payloads(connection, found.id)
+            label_store.forget_payloads(connection, found.id, first_version=found.first_version)
 
 
 def without_same_person(parts: Parts, collected: Collected) -> Collected:

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.crashpoint import outside
+from monitor.domain.errors import SourceRefused
 from monitor.domain.model import NO_SCORE, BandEdges, Item
+from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.rounds.concerns import note
+from monitor.rounds.doubts import doubts
 from monitor.rounds.known import carried_before
 from monitor.rounds.plan import plan_labels
 from monitor.rounds.rebin import binned, carried_reference, earlier_rounds
@@ -20,19 +23,30 @@ from monitor.rounds.sanity import refuse_unknown
 from monitor.rounds.tally import Tally
 from monitor.rounds.tell import tell_abandoned
 from monitor.rounds.usual import look_odd
+from monitor.rounds.waiting import waits_until
+from monitor.rounds.wording import command_for
 from monitor.stats.alternatives import check_testable
 from monitor.stats.bands import affordable_bands, band_edges
 from monitor.stats.half_space import LimitCannotBeTested
-from monitor.storage import estimate_store, frame_store, round_claims, round_store, segment_store
+from monitor.storage import (
+    estimate_store,
+    frame_store,
+    round_claims,
+    round_store,
+    segment_store,
+    waiting_store,
+)
 from monitor.storage.frame_store import History, PlannedStratum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.parts import Parts
     from monitor.rounds.rebin import References
+    from monitor.rounds.sanity import Concern
     from monitor.stats.draws import JointPosterior
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_store import Round
@@ -50,15 +64,85 @@ class Sight:
     known: History | None
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look at a window found.
+
+    ``fault`` is why it cannot be sampled, ``concerns`` what makes it look as if not all of it
+    were there.
+    """
+
+    sight: Sight | None
+    fault: str | None = None
+    concerns: tuple[Concern, ...] = ()
+
+    @property
+    def why(self) -> str | None:
+        """Why the round should rather wait; None if nothing speaks against drawing it."""
+        return self.fault or "; ".join(each.sentence for each in self.concerns) or None
+
+
 def draw(parts: Parts, found: Round, claim: Claim) -> None:
-    """Scan the window, plan, and write the sample; or abandon the round with the reason."""
-    sight = look(parts, found)
-    refuse_unknown(sight.frame, found.settings)
-    reason = why_unusable(sight.frame, found.settings)
-    if reason is None:
-        _write_sample(parts, found, claim, sight)
+    """Scan the window, plan, and write the sample.
+
+    What may still be mended is waited for. After that a window that cannot be used abandons the
+    round with the reason; one that looks incomplete is drawn as it is, with a concern.
+
+    Raises
+    ------
+    SourceRefused
+        If the round waits for its predictions, with what is wrong with them.
+    """
+    now = parts.clock()
+    first_look = found.first_look_at or now
+    can_wait = now < waits_until(found, first_look)
+    why = parts.tries.still(found, now) if can_wait else None
+    if why is not None:
+        raise SourceRefused(why)
+    seen = _seen(parts, found)
+    if seen.why is not None and can_wait:
+        with parts.database.write() as connection:
+            waiting_store.note_first_look(connection, claim, first_look)
+        parts.tries.note(found, now, seen.why)
+        raise SourceRefused(seen.why)
+    if seen.fault is not None or seen.sight is None:
+        _abandon(parts, found, claim, seen, first_look)
     else:
-        _abandon(parts, found, claim, sight.frame, reason)
+        _write_sample(parts, found, claim, seen.sight, seen.concerns, first_look)
+    parts.tries.forget(found)
+
+
+def _seen(parts: Parts, found: Round) -> Found:
+    """Look at the window; what refuses a backfill stops it, as nothing waits behind it."""
+    try:
+        sight = look(parts, found)
+        refuse_unknown(sight.frame, found.settings)
+        fault = why_unusable(sight.frame, found.settings)
+        if fault is not None and not sight.frame.rows:
+            fault = _why_empty(parts, found)
+        concerns = doubts(parts, found, sight.frame) if fault is None else ()
+    except SourceRefused as error:
+        if found.settings.origin == "backfill":
+            raise
+        return Found(None, str(error))
+    return Found(sight, fault, concerns)
+
+
+def _why_empty(parts: Parts, found: Round) -> str:
+    """Say where the predictions end, and how to run the newest window that has any."""
+    nothing = f"no predictions from {found.window}"
+    span = parts.source.span()
+    if span is None:
+        return f"{nothing}, and none at all yet; is the source up to date?"
+    newest = f"{nothing}; the newest is of {span[1]:%Y-%m-%d %H:%M} UTC"
+    if span[1] >= found.window.end:
+        return f"{newest}, after it; is something missing in the source?"
+    schedule = found.settings.schedule
+    slot = next(slots_after(schedule, span[1] + schedule.lag))
+    with parts.database.read() as connection:
+        is_run = round_store.round_at(connection, found.monitor_id, slot) is not None
+    hint = "" if is_run else f" The window of that one is run by: {command_for(found, slot)}"
+    return f"{newest}. Is the source up to date?{hint}"
 
 
 def base_key(settings: RoundSettings) -> tuple[object, ...]:
@@ -148,10 +232,12 @@ def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:
     return None
 
 
-def _abandon(parts: Parts, found: Round, claim: Claim, frame: Frame, reason: str) -> None:
+def _abandon(parts: Parts, found: Round, claim: Claim, seen: Found, first_look: datetime) -> None:
     now = parts.clock()
+    frame = None if seen.sight is None else seen.sight.frame
+    reason = seen.fault or ""
     with parts.database.write() as connection:
-        frame_store.write_issues(connection, found.id, _issues(frame))
+        frame_store.write_issues(connection, found.id, {} if frame is None else _issues(frame))
         round_store.move(
             connection,
             claim,
@@ -159,13 +245,21 @@ def _abandon(parts: Parts, found: Round, claim: Claim, frame: Frame, reason: str
             RoundState.ABANDONED,
             reason=reason,
             now=now,
-            rows=frame.rows,
+            rows=None if frame is None else frame.rows,
+            first_look_at=first_look,
             closed_at=now,
         )
         tell_abandoned(connection, found, reason, now)
 
 
-def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> None:
+def _write_sample(
+    parts: Parts,
+    found: Round,
+    claim: Claim,
+    sight: Sight,
+    concerns: Sequence[Concern],
+    first_look: datetime,
+) -> None:
     frame = sight.frame
     settings = found.settings
     reference = reference_of(parts, found, sight)
@@ -228,9 +322,18 @@ def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> Non
             now=now,
             history_id=history_id,
             rows=frame.rows,
+            first_look_at=first_look,
+            deadline=_deadline(parts, settings, now),
         )
-        for concern in odd.concerns:
+        for concern in (*concerns, *odd.concerns):
             note(connection, found, concern.kind, concern.sentence, now)
+
+
+def _deadline(parts: Parts, settings: RoundSettings, now: datetime) -> datetime:
+    """Deadline of a round drawn now; a backfill takes labels that are there as they are."""
+    if settings.origin == "backfill" and not parts.labeler.asks_people:
+        return now
+    return now + settings.deadline
 
 
 def _doubled(drawn: Sequence[Item], overlap: float) -> set[str]:

@@ -95,5 +95,5 @@ def forget_left_behind(database: Database, names: Collection[str], clock: Clock)
         found = payload_store.left_behind(connection, names, clock())
     for each in found:
         with database.write() as connection:
-            label_store.forget_payloads(connection, each.id)
+            label_store.forget_payloads(connection, each.id, first_version=each.first_version)
         log.info("payloads of a removed monitor deleted", monitor=each.monitor, round=each.number)

@@ -16,6 +16,7 @@ from monitor.rounds.estimate import LEARNING_ROUNDS, propose_limits
 from monitor.rounds.report import SHOWN
 from monitor.rounds.tally import Tally
 from monitor.rounds.tell import LOG, MLFLOW
+from monitor.rounds.waiting import gives_up_at, until_text
 from monitor.rounds.wording import notice_id
 from monitor.storage import (
     alert_store,
@@ -59,6 +60,8 @@ class OpenRound:
     answered: int
     deadline: datetime | None
     reason: str | None
+    waits_until: datetime | None = None
+    """When it gives up on predictions that cannot be used yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,7 @@ def _open_round(connection: Connection, found: Round) -> OpenRound:
         answered=sum(each.labeled + each.declined for each in labels) + copies.answered,
         deadline=found.deadline,
         reason=found.reason,
+        waits_until=gives_up_at(found),
     )
 
 
@@ -189,7 +193,7 @@ def _problems(
             f"the round due {newest:%Y-%m-%d %H:%M} UTC has not been opened; run-once does"
         )
     found += [
-        f"round {each.number} waits: {each.reason}"
+        f"round {each.number} waits{until_text(gives_up_at(each))}: {each.reason}"
         for each in rounds
         if each.reason is not None and each.state in _GOING_ON
     ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from monitor.rounds.waiting import Tries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +32,7 @@ class Parts:
     """One monitor: its settings, its store, and the adapters built for it.
 
     ``reference`` reads labeled items from before launch where the config names a file of them.
+    ``tries`` remembers looks in vain.
     ``notify`` are the sinks that get notices; ``mlflow`` whether MLflow gets the rounds.
     """
 
@@ -39,3 +42,4 @@ class Parts:
     labeler: Labeler
     clock: Clock
     reference: Callable[[], ReferenceItems] | None = None
+    tries: Tries = field(default_factory=Tries)

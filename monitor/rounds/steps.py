@@ -26,6 +26,7 @@ from monitor.rounds.collect import collect, put_away, send
 from monitor.rounds.draw import draw
 from monitor.rounds.heartbeat import kept
 from monitor.rounds.missed import number_of, record_missed, was_skipped_ahead
+from monitor.rounds.redo import redo_abandoned
 from monitor.rounds.windows import NOTHING_LEFT, free_window
 from monitor.storage import copy_store, frame_store, label_store, round_claims, round_store
 
@@ -144,9 +145,15 @@ def _due(connection: Connection, parts: Parts, now: datetime) -> list[datetime]:
 
 
 def open_slot(parts: Parts, slot: datetime, *, backfill: bool) -> int | None:
-    """Open the round of one slot; None if it has ended already, or has nothing to look at."""
+    """Open the round of one slot; None if it has ended already, or has nothing to look at.
+
+    One that was abandoned before anybody labeled it is opened again by hand, not by a backfill.
+    """
     why = "backfill" if backfill else "asked for by hand"
-    return _open(parts, slot, _settings(parts, backfill=backfill), why)
+    settings = _settings(parts, backfill=backfill)
+    if not backfill:
+        redo_abandoned(parts, slot, settings, why)
+    return _open(parts, slot, settings, why)
 
 
 def _open(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> int | None:
@@ -157,10 +164,7 @@ def _open(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> in
         if found is None:
             return _add(connection, parts, monitor_id, slot, settings, why)
         if found.state is RoundState.SKIPPED and not found.window.is_empty:
-            deadline = _deadline(parts, settings, now)
-            round_store.reopen_skipped(
-                connection, found.id, settings=settings, deadline=deadline, now=now, reason=why
-            )
+            round_store.reopen_skipped(connection, found.id, settings=settings, now=now, reason=why)
             return found.id
         return None if found.state in ENDED else found.id
 
@@ -360,7 +364,6 @@ def _add(
         window=window,
         state=RoundState.SKIPPED if window.is_empty else RoundState.OPEN,
         settings=settings,
-        deadline=None if window.is_empty else _deadline(parts, settings, now),
         now=now,
         reason=NOTHING_LEFT if window.is_empty else why,
     )
@@ -370,13 +373,6 @@ def _add(
 def _settings(parts: Parts, *, backfill: bool) -> RoundSettings:
     origin = "backfill" if backfill else "by_hand"
     return parts.settings.round.model_copy(update={"origin": origin})
-
-
-def _deadline(parts: Parts, settings: RoundSettings, now: datetime) -> datetime:
-    """Deadline of a round opened now; a backfill takes labels that are there as they are."""
-    if settings.origin == "backfill" and not parts.labeler.asks_people:
-        return now
-    return now + settings.deadline
 
 
 def _unfinished(parts: Parts) -> list[Round]:

@@ -21,6 +21,7 @@ from monitor.storage import (
     frame_store,
     round_store,
 )
+from monitor.storage.redo_store import told_key
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -75,10 +76,21 @@ def tell_abandoned(connection: Connection, found: Round, reason: str, now: datet
     store = store_id(connection)
     issues = frame_store.read_issues(connection, found.id)
     report = abandoned_report(found, store_id=store, reason=reason, issues=issues)
+    report = _known_as(connection, found, report)
     stale = found.slot <= now and _makes_stale(connection, found, now)
     _tell_mlflow(connection, found, report, newest=stale, now=now)
-    notice = abandoned_notice(found, store_id=store, reason=reason, at=now)
+    key = report.round_key
+    notice = abandoned_notice(found, store_id=store, key=key, reason=reason, at=now)
     notify(connection, found, notice, now)
+
+
+def _known_as(connection: Connection, found: Round, report: RoundReport) -> RoundReport:
+    """Report a round that is done again under the name that MLflow knows: it has one run.
+
+    The name holds the history, and one that was never drawn had none.
+    """
+    known = None if found.first_version == 1 else told_key(connection, found.id)
+    return report if known is None else report.model_copy(update={"round_key": known})
 
 
 def _makes_stale(connection: Connection, found: Round, now: datetime) -> bool:
@@ -121,7 +133,7 @@ def _report(
     ]
     events = round_store.read_events(connection, found.id)
     beside = stored_beside(connection, found.id, member.version)
-    return closed_report(
+    report = closed_report(
         found,
         store_id=batch.store_id,
         version=member.version,
@@ -144,6 +156,7 @@ def _report(
         answers=answers_row(connection, found, member.tally.strata),
         pictures=estimates[found.id].pictures,
     )
+    return _known_as(connection, found, report)
 
 
 def _concerns(connection: Connection, found: Round, now: datetime) -> list[str]:

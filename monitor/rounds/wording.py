@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import Notice
@@ -30,6 +31,11 @@ def notice_id(event: str, of: str) -> str:
 def again(found: Round) -> str:
     """Tell a round that is done again from what it was before; nothing the first time."""
     return "" if found.first_version == 1 else f"/v{found.first_version}"
+
+
+def command_for(found: Round, slot: datetime) -> str:
+    """Give the command that runs the round of a slot of the same monitor."""
+    return f"pr-monitor run-once --slot {slot.astimezone(UTC):%Y-%m-%dT%H:%MZ} -m {found.monitor}"
 
 
 def number_text(row: EstimateRow | None) -> str:
@@ -176,9 +182,8 @@ def unusual_notice(row: NoticeRow, report: RoundReport, found: Round) -> Notice:
     )
 
 
-def abandoned_notice(found: Round, *, store_id: str, reason: str, at: datetime) -> Notice:
-    """Tell people of a round that ended without an estimate."""
-    key = round_key(store_id, found)
+def abandoned_notice(found: Round, *, store_id: str, key: str, reason: str, at: datetime) -> Notice:
+    """Tell people of a round, known outside by its key, that ended without an estimate."""
     return Notice(
         id=notice_id("round.abandoned", key + again(found)),
         event="round.abandoned",
@@ -230,8 +235,8 @@ def _after_abandoned(found: Round) -> str:
             f"pr-monitor show {found.number} -m {found.monitor}."
         )
     return (
-        f"{until} Mend that, then see with pr-monitor check that the next round can be drawn; what "
-        f"was found stands in pr-monitor show {found.number} -m {found.monitor}."
+        f"{until} Mend that, see with pr-monitor check that a round can be drawn, and do this one "
+        f"again: {command_for(found, found.slot)}"
     )
 
 

@@ -83,8 +83,12 @@ class DuckdbSettings(Settings):
     The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
     from ``columns.score`` (flagged where it is at least ``threshold``), never from both. A
     predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
-    ``bad_rows_max`` are, the predictions are refused. ``timeout`` is how long one reading may
-    take; then the round waits, and other monitors go on.
+    ``bad_rows_max`` are, the predictions are refused.
+
+    ``timeout`` is how long one reading may take; then the round waits, and other monitors go on.
+    ``grace`` is how long a round waits, from its first look, for predictions that are missing or
+    cannot be used as they are; it is abandoned and told after that, and never waits beyond the
+    next slot. Without it: a quarter of the window, at least 6 hours.
     """
 
     kind: Literal["duckdb"] = "duckdb"
@@ -97,6 +101,7 @@ class DuckdbSettings(Settings):
     positive: Values = _YES
     negative: Values | None = None
     timeout: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(days=1))] = LIMIT
+    grace: Annotated[Duration, Field(ge=timedelta(0))] | None = None
 
     @model_validator(mode="after")
     def _files_are_readable_kinds(self) -> DuckdbSettings:

@@ -93,9 +93,6 @@ class Query:
         )
         by_value = "".join(f", histogram({name}) filter (where bucket >= 0)" for name in segments)
         bucket = self._bucket(strata, values)
-        newest = "null"
-        if self.columns["model_version"] is not None:
-            newest = "epoch_us(max(t) filter (where t >= $start and t < $end))"
         sql = f"""
             with source_rows as ({self._source_rows(values, near=True)}),
             classed as (select *, {bucket} as bucket from source_rows)
@@ -103,7 +100,7 @@ class Query:
                 bucket,
                 version,
                 count(*),
-                {newest},
+                epoch_us(max(t) filter (where t >= $start and t < $end)),
                 min({{{drawn}}}, {first}) filter (where bucket >= 0),
                 min(case
                     when bucket in ({frames.NAIVE_TIME}, {frames.TIME_UNPARSABLE}) then time_text

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import NO_SCORE, UNKNOWN_CLASS, Candidate, Frame, StratumFrame
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from monitor.domain.model import Stratum, Window
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 OUTSIDE = -1
 NAIVE_TIME = -2
@@ -117,7 +120,13 @@ def assemble(
         notes=_other_versions(here, newest),
         model_version=newest,
         unknown=unknown or {},
+        newest=_newest_time(here),
     )
+
+
+def _newest_time(here: Sequence[Group]) -> datetime | None:
+    known = [group.newest for group in here if group.newest is not None]
+    return _EPOCH + timedelta(microseconds=max(known)) if known else None
 
 
 def _newest_version(here: Sequence[Group]) -> str | None:

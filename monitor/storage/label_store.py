@@ -210,9 +210,10 @@ def rounds_that_show(connection: Connection, monitor_id: int) -> list[int]:
     return [int(each) for each in connection.execute(query).scalars()]
 
 
-def forget_payloads(connection: Connection, round_id: int) -> None:
-    """Delete what labelers saw of a round; its items and labels stay."""
-    connection.execute(delete(payloads).where(payloads.c.round_id == round_id))
+def forget_payloads(connection: Connection, round_id: int, *, first_version: int) -> None:
+    """Delete what labelers saw of a round, unless it is done again; items and labels stay."""
+    same = exists().where(rounds.c.id == round_id, rounds.c.first_version == first_version)
+    connection.execute(delete(payloads).where(payloads.c.round_id == round_id, same))
 
 
 def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[Task, bool]]:

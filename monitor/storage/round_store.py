@@ -66,8 +66,9 @@ class Round:
 
     @property
     def name(self) -> str:
-        """Name for files and for people: monitor and slot."""
-        return f"{self.monitor}-{self.slot:%Y-%m-%dT%H%M}"
+        """Name for files and for people: monitor and slot, and which time it is done again."""
+        again = "" if self.first_version == 1 else f"-v{self.first_version}"
+        return f"{self.monitor}-{self.slot:%Y-%m-%dT%H%M}{again}"
 
 
 def find_monitor(connection: Connection, name: str) -> int | None:
@@ -250,9 +251,9 @@ def add_round(
     window: Window,
     state: RoundState,
     settings: RoundSettings,
-    deadline: datetime | None,
     now: datetime,
     reason: str,
+    deadline: datetime | None = None,
 ) -> int | None:
     """Insert the round of a slot; None if the slot has one already."""
     round_id = insert_new(
@@ -286,7 +287,6 @@ def reopen_skipped(
     round_id: int,
     *,
     settings: RoundSettings,
-    deadline: datetime | None,
     now: datetime,
     reason: str,
 ) -> bool:
@@ -300,7 +300,6 @@ def reopen_skipped(
             reason=None,
             settings=settings.model_dump(mode="json"),
             opened_at=now,
-            deadline=deadline,
         )
     )
     if moved.rowcount == 1:
@@ -353,6 +352,18 @@ def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
 def note_event(connection: Connection, found: Round, reason: str, now: datetime) -> None:
     """Record something about a round that does not move it."""
     _event(connection, found.id, found.state, found.state, reason, now)
+
+
+def note_move(
+    connection: Connection,
+    round_id: int,
+    before: RoundState,
+    after: RoundState,
+    reason: str,
+    now: datetime,
+) -> None:
+    """Record a move that was made without a claim."""
+    _event(connection, round_id, before, after, reason, now)
 
 
 def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: datetime) -> None:

@@ -105,6 +105,7 @@ class MemorySource:
             bad_rows={**bad, **({"time missing": untimed} if untimed else {})},
             notes=_other_versions(inside, newest),
             model_version=newest,
+            newest=max((row["time"] for row in inside), default=None),
         )
 
     def count(self, window: Window) -> int:

@@ -21,7 +21,12 @@ def refused(place, sentence):
 
     assert f"PROBLEM  source of mail: {sentence}" in checked.lines
     assert f"mail: {sentence}" in ran.err.splitlines()
-    assert f"  problem: round 1 waits: {sentence}" in status.lines
+    until = place.until(status)
+    assert f"  problem: round 1 waits until {until} UTC: {sentence}" in status.lines
+    assert (
+        f"mail: round 1 (due {place.at(place.slot)} UTC) is open and waits until {until} UTC"
+        in (ran.lines)
+    )
     assert (checked.code, ran.code) == (65, 65)
 
 
@@ -98,7 +103,7 @@ def test_a_window_without_a_predicted_positive_closes_as_not_estimable(place):
     assert [precision[end] for end in ("point", "low", "high")] == [None, None, None]
 
 
-def test_a_window_without_rows_is_abandoned_with_the_reason(place):
+def test_a_window_without_rows_is_waited_for(place):
     place.predictions(rows=0)
 
     checked, ran = place.run("check"), place.run("run-once")
@@ -106,12 +111,60 @@ def test_a_window_without_rows_is_abandoned_with_the_reason(place):
     window = f"{place.at(place.slot - timedelta(days=1))} to {place.at(place.slot)} UTC"
     found = f"no predictions in the newest window, {window}; none at all yet"
     assert f"ok       source of mail: {found}" in checked.lines
-    reason = f"no predictions from {window}; is the source up to date?"
+    reason = f"no predictions from {window}, and none at all yet; is the source up to date?"
+    assert f"mail: {reason}" in ran.err.splitlines()
+    status = place.run("status")
+    assert "mail: STALE" in status.lines
+    until = place.until(status)
+    assert f"  problem: round 1 waits until {until} UTC: {reason}" in status.lines
+    assert ran.code == 65
+
+
+def test_a_window_without_rows_is_abandoned_with_the_reason(place):
+    place.predictions(rows=0)
+    place.config(grace=("threshold: 0.5", "threshold: 0.5\n      grace: 0s"))
+
+    ran = place.run("run-once")
+
+    window = f"{place.at(place.slot - timedelta(days=1))} to {place.at(place.slot)} UTC"
+    reason = f"no predictions from {window}, and none at all yet; is the source up to date?"
     assert f"mail: round 1 (due {place.at(place.slot)} UTC) is abandoned: {reason}" in ran.lines
     assert 'is the source up to date?" notice=round.abandoned' in ran.err  # to the log
     status = place.run("status")
     assert "mail: STALE" in status.lines
     assert f"  problem: round 1 gave no estimate: {reason}" in status.lines
+
+
+def test_the_first_commands_on_an_old_file_abandon_no_round_and_say_what_to_run(place):
+    """A file that is not written to any more, as one tries a program with."""
+    old = f"timestamptz '{(place.slot - timedelta(days=4)).isoformat()}' + i * interval 5 minute"
+    place.predictions(scored_at=old)
+
+    ran = place.run("run-once")
+    named = re.search(r"run by: pr-monitor (run-once --slot \S+ -m mail)", ran.err)
+    assert named is not None
+    then = place.run(*named[1].split())
+
+    assert ran.code == 65
+    assert "abandoned" not in ran.out + ran.err + then.out + then.err
+    newest = place.slot - timedelta(days=1)
+    assert f"mail: round 0 (due {place.at(newest)} UTC) is closed" in then.lines
+
+
+def test_an_abandoned_round_is_done_again_by_hand_unless_it_has_labels(place):
+    place.predictions(rows=0)
+    place.config(grace=("threshold: 0.5", "threshold: 0.5\n      grace: 0s"))
+    again = ("run-once", "--slot", place.slot.isoformat())
+    place.run("run-once")
+    place.predictions()
+
+    done, repeated = place.run(*again), place.run(*again)
+
+    due = f"round 1 (due {place.at(place.slot)} UTC)"
+    assert f"mail: {due} is closed, version 2" in done.lines
+    assert f"mail: the round due {place.at(place.slot)} UTC is closed; it stays as it is" in (
+        repeated.lines
+    )
 
 
 def test_fewer_items_than_planned_are_all_drawn_and_it_says_so(place):

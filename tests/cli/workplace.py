@@ -7,6 +7,7 @@ slot while it runs.
 from __future__ import annotations
 
 import io
+import re
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -79,6 +80,12 @@ class Workplace:
     def at(self, time):
         """Say a time as the command line does."""
         return f"{time:%Y-%m-%d %H:%M}"
+
+    def until(self, status):
+        """Until when the round waits, by what `status` said."""
+        told = re.search(r"waits until (\d{4}-\d\d-\d\d \d\d:\d\d) UTC", status.out)
+        assert told is not None, status.out
+        return told[1]
 
     def config(self, labeling=COLUMN, mlflow=NOWHERE, **changes):
         """Write the config; each change replaces a text, given as before and after."""

@@ -63,7 +63,7 @@ class Scene:
 
     database: Database
     settings: RoundSettings
-    source: MemorySource = field(
+    source: Any = field(
         default_factory=lambda: MemorySource([], threshold=THRESHOLD, show=["text"])
     )
     truth: dict[str, Answer] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Scene:
     name: str = "mail"
 
     def __post_init__(self):
-        self.labeler = MemoryLabeler()
+        self.labeler: Any = MemoryLabeler()
 
     @property
     def parts(self) -> Parts:

@@ -32,7 +32,9 @@ def scene(database, tmp_path):
         connection.execute(f"copy p to '{tmp_path}/p.parquet' (format parquet)")
     columns = {"id": "id", "time": "t", "score": "score", "show": ["text"]}
     columns |= {"segments": ["land"], "model_version": "version"}
-    source = DuckdbSettings(path="p.parquet", columns=columns, threshold=0.5)
+    source = DuckdbSettings.model_validate(
+        {"path": "p.parquet", "columns": columns, "threshold": 0.5}
+    )
     asked = settings(sample=Sample(max_labels=20, bands=Bands(flagged=1, passed=1)))
     return Scene(database, asked, DuckdbSource(source, tmp_path))
 

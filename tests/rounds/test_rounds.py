@@ -171,14 +171,16 @@ def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(scene):
     }
 
 
-def test_a_window_without_predictions_is_abandoned_with_the_reason(scene):
+def test_a_window_without_predictions_is_abandoned_with_the_reason(database):
+    scene = Scene(database, settings(grace=timedelta(0)))
     scene.run(1)
 
     assert scene.round(1).state is RoundState.ABANDONED
     assert "no predictions from 2025-02-24 06:00 to" in scene.round(1).reason
 
 
-def test_too_many_bad_rows_abandon_the_round_with_the_reasons_counted(scene):
+def test_too_many_bad_rows_abandon_the_round_with_the_reasons_counted(database):
+    scene = Scene(database, settings(grace=timedelta(0)))
     scene.week(1)
     for row in scene.source.rows[:40]:
         row["score"] = float("nan")
@@ -292,7 +294,7 @@ def test_labels_that_change_no_count_make_no_version(scene):
 
 
 def test_labels_later_than_late_labels_are_not_asked_for(scene):
-    scene.settings = settings(late_labels=timedelta(days=10))
+    scene.settings = settings(late_labels=timedelta(days=10), grace=timedelta(0))
     scene.play(1)
     item = next(iter(scene.labeler.answers))
     scene.labeler.answers[item] = Answer.CANNOT_TELL
@@ -502,7 +504,7 @@ def test_stored_labels_outlive_a_labeler_that_forgets_them(scene):
 
 
 def test_what_people_were_shown_goes_when_late_labels_end_and_labels_stay(scene):
-    scene.settings = settings(late_labels=timedelta(days=10))
+    scene.settings = settings(late_labels=timedelta(days=10), grace=timedelta(0))
     scene.play(1)
     scene.now += timedelta(days=9)
     scene.run()

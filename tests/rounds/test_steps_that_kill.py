@@ -1,5 +1,6 @@
 """A step that ends its process, as for want of memory, keeps nothing else from going on."""
 
+from datetime import timedelta
 from typing import Any, cast
 
 import pytest
@@ -82,7 +83,7 @@ def test_what_a_round_waits_for_is_told(mail):
 
 
 def test_other_monitors_go_on_and_their_notices_go_out(mail):
-    spam = Scene(mail.database, settings(), name="spam")
+    spam = Scene(mail.database, settings(grace=timedelta(0)), name="spam")
     log = Log()
     plant = Plant(
         config=cast("Any", None),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import Any, cast
 
 import pytest
 
@@ -34,12 +35,12 @@ class Plant:
 
 
 def shown(scene, number, capsys):
-    say_round(round_page(Plant(scene.database), scene.name, number, None))
+    say_round(round_page(cast("Any", Plant(scene.database)), scene.name, number, None))
     return " ".join(capsys.readouterr().out.split())
 
 
 def states(scene, number):
-    page = round_page(Plant(scene.database), scene.name, number, None)
+    page = round_page(cast("Any", Plant(scene.database)), scene.name, number, None)
     return {(row["metric"], str(row["state"])) for row in page["evidence"]}
 
 

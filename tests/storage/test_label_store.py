@@ -230,7 +230,7 @@ def test_forgetting_what_was_shown_keeps_items_and_labels(database, round_id):
     add(database, event(key_of(database), YES, minute=0))
 
     with database.write() as connection:
-        label_store.forget_payloads(connection, round_id)
+        label_store.forget_payloads(connection, round_id, first_version=1)
         everything = label_store.all_tasks(connection, [round_id])
 
     assert len(everything) == 10

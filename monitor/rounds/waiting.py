@@ -1,0 +1,73 @@
+"""How long a round waits for predictions that may still be mended, and how often they are read."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from monitor.domain.slots import slots_after
+from monitor.domain.state import RoundState
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from monitor.storage.round_store import Round
+
+SHORTEST = timedelta(hours=6)
+"""Somebody has to see it and mend it."""
+
+SOONEST, LATEST = timedelta(minutes=1), timedelta(minutes=15)
+"""Between two looks at a window: a scan may be long, and what was not there soon may take hours."""
+
+
+def waits_until(found: Round, first_look: datetime) -> datetime:
+    """When a round gives up that was looked at first then.
+
+    Never later than the next slot, so that no two rounds wait; so one of an old slot that
+    somebody asks for does not wait at all, and no more does a backfill.
+    """
+    if found.settings.origin == "backfill":
+        return first_look
+    grace = found.settings.grace
+    if grace is None:
+        grace = max(SHORTEST, (found.window.end - found.window.start) / 4)
+    following = next(slots_after(found.settings.schedule, found.slot))
+    return max(first_look, min(first_look + grace, following))
+
+
+def gives_up_at(found: Round) -> datetime | None:
+    """When an open round whose predictions were looked at in vain gives up; None for others."""
+    if found.state is not RoundState.OPEN or found.first_look_at is None:
+        return None
+    return waits_until(found, found.first_look_at)
+
+
+def until_text(until: datetime | None) -> str:
+    """Say until when a round waits; nothing where there is no such time."""
+    return "" if until is None else f" until {until:%Y-%m-%d %H:%M} UTC"
+
+
+class Tries:
+    """What this process found when it last looked at the predictions of each round that waits.
+
+    A worker that is started anew looks at once; a service looks more rarely the longer it waits.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[datetime, str]] = {}
+
+    def note(self, found: Round, now: datetime, why: str) -> None:
+        """Remember a look in vain."""
+        self._last[found.id] = now, why
+
+    def forget(self, found: Round) -> None:
+        """Forget a round that waits no longer."""
+        self._last.pop(found.id, None)
+
+    def still(self, found: Round, now: datetime) -> str | None:
+        """Say what the last look found if it is too early for another; None if one is due."""
+        if found.id not in self._last or found.first_look_at is None:
+            return None
+        at, why = self._last[found.id]
+        pause = min(LATEST, max(SOONEST, (at - found.first_look_at) / 4))
+        return why if timedelta(0) <= now - at < pause else None

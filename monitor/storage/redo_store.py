@@ -1,0 +1,93 @@
+"""An abandoned round is done again: what it had is withdrawn, its versions go on from there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, func, select, update
+
+from monitor.domain.model import EffectKind
+from monitor.domain.state import RoundState, check_move
+from monitor.storage.concern_store import forget_concerns
+from monitor.storage.round_store import note_move
+from monitor.storage.tables import (
+    effects,
+    items,
+    label_events,
+    payloads,
+    round_issues,
+    rounds,
+    segment_sizes,
+    strata,
+    tasks,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.settings import RoundSettings
+    from monitor.storage.round_store import Round
+
+_OF_THE_DRAW = (round_issues, tasks, payloads, items, segment_sizes, strata)
+"""Tables that hold what was drawn; each before those that it refers to."""
+
+
+def labels_taken(connection: Connection, round_id: int) -> int:
+    """Count the items of a round about which anybody ever said anything that was taken."""
+    query = select(func.count(label_events.c.item_id.distinct()))
+    return int(connection.execute(query.where(label_events.c.round_id == round_id)).scalar_one())
+
+
+def reopen_abandoned(
+    connection: Connection, found: Round, *, settings: RoundSettings, now: datetime, reason: str
+) -> bool:
+    """Open an abandoned round again; false if it has labels, or another worker was faster.
+
+    Its next version lies above all that MLflow may have seen of it. The seed stays.
+    """
+    check_move(RoundState.ABANDONED, RoundState.OPEN)
+    if labels_taken(connection, found.id):
+        return False
+    opened = connection.execute(
+        update(rounds)
+        .where(
+            rounds.c.id == found.id,
+            rounds.c.state == RoundState.ABANDONED,
+            rounds.c.first_version == found.first_version,
+        )
+        .values(
+            state=RoundState.OPEN,
+            reason=None,
+            settings=settings.model_dump(mode="json"),
+            opened_at=now,
+            first_look_at=None,
+            deadline=None,
+            closed_at=None,
+            labels_until=None,
+            history_id=None,
+            rows=None,
+            estimated_revision=None,
+            version=found.first_version,
+            first_version=found.first_version + 1,
+        )
+    )
+    if opened.rowcount == 0:
+        return False
+    for table in _OF_THE_DRAW:
+        connection.execute(delete(table).where(table.c.round_id == found.id))
+    forget_concerns(connection, found.id)
+    note_move(connection, found.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
+    return True
+
+
+def told_key(connection: Connection, round_id: int) -> str | None:
+    """Read the name under which MLflow was told of a round; None before it was."""
+    query = (
+        select(effects.c.payload)
+        .where(effects.c.round_id == round_id, effects.c.kind == EffectKind.ROUND_RUN)
+        .order_by(effects.c.id)
+    )
+    payload = connection.execute(query.limit(1)).scalar()
+    return None if payload is None else str(payload["round_key"])

@@ -1,0 +1,348 @@
+"""Predictions that are late or wrong are waited for; after the grace a round ends and is told."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+
+from monitor.domain.errors import SourceRefused, SourceUnavailable
+from monitor.domain.settings import Schedule
+from monitor.rounds import steps
+from monitor.rounds.overview import overview
+from monitor.storage import concern_store
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+LONG = {"deadline": timedelta(days=90)}
+"""Rounds that are only drawn here, and wait for labels all the while."""
+
+
+@pytest.fixture
+def scene(database):
+    return Scene(database, settings(hooks=("ops",)))
+
+
+def waits(scene, number=None):
+    """Run what is due and meet predictions that are waited for; returns what is wrong."""
+    with pytest.raises(SourceRefused) as refused:
+        scene.run(number)
+    return str(refused.value)
+
+
+def told(scene):
+    return scene.rows("select \"key\" from effects where kind = 'notice' and sink = 'ops'")
+
+
+def concerns(scene, number):
+    with scene.database.read() as connection:
+        return concern_store.read_concerns(connection, scene.round(number).id)
+
+
+# The grace
+
+
+def test_a_window_without_predictions_is_waited_for_and_drawn_when_they_come(scene):
+    why = waits(scene, 1)
+    waiting = scene.round(1)
+    scene.now += 5 * HOUR
+    scene.week(1)
+    scene.run()
+
+    assert why == (
+        "no predictions from 2025-02-24 06:00 to 2025-03-03 06:00 UTC, and none at all yet; is "
+        "the source up to date?"
+    )
+    assert (waiting.state, waiting.reason, waiting.first_look_at) == ("open", why, MONDAY)
+    assert scene.round(1).state == "labeling"
+    assert scene.round(1).first_look_at == MONDAY
+    assert told(scene) == []
+
+
+def test_after_a_quarter_of_the_window_the_round_is_abandoned_and_told_once(scene):
+    waits(scene, 1)
+    scene.now += WEEK / 4 - timedelta(minutes=1)
+    waits(scene)
+    scene.now += timedelta(minutes=1)
+    scene.run()
+    scene.now += timedelta(minutes=1)
+    scene.run()
+
+    assert scene.round(1).state == "abandoned"
+    assert "none at all yet" in scene.round(1).reason
+    assert len(told(scene)) == 1
+
+
+def test_the_grace_counts_from_the_first_look(scene):
+    scene.now = MONDAY + 2 * DAY
+    waits(scene)
+    scene.now += WEEK / 4 - HOUR
+    why = waits(scene)
+
+    assert scene.round(1).first_look_at == MONDAY + 2 * DAY
+    assert why == scene.round(1).reason
+
+
+def test_a_short_window_is_waited_for_six_hours(database):
+    scene = Scene(database, settings(schedule=Schedule(cron="0 6 * * *")))
+    waits(scene, 1)
+    scene.now += 6 * HOUR - timedelta(minutes=1)
+    waits(scene)
+    scene.now += timedelta(minutes=1)
+    scene.run()
+
+    assert scene.round(1).state == "abandoned"
+
+
+def test_no_round_waits_beyond_the_next_slot(database):
+    scene = Scene(database, settings(schedule=Schedule(cron="0 * * * *")))
+    waits(scene, 1)
+    scene.now += HOUR
+    waits(scene)
+
+    assert (scene.round(1).state, scene.round(2).state) == ("abandoned", "open")
+
+
+def test_the_grace_is_the_configs_where_that_names_one(database):
+    scene = Scene(database, settings(grace=3 * HOUR))
+    waits(scene, 1)
+    scene.now += 3 * HOUR
+    scene.run()
+
+    assert scene.round(1).state == "abandoned"
+
+
+def test_too_many_bad_rows_are_waited_for_with_the_reasons_counted(scene):
+    scene.week(1)
+    for row in scene.source.rows[:40]:
+        row["id"] = None
+    why = waits(scene, 1)
+    scene.source.rows.clear()
+    scene.week(1)
+    scene.run()
+
+    assert "40 of 2000 rows cannot be used (40 id missing)" in why
+    assert scene.round(1).state == "labeling"
+
+
+def test_a_source_that_is_down_is_waited_for_as_long_as_it_takes(scene):
+    scene.source.down = True
+    for _ in range(3):
+        with pytest.raises(SourceUnavailable):
+            scene.run()
+        scene.now += 2 * DAY
+    scene.source.down = False
+    scene.week(1)
+    scene.run()
+
+    assert scene.round(1).state == "labeling"
+
+
+def test_other_rounds_go_on_while_one_waits(scene):
+    scene.week(1)
+    scene.run(1)
+    scene.answer()
+    waits(scene, 2)
+
+    assert (scene.round(1).state, scene.round(2).state) == ("closed", "open")
+
+
+def test_a_backfill_does_not_wait(scene):
+    scene.now = MONDAY + 2 * WEEK
+    scene.week(1)
+    scene.week(3)
+    for _ in steps.backfill(scene.parts, MONDAY - WEEK):
+        pass
+
+    states = [scene.round(number).state for number in (1, 2, 3)]
+    assert states == ["labeling", "abandoned", "labeling"]
+
+
+def test_an_old_slot_that_somebody_asks_for_does_not_wait(scene):
+    scene.now = MONDAY + 2 * WEEK
+    scene.week(3)
+    steps.open_slot(scene.parts, MONDAY, backfill=False)
+    scene.run()
+
+    assert scene.round(1).state == "abandoned"
+
+
+def test_status_says_until_when_a_round_waits(scene):
+    why = waits(scene, 1)
+
+    found = overview(scene.database, scene.parts.settings, scene.now)
+
+    assert found.problems == [f"round 1 waits until 2025-03-05 00:00 UTC: {why}"]
+
+
+def test_the_newest_window_that_has_predictions_is_named_with_its_command(scene):
+    scene.week(1)
+
+    why = waits(scene, 3)
+
+    assert why == (
+        "no predictions from 2025-03-10 06:00 to 2025-03-17 06:00 UTC; the newest is of 2025-03-03 "
+        "05:54 UTC. Is the source up to date? The window of that one is run by: pr-monitor "
+        "run-once --slot 2025-03-03T06:00Z -m mail"
+    )
+
+
+def test_a_window_whose_round_there_is_is_not_named(scene):
+    scene.week(1)
+    scene.run(1)
+
+    why = waits(scene, 2)
+
+    assert why.endswith("the newest is of 2025-03-03 05:54 UTC. Is the source up to date?")
+
+
+# The deadline
+
+
+def test_the_deadline_for_labels_counts_from_the_draw(scene):
+    waits(scene, 1)
+    before = scene.round(1).deadline
+    scene.now += DAY
+    scene.week(1)
+    scene.run()
+
+    assert before is None
+    assert scene.round(1).deadline == MONDAY + DAY + timedelta(days=5)
+
+
+# How often a service looks
+
+
+def test_a_service_looks_more_rarely_the_longer_it_waits(scene):
+    parts = scene.parts  # those of a service live on from pass to pass
+    looks = []
+    for minute in range(24 * 60):
+        before = scene.source.scans
+        scene.now = MONDAY + timedelta(minutes=minute)
+        with pytest.raises(SourceRefused, match="none at all yet"):
+            steps.run(parts)
+        if scene.source.scans > before:
+            looks.append(minute)
+
+    assert looks[:4] == [0, 1, 2, 3]
+    assert max(later - look for look, later in pairwise(looks)) == 15
+    assert len(looks) < 24 * 60 / 12
+
+
+def test_the_last_look_comes_when_the_grace_ends(scene):
+    parts = scene.parts
+    for after in (timedelta(0), WEEK / 4 - timedelta(minutes=1)):
+        scene.now = MONDAY + after
+        with pytest.raises(SourceRefused):
+            steps.run(parts)
+    scene.now = MONDAY + WEEK / 4
+    steps.run(parts)
+
+    assert scene.round(1).state == "abandoned"
+
+
+# What is usual
+
+
+@pytest.fixture
+def steady(database):
+    """Three rounds were drawn, of 2000 predictions each."""
+    scene = Scene(database, settings(hooks=("ops",), **LONG))
+    for number in (1, 2, 3):
+        scene.week(number)
+        scene.run(number)
+    return scene
+
+
+def test_a_window_with_less_than_half_the_usual_rows_is_waited_for(steady):
+    steady.week(4, count=900)
+    why = waits(steady, 4)
+    steady.source.rows = [row for row in steady.source.rows if row["time"] < MONDAY + 2 * WEEK]
+    steady.week(4)
+    steady.run()
+
+    assert why == (
+        "900 predictions from 2025-03-17 06:00 to 2025-03-24 06:00 UTC, where 2000 are usual "
+        "in windows like it; are all of them there?"
+    )
+    assert steady.round(4).state == "labeling"
+    assert concerns(steady, 4) == {}
+
+
+def test_a_small_window_is_drawn_after_the_grace_with_a_concern(steady):
+    steady.week(4, count=900)
+    why = waits(steady, 4)
+    steady.now += WEEK / 4
+    steady.run()
+
+    assert steady.round(4).state == "labeling"
+    assert concerns(steady, 4) == {"few_rows": why}
+    assert len(told(steady)) == 1
+
+
+def test_half_the_usual_rows_are_enough(steady):
+    steady.week(4, count=1000)
+    steady.run(4)
+
+    assert steady.round(4).state == "labeling"
+
+
+def test_a_window_whose_newest_row_is_older_than_usual_is_waited_for(steady):
+    start = MONDAY + 2 * WEEK
+    rows, _ = week_of_rows(start, seed=4)
+    steady.source.rows += [row for row in rows if row["time"] < start + WEEK - DAY]
+    why = waits(steady, 4)
+    steady.now += WEEK / 4
+    steady.run()
+
+    assert why == (
+        "the newest prediction from 2025-03-17 06:00 to 2025-03-24 06:00 UTC is of 2025-03-23 "
+        "05:58, 24 h before its end, where 5 min was the most in windows like it; are all of them "
+        "there?"
+    )
+    assert concerns(steady, 4) == {"old_rows": why}
+
+
+def test_a_window_that_always_ends_early_is_drawn_at_once(database):
+    scene = Scene(database, settings(**LONG))
+    for number in (1, 2, 3, 4):
+        start = MONDAY + (number - 2) * WEEK
+        rows, _ = week_of_rows(start, seed=number)
+        scene.source.rows += [row for row in rows if row["time"] < start + WEEK - 2 * DAY]
+        scene.run(number)
+
+    assert scene.round(4).state == "labeling"
+    assert concerns(scene, 4) == {}
+
+
+def test_two_rounds_do_not_say_what_is_usual(database):
+    scene = Scene(database, settings(**LONG))
+    for number in (1, 2):
+        scene.week(number)
+        scene.run(number)
+    scene.week(3, count=500)
+    scene.run(3)
+
+    assert scene.round(3).state == "labeling"
+
+
+def test_a_quiet_sunday_is_compared_with_sundays(database):
+    daily = settings(schedule=Schedule(cron="0 6 * * *"), **LONG)
+    scene = Scene(database, daily)
+    concerned = []
+    for day in range(1, 4 * 7):
+        start = MONDAY + (day - 1) * DAY
+        count = 60 if start.weekday() == 6 else 300
+        rows, _ = week_of_rows(start, count=count, seed=day)
+        scene.source.rows += [
+            {**row, "id": f"{day}-{row['id']}", "time": start + (row["time"] - start) / 7}
+            for row in rows
+        ]
+        scene.now = MONDAY + day * DAY
+        try:
+            scene.run()
+        except SourceRefused:
+            concerned.append(day)
+
+    assert concerned == [7]  # the first Sunday: none is known yet
