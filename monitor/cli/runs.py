@@ -170,8 +170,19 @@ def _open_asked(monitors: Sequence[Parts], slot: str) -> None:
         _refuse_no_slot(parts, slot, asked)
     for parts in monitors:
         if open_slot(parts, asked, backfill=False) is None:
-            name = parts.settings.name
-            say_error(f"{name}: the round due {minute(asked)} UTC has ended; it stays as it is")
+            say_error(f"{parts.settings.name}: {_why_not_opened(parts, asked)}")
+
+
+def _why_not_opened(parts: Parts, slot: datetime) -> str:
+    from monitor.rounds.windows import NOTHING_LEFT
+    from monitor.storage import round_store
+
+    with parts.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+        found = None if monitor_id is None else round_store.round_at(connection, monitor_id, slot)
+    if found is None or found.window.is_empty:
+        return f"the slot {minute(slot)} UTC has nothing to look at: {NOTHING_LEFT}"
+    return f"the round due {minute(slot)} UTC has ended; it stays as it is"
 
 
 def _refuse_no_slot(parts: Parts, slot: str, asked: datetime) -> None:
