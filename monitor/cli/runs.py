@@ -187,8 +187,7 @@ def _open_asked(monitors: Sequence[Parts], slot: str) -> None:
     for parts in monitors:
         if open_slot(parts, asked, backfill=False) is None:
             name = parts.settings.name
-            said = said_of_ended(parts, asked)
-            say_error(f"{name}: the round due {minute(asked)} UTC {said}")
+            say_error(f"{name}: the round due {minute(asked)} UTC {said_of_ended(parts, asked)}")
 
 
 def _refuse_no_slot(parts: Parts, slot: str, asked: datetime) -> None:

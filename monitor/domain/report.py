@@ -9,13 +9,10 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
-
-class Report(BaseModel):
-    """Base of all payloads."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
+from monitor.domain.payload import Report
 
 
 class Status(StrEnum):
@@ -288,48 +285,6 @@ class CauseRow(Report):
         )
 
 
-class CurveRow(Report):
-    """A curve and its band over ``x``."""
-
-    x: list[float]
-    point: list[float]
-    low: list[float]
-    high: list[float]
-
-
-class PrevalenceRow(Report):
-    """Precision against the prevalence (P3), with earlier rounds; (point, low, high) elsewhere.
-
-    ``prevalence`` is the window's own, and ``value`` the precision there.
-    """
-
-    curve: CurveRow
-    prevalence: tuple[float, float, float]
-    value: tuple[float, float, float]
-    tpr: tuple[float, float, float]
-    fpr: tuple[float, float, float]
-    level: float
-
-
-class CurvesRow(Report):
-    """Curves of this round alone and their areas (point, low, high), at its own prevalence.
-
-    ``roc`` is TPR over FPR, ``precision_recall`` precision over recall, ``gain`` precision gain
-    over recall gain.
-    """
-
-    roc: CurveRow
-    precision_recall: CurveRow
-    gain: CurveRow
-    roc_area: tuple[float, float, float]
-    average_precision: tuple[float, float, float]
-    gain_area: tuple[float, float, float]
-    prevalence: tuple[float, float, float]
-    labeled: int
-    positive: int
-    level: float
-
-
 class TimelinePoint(Report):
     """One earlier or present round, for the figure: (point, low, high) per metric and basis."""
 
@@ -373,10 +328,10 @@ class RoundReport(Report):
     concerns: list[str] = []
     proposed_limits: dict[str, float]
     timeline: list[TimelinePoint]
-    notices: list[NoticeRow] = []
-    distances: dict[str, float] = {}
+    notices: list[NoticeRow] = Field(default_factory=list)
+    distances: dict[str, float] = Field(default_factory=dict)
     sentence: str
-    segments: list[SegmentRow] = []
+    segments: list[SegmentRow] = Field(default_factory=list)
     agreement: AgreementRow | None = None
     answers: AnswersRow | None = None
     cause: CauseRow | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.report import CauseRow, CurveRow, CurvesRow, PrevalenceRow
+from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
 from monitor.rounds.cause import precision_cause
 from monitor.stats.curve_draws import Band, curve_bands
 from monitor.stats.draws import JointPosterior, draw
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.report import CauseRow
     from monitor.rounds.batch import Batch, Estimates, Member
     from monitor.rounds.tally import Tally
     from monitor.stats.counts import Interval

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.state import RoundState
+from monitor.rounds.windows import NOTHING_LEFT
 from monitor.storage import redo_store, round_store
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ def said_of_ended(parts: Parts, slot: datetime) -> str:
     """Say how the round of a slot ended, and why it is not done again."""
     with parts.database.read() as connection:
         found = _round_at(connection, parts, slot)
-        why = None if found is None else why_it_stays(connection, found)
-    return why or "has ended; it stays as it is"
+        if found is None or found.window.is_empty:
+            return f"has nothing to look at: {NOTHING_LEFT}"
+        return why_it_stays(connection, found) or "has ended; it stays as it is"
 
 
 def why_it_stays(connection: Connection, found: Round) -> str | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.domain.settings import Schedule
     from monitor.storage.round_store import Round
 
-NOTHING_LEFT = "earlier rounds looked at all of its window: the schedule was another"
+NOTHING_LEFT = "other rounds looked at all of its window, by another schedule"
 """Why a due slot is recorded as skipped when its window is empty."""
 
 _slot = attrgetter("slot")

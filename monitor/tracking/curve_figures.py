@@ -5,13 +5,14 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from monitor.domain.report import CurveRow
+from monitor.domain.curve_rows import CurveRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from monitor.domain.report import CurvesRow, PrevalenceRow, RoundReport
+    from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
+    from monitor.domain.report import RoundReport
 
     Triple = tuple[float, float, float]
 

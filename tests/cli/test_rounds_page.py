@@ -156,3 +156,15 @@ def test_a_pass_ends_the_alert_of_a_renamed_monitor_when_nobody_runs_it(filled):
     assert ended["ended_why"] == "the monitor is no longer in the config"
     assert "left_behind" in filled.run("status", "--json").out
     assert json.loads(filled.run("status", "--json").out)["left_behind"] == []
+
+
+def test_a_slot_that_other_rounds_cover_is_said_to_have_nothing_to_look_at(place):
+    place.run("run-once")
+    cron = f"{place.slot.minute} * * * *"
+    place.config(cron=(place.cron, cron))
+    asked = place.slot - timedelta(hours=5)
+
+    done = place.run("run-once", "--slot", f"{asked:%Y-%m-%dT%H:%M}")
+
+    told = f"mail: the slot {place.at(asked)} UTC has nothing to look at: other rounds looked at"
+    assert any(line.startswith(told) for line in done.err.splitlines())

@@ -95,7 +95,7 @@ def test_a_longer_lag_records_slots_whose_window_was_looked_at_already(scene):
         ("03-07 00:00", "open", "03-04 12:00", "03-05 12:00"),
     ]
     [told] = scene.rows("select reason from rounds where state = 'skipped'")
-    assert told["reason"] == "earlier rounds looked at all of its window: the schedule was another"
+    assert told["reason"] == "other rounds looked at all of its window, by another schedule"
 
 
 def test_a_slot_without_a_window_of_its_own_opens_neither_by_hand_nor_by_backfill(scene):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -27,20 +28,18 @@ def scene(database):
     return Scene(database, settings(limits=LIMITS, sample=SAMPLE))
 
 
-class Plant:
-    """Enough of a plant to show a round."""
-
-    def __init__(self, database):
-        self.database = database
+def page_of(scene, number):
+    plant: Any = SimpleNamespace(database=scene.database)  # all that a page needs of it
+    return round_page(plant, scene.name, number, None)
 
 
 def shown(scene, number, capsys):
-    say_round(round_page(cast("Any", Plant(scene.database)), scene.name, number, None))
+    say_round(page_of(scene, number))
     return " ".join(capsys.readouterr().out.split())
 
 
 def states(scene, number):
-    page = round_page(cast("Any", Plant(scene.database)), scene.name, number, None)
+    page = page_of(scene, number)
     return {(row["metric"], str(row["state"])) for row in page["evidence"]}
 
 

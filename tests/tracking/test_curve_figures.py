@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
 from monitor.domain.model import EffectKind
-from monitor.domain.report import CurveRow, CurvesRow, EstimateRow, PrevalenceRow
+from monitor.domain.report import EstimateRow
 from monitor.tracking.curve_figures import (
     _curves_figure,
     _p3_figure,

@@ -1,0 +1,47 @@
+"""Curves of a round, as its report carries them."""
+
+from __future__ import annotations
+
+from monitor.domain.payload import Report
+
+
+class CurveRow(Report):
+    """A curve and its band over ``x``."""
+
+    x: list[float]
+    point: list[float]
+    low: list[float]
+    high: list[float]
+
+
+class PrevalenceRow(Report):
+    """Precision against the prevalence (P3), with earlier rounds; (point, low, high) elsewhere.
+
+    ``prevalence`` is the window's own, and ``value`` the precision there.
+    """
+
+    curve: CurveRow
+    prevalence: tuple[float, float, float]
+    value: tuple[float, float, float]
+    tpr: tuple[float, float, float]
+    fpr: tuple[float, float, float]
+    level: float
+
+
+class CurvesRow(Report):
+    """Curves of this round alone and their areas (point, low, high), at its own prevalence.
+
+    ``roc`` is TPR over FPR, ``precision_recall`` precision over recall, ``gain`` precision gain
+    over recall gain.
+    """
+
+    roc: CurveRow
+    precision_recall: CurveRow
+    gain: CurveRow
+    roc_area: tuple[float, float, float]
+    average_precision: tuple[float, float, float]
+    gain_area: tuple[float, float, float]
+    prevalence: tuple[float, float, float]
+    labeled: int
+    positive: int
+    level: float
