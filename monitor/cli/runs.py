@@ -103,7 +103,8 @@ def backfill(
             found[parts.settings.name] = list(_backfilled(parts, first, last, len(slots)))
             if not json:
                 say(_backfill_sentence(parts.settings.name, slots, found[parts.settings.name]))
-        result = Pass(delivered=deliver(plant.database, plant.handlers, plant.clock))
+        delivered = deliver(plant.database, plant.handlers, plant.clock, link=plant.link)
+        result = Pass(delivered=delivered)
         if json:
             say_json(pass_json(result, found))
         else:

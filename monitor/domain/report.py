@@ -372,7 +372,8 @@ class Notice(Report):
     ``test``, or, in the log only, ``notice.`` and the kind of a :class:`NoticeRow`.
 
     ``at`` is when it happened; ``alert`` and ``since`` are the id of the alert and when it fired.
-    ``link`` leads to the round in MLflow; it is put in when the notice is delivered.
+    ``link`` leads to the round in MLflow; it is put in when the notice is first delivered, so that
+    one ``id`` always comes with the same content.
     """
 
     id: str
