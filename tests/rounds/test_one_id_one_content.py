@@ -36,7 +36,7 @@ class World:
 
     def __init__(self, database):
         self.database = database
-        self.bodies = defaultdict(list)
+        self.bodies: defaultdict[str, list[str]] = defaultdict(list)
         self.asked = 0
         self.sinks = {name: Hook(self.bodies, self.link) for name in ("ops", "mail", "log")}
 
