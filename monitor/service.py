@@ -110,10 +110,10 @@ def one_pass(plant: Plant, monitors: Sequence[Parts]) -> Pass:
     others, left = last_ones(Idle(plant.database, plant.clock).needed(monitors))
     errors = advance_all(look.parts for look in others)
     tidy(plant)
-    delivered = deliver(plant.database, plant.handlers, plant.clock)
+    delivered = deliver(plant.database, plant.handlers, plant.clock, link=plant.link)
     if left:
         errors |= advance_all(look.parts for look in left)
-        delivered.add(deliver(plant.database, plant.handlers, plant.clock))
+        delivered.add(deliver(plant.database, plant.handlers, plant.clock, link=plant.link))
     return Pass(errors, delivered, _dead(plant, monitors))
 
 
@@ -220,7 +220,7 @@ class Work:
             self.running.pulse.beat(loop)  # asked before each delivery
             return self._stop.is_set()
 
-        deliver(plant.database, sinks, plant.clock, stopping=stopping)
+        deliver(plant.database, sinks, plant.clock, link=plant.link, stopping=stopping)
 
 
 def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:

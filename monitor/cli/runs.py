@@ -117,7 +117,8 @@ def backfill(
             if not json:
                 for sentence in _backfill_sentences(parts, slots, found[name]):
                     say(sentence)
-        result = Pass(errors, deliver(plant.database, plant.handlers, plant.clock))
+        delivered = deliver(plant.database, plant.handlers, plant.clock, link=plant.link)
+        result = Pass(errors, delivered)
         if json:
             say_json(pass_json(result, found))
         else:

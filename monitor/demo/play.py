@@ -148,7 +148,9 @@ def _send(console: Console, plant: Plant, rounds: int) -> Sent:
             if effect.kind is EffectKind.ROUND_RUN:
                 newest[:] = [RoundReport.model_validate(dict(effect.payload))]
 
-        delivered = deliver(plant.database, plant.handlers, plant.clock, on_delivered=on_delivered)
+        delivered = deliver(
+            plant.database, plant.handlers, plant.clock, link=plant.link, on_delivered=on_delivered
+        )
     return Sent(newest[0] if newest else None, delivered.failed)
 
 

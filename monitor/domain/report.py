@@ -325,9 +325,9 @@ class RoundReport(Report):
     estimates: list[EstimateRow]
     evidence: list[EvidenceRow]
     alerts: list[AlertRow]
-    concerns: list[str] = []
     proposed_limits: dict[str, float]
     timeline: list[TimelinePoint]
+    concerns: list[str] = Field(default_factory=list)
     notices: list[NoticeRow] = Field(default_factory=list)
     distances: dict[str, float] = Field(default_factory=dict)
     sentence: str
@@ -365,7 +365,8 @@ class Notice(Report):
     ``at`` is when it happened; ``alert`` and ``since`` are the id of the alert and when it fired.
     ``window_start`` and ``window_end`` are the time of the predictions that the round looked at.
     ``to_do`` is what helps, ``promise`` how often such a notice may be false.
-    ``link`` leads to the round in MLflow; it is put in when the notice is delivered.
+    ``link`` leads to the round in MLflow; it is put in when the notice is first delivered, so that
+    one ``id`` always comes with the same content.
     """
 
     id: str

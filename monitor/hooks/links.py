@@ -21,9 +21,10 @@ def no_link(_: Notice) -> None:
 def read_notice(payload: Mapping[str, Any], link: Link = no_link) -> Notice:
     """Read a notice.
 
-    The link is made when the notice is delivered, since MLflow may have moved meanwhile.
+    The link is made when the notice is first delivered, since MLflow may have moved meanwhile, and
+    stays with it: an empty one says that there was none. Then what is sent again is the same.
     """
     notice = Notice.model_validate(dict(payload))
     if notice.link is not None:
-        return notice
+        return notice.model_copy(update={"link": notice.link or None})
     return notice.model_copy(update={"link": link(notice)})

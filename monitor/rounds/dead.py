@@ -79,7 +79,7 @@ def tell_recovered(connection: Connection, sink: str, now: datetime) -> None:
     ):
         found = round_store.read_round(connection, round_id)
         sentence = f"Nothing is held up at {sink_name(sink)} any more."
-        notice = _notice(connection, found, _RECOVERED, sink, f"{now.timestamp()}", sentence, now)
+        notice = _notice(connection, found, _RECOVERED, sink, sentence, now)
         key = f"{_RECOVERED}/{sink}/{now.timestamp()}/{target}"
         add_notice(connection, found, notice, target, now, key=key)
 
@@ -127,7 +127,7 @@ def _tell(
     to_do: str | None = None,
 ) -> None:
     day = f"{now:%Y-%m-%d}"
-    notice = _notice(connection, found, _DEAD, sink, day, sentence, now)
+    notice = _notice(connection, found, _DEAD, sink, sentence, now)
     notice = notice.model_copy(update={"to_do": to_do or what_to_do(sink)})
     for target in (LOG, *found.settings.hooks):
         if target != sink:
@@ -140,13 +140,13 @@ def _notice(
     found: Round,
     event: str,
     sink: str,
-    which: str,
     sentence: str,
     now: datetime,
 ) -> Notice:
+    """Make a notice; hooks of several monitors are told in words of their own, so by own ids."""
     store = store_id(connection)
     return Notice(
-        id=notice_id(event, f"{store}/{sink}/{which}"),
+        id=notice_id(event, f"{store}/{sink}/{found.id}/{now.isoformat()}"),
         event=event,
         store_id=store,
         round_key=round_key(store, found),

@@ -9,7 +9,7 @@ failed for a day, or for a reason that lasts, it is `dead`: it is told to the ot
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.domain.ports import AlertKeeper
+from monitor.domain.report import Notice
 from monitor.rounds.dead import tell_dead, tell_recovered
 from monitor.rounds.tell import MLFLOW
 from monitor.rounds.wording import notice_id
@@ -26,7 +27,7 @@ from monitor.storage import alert_store, effect_care, effect_store
 from monitor.storage.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -83,6 +84,7 @@ def deliver(
     handlers: Mapping[str, EffectHandler],
     clock: Clock,
     *,
+    link: Callable[[Notice], str | None] | None = None,
     stopping: Callable[[], bool] = lambda: False,
     on_delivered: Callable[[Effect], None] = lambda _: None,
 ) -> Delivered:
@@ -93,6 +95,11 @@ def deliver(
     A handler that breaks holds up its own queue only, and one that ends the process is tried
     again when all else is done. At the end, sinks that forget alerts are
     told again which are open.
+
+    Parameters
+    ----------
+    link
+        Finds where the round of a notice shows in MLflow; asked once for each notice.
     """
     result = Delivered()
     passed: set[int] = set()
@@ -107,6 +114,8 @@ def deliver(
             if effect is None:  # another process has it, or had it
                 passed.add(head.id)
                 continue
+            if link is not None and effect.kind is EffectKind.NOTICE:
+                effect = _with_link(database, effect, handlers, link)
             error = _deliver_one(database, handlers[head.sink], effect, clock)
             result.note(head.sink, error)
             if error is None:
@@ -162,6 +171,21 @@ def _deliver_one(
         if not written:
             _settle(connection, effect, clock())
     return None
+
+
+def _with_link(
+    database: Database,
+    effect: Effect,
+    sinks: Iterable[str],
+    link: Callable[[Notice], str | None],
+) -> Effect:
+    """Put the link into a notice before anybody gets it: what is sent twice is the same twice."""
+    if effect.payload.get("link") is not None:
+        return effect
+    found = link(Notice.model_validate(dict(effect.payload))) or ""
+    keys = [f"{effect.key.removesuffix(effect.sink)}{sink}" for sink in sinks]
+    with database.write() as connection:
+        return replace(effect, payload=effect_store.put_link(connection, effect, keys, found))
 
 
 def _settle(connection: Connection, effect: Effect, now: datetime) -> None:

@@ -18,7 +18,7 @@ from monitor.storage.tables import effects, monitors
 from monitor.storage.turns import claim_of_ours, is_free, tries_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection
@@ -232,6 +232,33 @@ def put_off_effect(
         last_error=error,
         next_try=next_try,
     )
+
+
+def put_link(
+    connection: Connection, effect: Effect, keys: Collection[str], link: str
+) -> dict[str, Any]:
+    """Put a link into a notice and its copies for other sinks, unless one of them has one.
+
+    Returns the notice as it is from now on.
+
+    Parameters
+    ----------
+    keys
+        Those that copies would have.
+    """
+    query = (
+        select(effects.c.id, effects.c.payload)
+        .where(or_(effects.c.id == effect.id, effects.c.key.in_(keys)))
+        .order_by(effects.c.id)
+        .with_for_update()  # of two sinks that are told at once the second takes the first's
+    )
+    same = effect.payload["id"]
+    rows = [row for row in connection.execute(query) if row.payload.get("id") == same]
+    links = [row.payload["link"] for row in rows if row.payload.get("link") is not None]
+    payload = {**effect.payload, "link": links[0] if links else link}
+    without = [row.id for row in rows if row.payload.get("link") is None]
+    connection.execute(update(effects).where(effects.c.id.in_(without)).values(payload=payload))
+    return payload
 
 
 def find_waiting(connection: Connection, monitor: str | None = None) -> list[Waiting]:

@@ -111,7 +111,7 @@ class Storm:
         return "taken"
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3, 6))
 def test_a_storm_that_kills_processes_makes_no_delivery_dead(database, seed):
     rounds = [add_round(database, monitor=f"monitor-{place}") for place in range(8)]
     for number in range(12):

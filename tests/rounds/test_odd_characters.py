@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, cast
+
 import duckdb
 import pytest
 
 from monitor.domain.settings import Bands, Sample
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
+
+if TYPE_CHECKING:
+    from monitor.testing import MemorySource
 
 ODD = "C\x00Z\x1b[31m"
 SHOWN = r"C\x00Z\x1b[31m"
@@ -30,13 +35,18 @@ def scene(database, tmp_path):
             ],
         )
         connection.execute(f"copy p to '{tmp_path}/p.parquet' (format parquet)")
-    columns = {"id": "id", "time": "t", "score": "score", "show": ["text"]}
-    columns |= {"segments": ["land"], "model_version": "version"}
+    columns: dict[str, Any] = {
+        "id": "id",
+        "time": "t",
+        "score": "score",
+        "model_version": "version",
+    }
+    columns |= {"show": ["text"], "segments": ["land"]}
     source = DuckdbSettings.model_validate(
         {"path": "p.parquet", "columns": columns, "threshold": 0.5}
     )
     asked = settings(sample=Sample(max_labels=20, bands=Bands(flagged=1, passed=1)))
-    return Scene(database, asked, DuckdbSource(source, tmp_path))
+    return Scene(database, asked, cast("MemorySource", DuckdbSource(source, tmp_path)))
 
 
 def test_a_round_of_odd_ids_texts_values_and_versions_is_drawn(scene):
