@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from monitor.rounds.overview import OpenRound, Overview
     from monitor.storage.alert_store import Alert
 
-COLOURS = {"alert": "red", "stale": "yellow", "ok": "green", "learning": "cyan"}
+COLOURS = {
+    "alert": "red",
+    "stale": "yellow",
+    "attention": "magenta",
+    "ok": "green",
+    "learning": "cyan",
+}
 BASES = {"round": "this round alone", "carried": "with earlier rounds"}
 
 

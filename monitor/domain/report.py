@@ -19,12 +19,17 @@ class Report(BaseModel):
 
 
 class Status(StrEnum):
-    """How a monitor stands, in one word."""
+    """How a monitor stands, in one word; the gravest that holds, from `ALERT` to `OK`.
 
-    LEARNING = "learning"
-    OK = "ok"
+    ``stale``: there is no estimate of late, or something outside is down. ``attention``: there is
+    one, or will be, but something about the round needs a look.
+    """
+
     ALERT = "alert"
     STALE = "stale"
+    ATTENTION = "attention"
+    LEARNING = "learning"
+    OK = "ok"
 
 
 class EstimateRow(Report):

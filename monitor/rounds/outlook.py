@@ -226,6 +226,8 @@ def _as_if_drawn(parts: Parts) -> Round:
         labels_until=None,
         partial=False,
         version=0,
+        first_version=1,
+        first_look_at=None,
         label_revision=0,
         estimated_revision=None,
         claimed_until=None,

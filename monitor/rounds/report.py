@@ -136,7 +136,7 @@ def abandoned_report(
     """Report a round that ended without an estimate."""
     return RoundReport(
         **_frame_fields(found, store_id, issues),
-        version=1,
+        version=found.version + 1,
         state="abandoned",
         reason=reason,
         partial=False,

@@ -53,7 +53,7 @@ def tell(
         report = reports[due.id]
         notice = alert_notice(move.event, move.alert, report, due, at=now, why=move.why)
         notify(connection, due, notice, now)
-    if reports[due.id].version == 1:
+    if reports[due.id].version == due.first_version:
         for row in reports[due.id].notices:
             notice = unusual_notice(row, reports[due.id], due)
             add_notice(connection, due, notice, LOG, now)

@@ -27,6 +27,11 @@ def notice_id(event: str, of: str) -> str:
     return f"msg_{uuid.uuid5(uuid.NAMESPACE_URL, f'{event}/{of}').hex}"
 
 
+def again(found: Round) -> str:
+    """Tell a round that is done again from what it was before; nothing the first time."""
+    return "" if found.first_version == 1 else f"/v{found.first_version}"
+
+
 def number_text(row: EstimateRow | None) -> str:
     """Say an estimate in a few characters: ``0.86 (0.80 to 0.91)``."""
     if row is None or row.point is None or row.low is None or row.high is None:
@@ -134,7 +139,7 @@ def unusual_notice(row: NoticeRow, report: RoundReport, found: Round) -> Notice:
     """Tell the log of something unusual; see `monitor.rounds.notices`."""
     event = f"notice.{row.kind}"
     return Notice(
-        id=notice_id(event, f"{report.round_key}/{row.subject}"),
+        id=notice_id(event, f"{report.round_key}/{row.subject}{again(found)}"),
         event=event,
         store_id=report.store_id,
         round_key=report.round_key,
@@ -152,7 +157,7 @@ def abandoned_notice(found: Round, *, store_id: str, reason: str, at: datetime) 
     """Tell people of a round that ended without an estimate."""
     key = round_key(store_id, found)
     return Notice(
-        id=notice_id("round.abandoned", key),
+        id=notice_id("round.abandoned", key + again(found)),
         event="round.abandoned",
         store_id=store_id,
         round_key=key,

@@ -57,8 +57,9 @@ def current_alerts(connection: Connection, since: datetime) -> list[Alert]:
 def fire(
     connection: Connection, *, found: Round, metric: str, side: str, limit: float, now: datetime
 ) -> Alert:
-    """Open an alert; its id is the same whoever opens it."""
-    name = f"{found.monitor_id}/{found.seed}/{metric}/{side}"
+    """Open an alert; its id is the same whoever opens it, another if the round is done again."""
+    again = "" if found.first_version == 1 else f"/v{found.first_version}"
+    name = f"{found.monitor_id}/{found.seed}/{metric}/{side}{again}"
     alert_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
     connection.execute(
         insert(alerts).values(

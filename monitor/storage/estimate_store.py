@@ -230,7 +230,7 @@ def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, st
     newest = (
         select(evidence.c.metric, evidence.c.side, func.max(evidence.c.order).label("order"))
         .join(rounds, rounds.c.id == evidence.c.round_id)
-        .where(rounds.c.monitor_id == monitor_id, evidence.c.version == 1)
+        .where(rounds.c.monitor_id == monitor_id, evidence.c.version == rounds.c.first_version)
         .group_by(evidence.c.metric, evidence.c.side)
         .subquery()
     )
@@ -243,14 +243,18 @@ def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, st
             & (evidence.c.side == newest.c.side)
             & (evidence.c.order == newest.c.order),
         )
-        .where(rounds.c.monitor_id == monitor_id, evidence.c.version == 1)
+        .where(rounds.c.monitor_id == monitor_id, evidence.c.version == rounds.c.first_version)
     )
     return {(row.metric, row.side): _reading(row) for row in connection.execute(query)}
 
 
 def frozen_readings(connection: Connection, round_id: int) -> dict[tuple[str, str], Reading]:
     """Read what a round's first version said about each limit."""
-    query = select(evidence).where(evidence.c.round_id == round_id, evidence.c.version == 1)
+    query = (
+        select(evidence)
+        .join(rounds, rounds.c.id == evidence.c.round_id)
+        .where(rounds.c.id == round_id, evidence.c.version == rounds.c.first_version)
+    )
     return {(row.metric, row.side): _reading(row) for row in connection.execute(query)}
 
 

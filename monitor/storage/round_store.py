@@ -50,6 +50,10 @@ class Round:
     labels_until: datetime | None
     partial: bool
     version: int
+    first_version: int
+    """Version of its first estimate; more than 1 where MLflow has seen earlier ones."""
+    first_look_at: datetime | None
+    """When its predictions were first looked at."""
     label_revision: int
     estimated_revision: int | None
     claimed_until: int | None
@@ -341,6 +345,8 @@ def _round(row: Row[Any]) -> Round:
         labels_until=row.labels_until,
         partial=row.partial,
         version=row.version,
+        first_version=row.first_version,
+        first_look_at=row.first_look_at,
         label_revision=row.label_revision,
         estimated_revision=row.estimated_revision,
         claimed_until=row.claimed_until,

@@ -22,6 +22,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    text,
 )
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ rounds = Table(
     Column("labels_until", UtcDateTime),
     Column("partial", Boolean, nullable=False, default=False),
     Column("version", Integer, nullable=False, default=0),
+    Column("first_version", Integer, nullable=False, server_default=text("1")),
+    Column("first_look_at", UtcDateTime),
     Column("label_revision", Integer, nullable=False, default=0),
     Column("estimated_revision", Integer),
     Column("claimed_by", String(200)),
@@ -369,6 +372,7 @@ effects = Table(
     Column("claimed_until", BigInteger),
     Column("attempt", Integer, nullable=False, default=0),
     Index(None, "status", "monitor_id", "sink"),
+    Index(None, "round_id", "kind"),
     comment="Work to be done outside, written with the estimate and kept until done.",
 )
 
@@ -391,4 +395,14 @@ round_issues = Table(
     Column("count", BigInteger, nullable=False),
     Column("bad", Boolean, nullable=False),
     comment="Rows left out of the strata, and other things worth telling, per reason.",
+)
+
+concerns = Table(
+    "concerns",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("kind", String(40), primary_key=True),
+    Column("sentence", Text, nullable=False),
+    Column("noted_at", UtcDateTime, nullable=False),
+    comment="What about a round needs somebody's attention, though it goes on.",
 )

@@ -1,0 +1,41 @@
+"""Concerns: what about a round needs somebody's attention, though the round goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, insert, select
+
+from monitor.storage.tables import concerns
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+
+def add_concern(
+    connection: Connection, round_id: int, kind: str, sentence: str, now: datetime
+) -> bool:
+    """Note a concern about a claimed round, once per kind; false if there was one of this kind."""
+    if kind in read_concerns(connection, round_id):
+        return False
+    connection.execute(
+        insert(concerns).values(round_id=round_id, kind=kind, sentence=sentence, noted_at=now)
+    )
+    return True
+
+
+def read_concerns(connection: Connection, round_id: int) -> dict[str, str]:
+    """Read the concerns about a round: kind to sentence, oldest first."""
+    query = (
+        select(concerns)
+        .where(concerns.c.round_id == round_id)
+        .order_by(concerns.c.noted_at, concerns.c.kind)
+    )
+    return {row.kind: row.sentence for row in connection.execute(query)}
+
+
+def forget_concerns(connection: Connection, round_id: int) -> None:
+    """Delete the concerns about a round that is done again."""
+    connection.execute(delete(concerns).where(concerns.c.round_id == round_id))
