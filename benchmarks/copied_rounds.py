@@ -10,8 +10,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sqlalchemy import String, cast, insert, literal, select, update
 
+from monitor.domain.model import Answer
 from monitor.domain.slots import newest_slot
 from monitor.rounds import steps
 from monitor.rounds.parts import Parts
@@ -29,19 +31,19 @@ from monitor.storage.tables import (
     tasks,
 )
 from monitor.testing import MemoryLabeler, MemorySource
-from tests.rounds.scene import week_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import ColumnElement, Connection, Table
 
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.round_store import Round
 
 WEEK = timedelta(days=7)
+ITEMS = 4000
 PLAYED = 12
 """Rounds that are computed: enough for a history, and for a report with a timeline."""
 
@@ -74,7 +76,7 @@ def fill(database: Database, every: Sequence[MonitorSettings], each: int, now: d
             (closed, _numbers(newest, each, since=recent), _tables(shown=True)),
             (newest, [newest.number], _tables(shown=True)),
         ):
-            rows = _rounds(connection, source, newest, numbers, range(1, len(every) + 1), first)
+            rows = _rounds(connection, source, numbers, range(1, len(every) + 1), first)
             _insert(connection, rounds, rows)
             for table in tables:
                 _copy(connection, table, source.id, first, first + len(rows) - 1)
@@ -93,10 +95,9 @@ def _play(
     parts = Parts(settings, database, source, labeler, clock=lambda: clock[0])
     for number in (*range(1, PLAYED + 1), each):
         clock[0] = newest - (each - number) * WEEK
-        source.rows, truth = week_of_rows(clock[0] - WEEK, count=4000, seed=number)
-        if number == each:
-            truth = dict(list(truth.items())[::2])
-        labeler.answers = truth
+        source.rows, truth = _week(number, clock[0] - WEEK)
+        answered = truth[::2] if number == each else truth
+        labeler.answers = dict(answered)
         steps.run(parts)
     with database.read() as connection:
         found = {one.number: one for one in round_store.find_rounds(connection, settings.name)}
@@ -105,6 +106,20 @@ def _play(
         message = f"the rounds to be copied are {closed.state} and {waiting.state}"
         raise SystemExit(message)
     return closed, waiting
+
+
+def _week(number: int, start: datetime) -> tuple[list[dict[str, Any]], list[tuple[str, Answer]]]:
+    """Make the predictions of a week, and what each is in truth."""
+    rng = np.random.default_rng(number)
+    score = rng.random(ITEMS) ** 4
+    positive = rng.random(ITEMS) < score
+    ids = [f"{number}-{i:05}" for i in range(ITEMS)]
+    rows = [
+        {"id": item, "time": start + i * WEEK / ITEMS, "score": float(score[i]), "text": f"no. {i}"}
+        for i, item in enumerate(ids)
+    ]
+    answers = [Answer.POSITIVE if up else Answer.NEGATIVE for up in positive]
+    return rows, list(zip(ids, answers, strict=True))
 
 
 def _add_monitors(
@@ -150,19 +165,16 @@ def _tables(*, shown: bool) -> list[Table]:
 def _rounds(
     connection: Connection,
     source: Round,
-    newest: Round,
     numbers: Sequence[int],
     every: Sequence[int],
     first: int,
 ) -> list[dict[str, Any]]:
     """Rows of copies for every monitor and number that has no round yet, ids counted up."""
-    row = dict(
-        connection.execute(select(rounds).where(rounds.c.id == source.id)).mappings().one()
-    )
+    row = dict(connection.execute(select(rounds).where(rounds.c.id == source.id)).mappings().one())
     known = select(rounds.c.monitor_id, rounds.c.number)
     there = {(one.monitor_id, one.number) for one in connection.execute(known)}
     times = [name for name in row if isinstance(row[name], type(source.slot))]
-    found = []
+    found: list[dict[str, Any]] = []
     for monitor in every:
         for number in numbers:
             if (monitor, number) in there:
@@ -186,10 +198,9 @@ def _copy(connection: Connection, table: Table, source_id: int, first: int, last
     """Copy a round's rows of one table for all rounds of these ids."""
     target = rounds.alias()
     own = cast(target.c.id, String) + literal("x")
-    changed = {
+    changed: dict[str, ColumnElement[Any]] = {
         "round_id": target.c.id,
         "monitor_id": target.c.monitor_id,
-        "fired_round_id": target.c.id,
     }
     changed |= {name: own + table.c[name] for name in ("key", "external_id") if name in table.c}
     columns = [column for column in table.c if column.name != "id" or table is items]
@@ -229,5 +240,5 @@ def _mend_sequences(connection: Connection) -> None:
         return
     for table in ("rounds", "monitors", "histories"):
         connection.exec_driver_sql(
-            f"select setval('{table}_id_seq', (select max(id) from {table}))"  # noqa: S608
+            f"select setval('{table}_id_seq', (select max(id) from {table}))"
         )

@@ -110,7 +110,7 @@ def write_config(folder: Path, store: str, monitors: int) -> Path:
         filled = folder / "labels" / f"mail-{number:04}" / "filled"
         filled.mkdir(parents=True)
         for week in range(12):
-            (filled / f"week-{week:02}.csv").write_text("key,label\n")
+            (filled / f"week-{week:02}.csv").write_text("task,label\n")
     config = folder / "config.yaml"
     config.write_text(HEAD.format(store=store) + "".join(each))
     return config

@@ -94,9 +94,7 @@ def line_of(root: Node, way: Way) -> int:
     return node.line
 
 
-def models_at(
-    top: type[BaseModel], loc: tuple[str | int, ...]
-) -> tuple[type[BaseModel], ...]:
+def models_at(top: type[BaseModel], loc: tuple[str | int, ...]) -> tuple[type[BaseModel], ...]:
     """Models that may stand at a place, from pydantic's location or a way in the file."""
     return _models_under(top, tuple(part for part in loc if isinstance(part, str)))
 

@@ -16,7 +16,6 @@ import structlog
 from monitor import signals
 from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, gravest
 from monitor.lanes import Lanes
-from monitor.rounds import steps
 from monitor.rounds.dead import bury_orphans
 from monitor.rounds.effects import Delivered, deliver
 from monitor.rounds.forget import forget_left_behind
@@ -27,12 +26,13 @@ from monitor.running import Running
 from monitor.web.health import Pulse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from apscheduler.schedulers.background import BackgroundScheduler
 
     from monitor.domain.ports import EffectHandler
+    from monitor.rounds.idle import Look
     from monitor.rounds.parts import Parts
     from monitor.web.server import WebServer
     from monitor.wiring import Plant
@@ -66,6 +66,8 @@ class Pass:
 
 def advance(parts: Parts) -> MonitorError | None:
     """Take a monitor as far as it gets; what stops it is logged and returned."""
+    from monitor.rounds import steps  # noqa: PLC0415  scipy takes half a second
+
     name = parts.settings.name
     try:
         steps.run(parts)
@@ -92,19 +94,48 @@ def tidy(plant: Plant) -> None:
     forget_left_behind(plant.database, names, plant.clock)
 
 
-def one_pass(plant: Plant, monitors: Sequence[Parts]) -> Pass:
+def one_pass(
+    plant: Plant,
+    monitors: Sequence[Parts],
+    *,
+    before_look: Callable[[Parts], None] = lambda _: None,
+) -> Pass:
     """Do once what the service does at every tick.
 
-    Before anything that ended another worker is tried again, all else is done and told.
+    Before anything that ended another worker is tried again, all else is done and told. Monitors
+    in which nothing changed since another process looked are left alone (`monitor.rounds.idle`).
+
+    Parameters
+    ----------
+    before_look
+        Called with each monitor before it is looked at; the others stay as they are.
     """
-    others, left = last_ones(Idle(plant.database, plant.clock).needed(monitors))
-    errors = advance_all(look.parts for look in others)
+    idle = Idle(plant.database, plant.clock, plant.said_of_monitors())
+    others, left = last_ones(idle.needed(monitors))
+    errors = _look_at(idle, others, before_look)
     tidy(plant)
     delivered = deliver(plant.database, plant.handlers, plant.clock)
     if left:
-        errors |= advance_all(look.parts for look in left)
+        errors |= _look_at(idle, left, before_look)
         delivered.add(deliver(plant.database, plant.handlers, plant.clock))
+    idle.keep()
     return Pass(errors, delivered)
+
+
+def _look_at(
+    idle: Idle, looks: Sequence[Look], before_look: Callable[[Parts], None]
+) -> dict[str, MonitorError]:
+    """Take monitors as far as they get, and note how the looks at them ended."""
+    errors = advance_all(_told_before(looks, before_look))
+    for look in looks:
+        idle.looked(look, well=look.parts.settings.name not in errors)
+    return errors
+
+
+def _told_before(looks: Iterable[Look], before_look: Callable[[Parts], None]) -> Iterator[Parts]:
+    for look in looks:
+        before_look(look.parts)
+        yield look.parts
 
 
 def serve(

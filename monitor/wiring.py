@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from monitor.config import ReferenceFile
@@ -17,7 +18,6 @@ from monitor.hooks.log import LogHandler
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler
-from monitor.rounds.draw import why_unusable
 from monitor.rounds.parts import Parts, ReferenceItems
 from monitor.rounds.tell import LOG, MLFLOW
 from monitor.sources.duckdb import DuckdbSource
@@ -61,6 +61,21 @@ class Plant:
         """
         self.config.monitor(name)
         return next(parts for parts in self.monitors if parts.settings.name == name)
+
+    def said_of_monitors(self) -> dict[str, str]:
+        """Write all that decides what a look at each monitor finds, but for data and labels."""
+        program = version("mlflow-pr-monitor")
+        return {
+            parts.settings.name: "\n".join(
+                [
+                    program,
+                    str(self.config.folder),
+                    said.model_dump_json(),
+                    parts.settings.model_dump_json(),
+                ]
+            )
+            for said, parts in zip(self.config.monitors, self.monitors, strict=True)
+        }
 
 
 def build(config: Config, *, clock: Clock = utc_now, database: Database | None = None) -> Plant:
@@ -169,6 +184,8 @@ def check_source(parts: Parts) -> str:
         If a column is missing or of a wrong type, no file is there, or so many rows are bad that
         a round would be abandoned.
     """
+    from monitor.rounds.draw import why_unusable  # noqa: PLC0415  scipy takes half a second
+
     schedule = parts.settings.round.schedule
     window = window_of(schedule, newest_slot(schedule, parts.clock()))
     frame = parts.source.scan(window, BandEdges().strata(), 1, "check")

@@ -60,9 +60,12 @@ def test_a_promise_for_all_is_shared_out_by_rounds_and_frozen_in_what_rounds_see
 
 def test_a_promise_for_all_is_shared_out_once_however_many_monitors_there_are(load, monkeypatch):
     counted = []
-    monkeypatch.setattr(
-        "monitor.config.rounds_per", lambda *asked: counted.append(asked) or rounds_per(*asked)
-    )
+
+    def noted(*asked):
+        counted.append(asked)
+        return rounds_per(*asked)
+
+    monkeypatch.setattr("monitor.config.rounds_per", noted)
 
     build(load(*[WEEKLY] * 20, promise="false_alarms: {}\n"))
 

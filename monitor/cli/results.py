@@ -37,13 +37,13 @@ def status(
     """
     from monitor.cli.checks import promise_lines
     from monitor.cli.status_page import overview_json, say_overview, with_links
-    from monitor.rounds.overview import overview
+    from monitor.rounds.overview import overviews
 
     with opened(config) as plant:
         chosen = plant.monitors if monitor is None else (plant.parts(monitor),)
+        asked = [parts.settings for parts in chosen]
         found = [
-            with_links(overview(plant.database, parts.settings, plant.clock()), plant.link)
-            for parts in chosen
+            with_links(each, plant.link) for each in overviews(plant.database, asked, plant.clock())
         ]
         promised = plant.config.false_alarms_a_year()
     if json:

@@ -40,9 +40,7 @@ def slots_before(schedule: Schedule, before: datetime) -> Iterator[datetime]:
     return _instants(schedule.cron, schedule.time_zone, before, reverse=True)
 
 
-def _instants(
-    cron: str, time_zone: str, start: datetime, *, reverse: bool
-) -> Iterator[datetime]:
+def _instants(cron: str, time_zone: str, start: datetime, *, reverse: bool) -> Iterator[datetime]:
     # cronsim reads the cron line; the clock changes are ours, since it steps over whole hours and
     # so loses slots of zones that change by half an hour.
     zone = ZoneInfo(time_zone)

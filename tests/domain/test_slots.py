@@ -127,9 +127,7 @@ def test_a_backfill_covers_whole_windows_that_begin_at_its_start_or_later():
     minute=st.sampled_from(("0", "30", "59", "*/20")),
     zone=st.sampled_from(ZONES),
 )
-def test_rounds_per_a_time_are_those_that_counting_slots_one_by_one_gives(
-    days, hour, minute, zone
-):
+def test_rounds_per_a_time_are_those_that_counting_slots_one_by_one_gives(days, hour, minute, zone):
     schedule = Schedule(cron=f"{minute} {hour} {days}", time_zone=zone)
     monday = datetime(2024, 1, 1, tzinfo=UTC)
     slots = list(islice(slots_after(schedule, monday), 366))
