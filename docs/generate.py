@@ -107,6 +107,7 @@ NOTES = {
     "DuckdbSettings.time_zone": "of times that name no zone; without it they are refused",
     "DuckdbSettings.where": "only rows whose column has this value, or one of these",
     "DuckdbSettings.positive": "values of `columns.predicted` that flag a row",
+    "DuckdbSettings.negative": "values that do not; 0 and false unless given, others are refused",
     "Columns.id": "what a prediction is known by; text, whole numbers or UUIDs",
     "Columns.time": "when the prediction was made",
     "Columns.score": "any finite number, higher for more likely positive; makes the score bands",

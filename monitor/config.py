@@ -163,6 +163,7 @@ class MonitorConfig(Settings):
                 reference=given,
                 deadline=self.labeling.deadline,
                 late_labels=self.labeling.late_labels,
+                matures=getattr(self.labeling, "matures", timedelta(0)),
                 overlap=self.labeling.overlap,
                 adjudicator=self.labeling.adjudicator,
                 gold=self.labeling.gold,

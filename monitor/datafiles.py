@@ -14,13 +14,15 @@ import io
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused, SourceRefused, SourceUnavailable
+from monitor.domain.time_limit import stopped_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import duckdb
 
@@ -42,6 +44,7 @@ TIMES = re.compile(r"(DATE|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|TIMES
 TEXTS = re.compile(r"(VARCHAR|ENUM\(.*\))", re.DOTALL)
 
 _LONGEST_HEADER = 2**16  # characters
+_MOST_NAMED, _LONGEST_NAME = 20, 80  # columns in an error, and characters of each
 _TELLING = ("Expected Number of Columns", "Value with unterminated quote", "Invalid unicode")
 
 Scalar = bool | int | float | str
@@ -140,6 +143,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def sql_text(sql: str) -> str:
+    """Cast a value to text in SQL, NUL made visible, which PostgreSQL could not store."""
+    return rf"replace(cast({sql} as varchar), chr(0), '\x00')"
+
+
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
@@ -170,12 +178,8 @@ class OpenTable:
         """Return the type of a column, or say that it is missing and which one comes closest."""
         if column in self.types:
             return self.types[column]
-        folded = {name.lower(): name for name in self.types}
-        close = difflib.get_close_matches(column.lower(), folded, n=1, cutoff=0.6)
-        hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
         message = (
-            f"{self.files} has no column {column!r} ({setting}); "
-            f"its columns are {', '.join(self.types)}{hint}"
+            f"{self.files} has no column {column!r} ({setting}); {_there_are(self.types, column)}"
         )
         raise self.files.refused(message)
 
@@ -198,7 +202,22 @@ class OpenTable:
         if not (TEXTS.fullmatch(kind) or WHOLE_NUMBERS.fullmatch(kind) or kind == "UUID"):
             wanted = "text, whole numbers or UUIDs; cast it to text where the file is written"
             raise self.refuse_type(column, setting, wanted)
-        return f"nullif(cast({quoted(column)} as varchar), '')"
+        return f"nullif({sql_text(quoted(column))}, '')"
+
+
+def _there_are(columns: Collection[str], wanted: str) -> str:
+    """Name the columns there are, or of many the first, and the one that comes closest."""
+    folded = {name.lower(): name for name in columns}
+    close = difflib.get_close_matches(wanted.lower(), folded, n=1, cutoff=0.6)
+    hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
+    named = [_cut(name) for name in islice(columns, _MOST_NAMED)]
+    if len(named) == len(columns):
+        return f"its columns are {', '.join(named)}{hint}"
+    return f"the first of its {len(columns):,} columns are {', '.join(named)}{hint}"
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
 
 
 @contextmanager
@@ -214,7 +233,7 @@ def opened(files: DataFiles) -> Iterator[OpenTable]:
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }
-    with duckdb.connect(config=options) as connection:
+    with duckdb.connect(config=options) as connection, stopped_by(connection.interrupt):
         try:
             connection.execute("set TimeZone = 'UTC'")
             connection.execute("set enable_progress_bar = false")  # it writes to standard output
@@ -330,6 +349,19 @@ def describe(
         return tuple(
             Described(row[0], row[1], example) for row, example in zip(types, examples, strict=True)
         )
+
+
+def class_values(
+    path: str, folder: Path, column: str, *, table: str | None = None, at_most: int = 20
+) -> tuple[str, ...]:
+    """List the values of a column, for ``init``; none where there are more than a class has."""
+    with opened(DataFiles((path,), folder, table)) as data:
+        text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
+        rows = data.rows(
+            f"select distinct {text} from {data.relation} where {text} is not null "  # noqa: S608
+            f"order by 1 limit {at_most + 1}"
+        )
+    return tuple(row[0] for row in rows) if len(rows) <= at_most else ()
 
 
 def texts_of(value: Scalar) -> tuple[str, ...]:

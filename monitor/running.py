@@ -10,6 +10,8 @@ import structlog
 from monitor.config import load_config
 from monitor.config_changes import changes, written
 from monitor.domain.errors import MonitorError
+from monitor.rounds.changes import changes_ahead
+from monitor.rounds.left_behind import left_behind
 from monitor.web.health import Pulse, unready
 from monitor.web.metrics import Own, exposition
 from monitor.wiring import build
@@ -88,6 +90,7 @@ class Running:
             log.exception("config not reloaded, the old one stays")
             return False
         _log_changes(changes(self._read, read))
+        _log_consequences(self.plant, plant)
         self._read, self.plant = read, plant
         self._reloaded, self._reloaded_at = True, plant.clock()
         return True
@@ -120,6 +123,24 @@ class Running:
 
     def _own_failing(self) -> dict[str, bool]:
         return {name: self._failing[name] for name in self._names() if name in self._failing}
+
+
+def _log_consequences(before: Plant, after: Plant) -> None:
+    """Log what changed settings mean for the next rounds, and what is left of removed monitors."""
+    if unready(after.database) is not None:
+        return
+    old = {parts.settings.name: parts.settings for parts in before.monitors}
+    names = [parts.settings.name for parts in after.monitors]
+    try:
+        with after.database.read() as connection:
+            for parts in after.monitors:
+                if old.get(parts.settings.name) != parts.settings:
+                    for told in changes_ahead(connection, parts):
+                        log.warning("next round", monitor=parts.settings.name, change=told)
+            for each in left_behind(connection, names):
+                log.warning("monitor not in the config", monitor=each.monitor, left=each.sentence)
+    except MonitorError as error:
+        log.warning("changes not compared with the store", reason=str(error))
 
 
 def _log_changes(found: Changes) -> None:

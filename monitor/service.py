@@ -9,31 +9,37 @@ import threading
 import time
 from dataclasses import dataclass, field
 from datetime import timedelta
+from queue import Empty
 from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor import signals
-from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, gravest
+from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
 from monitor.lanes import Lanes
 from monitor.rounds.dead import bury_orphans
 from monitor.rounds.effects import Delivered, deliver
 from monitor.rounds.forget import forget_left_behind
 from monitor.rounds.heartbeat import let_claims_run_out
 from monitor.rounds.idle import Idle, last_ones
+from monitor.rounds.left_behind import end_left_behind
 from monitor.rounds.tell import MLFLOW
 from monitor.running import Running
+from monitor.storage import effect_store
 from monitor.web.health import Pulse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
     from pathlib import Path
+    from queue import SimpleQueue
 
     from apscheduler.schedulers.background import BackgroundScheduler
 
     from monitor.domain.ports import EffectHandler
     from monitor.rounds.idle import Look
     from monitor.rounds.parts import Parts
+    from monitor.storage.effect_store import Waiting
     from monitor.web.server import WebServer
     from monitor.wiring import Plant
 
@@ -41,6 +47,9 @@ log = structlog.get_logger("monitor.service")
 
 TICK = timedelta(seconds=60)
 """How often due slots, new labels and waiting effects are looked for."""
+
+CLOCK_CHECK = timedelta(seconds=20)
+"""How often it is looked whether the clock was set back, which would stop the ticks."""
 
 NEWS = timedelta(seconds=5)
 """How long a notice waits at most while a pass over many monitors goes on."""
@@ -51,17 +60,18 @@ GRACE = timedelta(seconds=60)
 
 @dataclass(slots=True)
 class Pass:
-    """What one pass met: errors per monitor, and what was delivered."""
+    """What one pass met: errors per monitor, what was delivered, and which queues are dead."""
 
     errors: dict[str, MonitorError] = field(default_factory=dict)
     delivered: Delivered = field(default_factory=Delivered)
+    dead: list[Waiting] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
         """The gravest error's exit code; 75 where only deliveries wait; 0 for all well."""
         if self.errors:
             return gravest(error.exit_code for error in self.errors.values())
-        return EXIT_TRY_LATER if self.delivered.failed else 0
+        return EXIT_TRY_LATER if self.delivered.failed or self.dead else 0
 
 
 def advance(parts: Parts) -> MonitorError | None:
@@ -76,8 +86,7 @@ def advance(parts: Parts) -> MonitorError | None:
         return error
     except Exception as error:
         log.exception("monitor stopped by a bug", monitor=name)
-        what = f"{type(error).__name__}: {error}"
-        return MonitorError(f"stopped by a bug, {what}; the log says where")
+        return StoppedByBug.of(error)
     return None
 
 
@@ -91,6 +100,7 @@ def tidy(plant: Plant) -> None:
     """Care for what hooks and monitors left behind that the config no longer has."""
     bury_orphans(plant.database, plant.handlers, plant.clock)
     names = [each.settings.name for each in plant.monitors]
+    end_left_behind(plant.database, names, plant.clock)
     forget_left_behind(plant.database, names, plant.clock)
 
 
@@ -119,7 +129,15 @@ def one_pass(
         errors |= _look_at(idle, left, before_look)
         delivered.add(deliver(plant.database, plant.handlers, plant.clock))
     idle.keep()
-    return Pass(errors, delivered)
+    return Pass(errors, delivered, _dead(plant, monitors))
+
+
+def _dead(plant: Plant, monitors: Sequence[Parts]) -> list[Waiting]:
+    """Find what is dead of these monitors, tried in this pass or not."""
+    names = {parts.settings.name for parts in monitors}
+    with plant.database.read() as connection:
+        waiting = effect_store.find_waiting(connection)
+    return [each for each in waiting if each.dead and each.monitor in names]
 
 
 def _look_at(
@@ -173,7 +191,7 @@ def serve(
     web = _web(work.running)
     scheduler = _ticking(work, tick)
     log.info("serving", monitors=len(plant.monitors), web=_address(plant))
-    while (number := asked.get()) == signals.RELOAD:
+    while (number := _next_signal(asked, scheduler, plant)) == signals.RELOAD:
         work.running.reload()
     log.info("stopping: finishing the step in flight", signal=signal.Signals(number).name)
     left = _left_after(grace, work, scheduler)
@@ -260,6 +278,26 @@ def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:
     return scheduler
 
 
+def _next_signal(asked: SimpleQueue[int], scheduler: BackgroundScheduler, plant: Plant) -> int:
+    """Wait for a signal, and meanwhile see to it that the ticks go on."""
+    while True:
+        try:
+            return asked.get(timeout=CLOCK_CHECK.total_seconds())
+        except Empty:
+            tick_on(scheduler, plant.clock())
+
+
+def tick_on(scheduler: BackgroundScheduler, now: datetime) -> None:
+    """Let loops tick now that wait longer than from one tick to the next.
+
+    APScheduler sleeps until a time of day; after a clock that was ahead is set right, that may be
+    in days.
+    """
+    for job in scheduler.get_jobs():
+        if job.next_run_time is not None and job.next_run_time > now + job.trigger.interval:
+            job.modify(next_run_time=now)
+
+
 def _guarded(name: str, loop: Callable[[], None], pulse: Pulse) -> Callable[[], None]:
     """Keep ticking whatever a loop meets; the next tick starts from what the store says."""
 
@@ -282,7 +320,8 @@ def _web(running: Running) -> WebServer | None:
     from monitor.web.app import make_app  # noqa: PLC0415  FastAPI takes half a second to load
     from monitor.web.server import WebServer  # noqa: PLC0415
 
-    server = WebServer(make_app(running.told()), settings.address)
+    listen = None if settings.allow_remote else settings.address.host
+    server = WebServer(make_app(running.told(), listen=listen), settings.address)
     server.start()
     return server
 

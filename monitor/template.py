@@ -80,7 +80,10 @@ class Chosen:
 
 
 def write_config(
-    predictions: str, columns: Sequence[tuple[str, str]], chosen: Chosen | None = None
+    predictions: str,
+    columns: Sequence[tuple[str, str]],
+    chosen: Chosen | None = None,
+    values_of: Callable[[str], Sequence[str]] | None = None,
 ) -> str:
     """Write a config for predictions with these columns.
 
@@ -92,6 +95,8 @@ def write_config(
         Name and type of each column, types as DuckDB names them.
     chosen
         What the flags said; the rest is guessed.
+    values_of
+        Lists the values of a column, so that those of the other class are named too.
 
     Raises
     ------
@@ -108,7 +113,7 @@ def write_config(
         "mlflow: {tracking_uri: sqlite:///mlflow.db}",
         "monitors:",
         f"  - name: {_name(predictions)}",
-        *_source(predictions, types, found),
+        *_source(predictions, types, found, values_of),
         '    schedule: {cron: "0 6 * * MON", time_zone: UTC}   # every Monday at six',
         "    sample: {margin: {precision: 0.05, recall: 0.05}, max_labels: 1000}",
         *_labeling(predictions, found),
@@ -231,7 +236,12 @@ def _says_score(name: str) -> bool:
     return re.search(r"score|prob", name) is not None
 
 
-def _source(predictions: str, types: dict[str, str], found: Chosen) -> list[str]:
+def _source(
+    predictions: str,
+    types: dict[str, str],
+    found: Chosen,
+    values_of: Callable[[str], Sequence[str]] | None,
+) -> list[str]:
     columns = [f"id: {_text(found.id or '')}", f"time: {_text(found.time or '')}"]
     if found.score is not None:
         columns.append(f"score: {_text(found.score)}")
@@ -249,8 +259,17 @@ def _source(predictions: str, types: dict[str, str], found: Chosen) -> list[str]
     if found.threshold is not None:
         lines.append(f"      threshold: {found.threshold!r:<26} # flagged: score >= threshold")
     elif found.positive is not None:
-        lines.append(f"      positive: {_value(found.positive)}")
+        lines += [f"      positive: {_value(found.positive)}", *_negative(found, values_of)]
     return lines
+
+
+def _negative(found: Chosen, values_of: Callable[[str], Sequence[str]] | None) -> list[str]:
+    """Name the values of the other class, as the predictions have them now."""
+    if values_of is None or found.predicted is None:
+        return []
+    others = [value for value in values_of(found.predicted) if value != found.positive]
+    listed = ", ".join(_value(value) for value in others)
+    return [f"      negative: [{listed}]   # any other value is refused"] if others else []
 
 
 def _table(found: Chosen) -> list[str]:

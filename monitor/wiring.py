@@ -8,9 +8,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from monitor.config import ReferenceFile
-from monitor.domain.errors import SourceRefused
-from monitor.domain.model import BandEdges, EffectKind
-from monitor.domain.slots import newest_slot, window_of
+from monitor.domain.model import EffectKind
+from monitor.domain.time_limit import within
 from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
 from monitor.hooks.apprise import AppriseHandler, AppriseSettings
 from monitor.hooks.command import CommandHandler, CommandSettings
@@ -160,47 +159,24 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
         from monitor.sources.reference import read_reference  # noqa: PLC0415  rarely needed
 
         source = monitor.source
-        found = read_reference(
-            asked.path,
-            config.folder,
-            value=asked.value,
-            positive=(1, True) if asked.positive is None else asked.positive,
-            score=asked.score or source.columns.score,
-            predicted=asked.predicted or source.columns.predicted,
-            threshold=source.threshold,
-            flagged_values=source.positive,
+        found = within(
+            source.timeout,
+            str(config.folder / asked.path),
+            lambda: read_reference(
+                asked.path,
+                config.folder,
+                value=asked.value,
+                positive=(1, True) if asked.positive is None else asked.positive,
+                score=asked.score or source.columns.score,
+                predicted=asked.predicted or source.columns.predicted,
+                threshold=source.threshold,
+                flagged_values=source.positive,
+                passed_values=source.negatives,
+            ),
         )
         return ReferenceItems(found.scores, found.flagged, found.labels)
 
     return read
-
-
-def check_source(parts: Parts) -> str:
-    """Scan the newest window as a round would, and say what is there.
-
-    Raises
-    ------
-    SourceRefused
-        If a column is missing or of a wrong type, no file is there, or so many rows are bad that
-        a round would be abandoned.
-    """
-    from monitor.rounds.draw import why_unusable  # noqa: PLC0415  scipy takes half a second
-
-    schedule = parts.settings.round.schedule
-    window = window_of(schedule, newest_slot(schedule, parts.clock()))
-    frame = parts.source.scan(window, BandEdges().strata(), 1, "check")
-    newest = f"the newest window, {window}"
-    if not frame.rows:
-        span = parts.source.span()
-        seen = "none at all yet" if span is None else f"the newest is of {span[1]:%Y-%m-%d %H:%M}"
-        return f"no predictions in {newest}; {seen}"
-    reason = why_unusable(frame, parts.settings.round)
-    if reason is not None:
-        message = f"in {newest}: {reason}"
-        raise SourceRefused(message)
-    found = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
-    bad = [f"{count} {reason}" for reason, count in frame.bad_rows.items()]
-    return f"{found}; left out: {', '.join(bad)}" if bad else found
 
 
 def check_labels(parts: Parts) -> str:

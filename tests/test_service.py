@@ -219,10 +219,13 @@ def test_a_monitor_with_a_bug_does_not_keep_the_others_from_going_on(database):
         errors = service.advance_all([mail.parts, spam.parts, ads.parts])
 
     assert ads.round(1).state == "labeling"
-    assert str(errors["mail"]) == "stopped by a bug, KeyError: 'no such thing'; the log says where"
+    assert str(errors["mail"]) == (
+        "stopped by a bug in this program: KeyError: 'no such thing'; the log has the traceback"
+    )
     assert isinstance(errors["spam"], SourceUnavailable)
     assert [line["event"] for line in logs if line["log_level"] == "error"] == [
-        "monitor stopped by a bug",
+        "round stopped by a bug",
+        "monitor stopped",
         "monitor stopped",
     ]
 

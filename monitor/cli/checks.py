@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from monitor.cli.data_checks import check_source, check_truth
 from monitor.domain.errors import DeliveryFailed, MonitorError, gravest
 from monitor.hooks.apprise import AppriseHandler
 from monitor.hooks.command import CommandHandler
+from monitor.labeling.column import ColumnLabeler
+from monitor.rounds.changes import changes_ahead
+from monitor.rounds.left_behind import left_behind
 from monitor.storage import schema
-from monitor.wiring import check_labels, check_source, mlflow_handler
+from monitor.wiring import check_labels, mlflow_handler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from monitor.cli.data_checks import Found
     from monitor.config import Config
     from monitor.rounds.parts import Parts
     from monitor.storage.database import Database
@@ -24,34 +29,62 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was tried: what was found there, or the problem and its exit code."""
+    """One thing that was tried: what was found there, or the problem and its exit code.
+
+    A ``note`` is worth knowing and nothing to mend.
+    ``looks`` need a look and are no problem: a round goes on, and so may a classifier that it
+    watches be.
+    """
 
     what: str
     found: str = ""
     problem: str | None = None
     code: int = 0
+    note: str | None = None
+    looks: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, str | None]:
+    def as_json(self) -> dict[str, str | list[str] | None]:
         """Tell it as JSON."""
-        return {"what": self.what, "found": self.found or None, "problem": self.problem}
+        return {
+            "what": self.what,
+            "found": self.found or None,
+            "problem": self.problem,
+            "note": self.note,
+            "looks": list(self.looks),
+        }
 
 
 def checks(plant: Plant, config: Path) -> Iterator[Check]:
     """Try one after the other, so that each is shown when it is known."""
     yield Check("config", "; ".join([str(config), *promise_lines(plant.config)]))
-    yield _tried("store", partial(_store, plant.database))
+    store = _tried("store", partial(_store, plant.database))
+    yield store
+    if store.problem is None:
+        yield from _notes(plant)
     for parts in plant.monitors:
         name = parts.settings.name
         yield _tried(f"source of {name}", partial(check_source, parts))
-        yield _tried(f"labels of {name}", partial(check_labels, parts))
+        yield _tried(f"labels of {name}", partial(_labels, parts))
         found = alerts_line(parts)
         if found is not None:
             yield Check(f"alerts of {name}", found)
-    yield _tried("MLflow", partial(_mlflow, plant.config))
+    reached = _tried("MLflow", partial(_mlflow, plant.config))
+    yield reached
+    if not reached.problem:
+        yield from _models(plant)
     for name in plant.config.hooks:
         handler = plant.handlers[name]
         if isinstance(handler, AppriseHandler | CommandHandler):
             yield _tried(f"hook {name}", handler.usable)
+
+
+def _models(plant: Plant) -> Iterator[Check]:
+    """Look up the model versions that monitors name, which nothing else would miss."""
+    handler = mlflow_handler(plant.config)
+    for parts in plant.monitors:
+        model = parts.settings.round.model
+        if model is not None:
+            yield _tried(f"model of {parts.settings.name}", partial(handler.check_model, model))
 
 
 def promise_lines(config: Config) -> list[str]:
@@ -92,16 +125,38 @@ def exit_code(found: Sequence[Check]) -> int:
     return gravest(each.code for each in found)
 
 
-def _tried(what: str, act: Callable[[], str]) -> Check:
+def _tried(what: str, act: Callable[[], Found | str]) -> Check:
     try:
-        return Check(what, act())
+        found = act()
+        return (
+            Check(what, found)
+            if isinstance(found, str)
+            else Check(what, found.text, looks=found.looks)
+        )
     except MonitorError as error:
         return Check(what, problem=str(error), code=error.exit_code)
+
+
+def _labels(parts: Parts) -> Found | str:
+    if isinstance(parts.labeler, ColumnLabeler):
+        return check_truth(parts, parts.labeler)
+    return check_labels(parts)
 
 
 def _store(database: Database) -> str:
     schema.ready(database)
     return database.shown
+
+
+def _notes(plant: Plant) -> Iterator[Check]:
+    """Say what the config changes for rounds that are in the store."""
+    names = [parts.settings.name for parts in plant.monitors]
+    with plant.database.read() as connection:
+        for parts in plant.monitors:
+            for told in changes_ahead(connection, parts):
+                yield Check(f"changes of {parts.settings.name}", note=told)
+        for each in left_behind(connection, names):
+            yield Check("not in the config", note=each.sentence)
 
 
 def _mlflow(config: Config) -> str:

@@ -40,11 +40,17 @@ def moves(plant: Plant, name: str, before: dict[int, tuple[str, int]]) -> list[R
 
 def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
     """Tell a pass as JSON: rounds that moved, errors, and what each sink took or did not."""
+    from monitor.rounds.overview import waiting_sentence
+
     return {
         "monitors": {name: [_round_json(r) for r in rounds] for name, rounds in moved.items()},
         "errors": {name: str(error) for name, error in result.errors.items()},
         "delivered": result.delivered.done,
         "waiting": result.delivered.failed,
+        "dead": [
+            {"monitor": each.monitor, "sink": each.sink, "sentence": waiting_sentence(each)}
+            for each in result.dead
+        ],
     }
 
 
@@ -68,10 +74,15 @@ def say_pass(
 
 def say_failures(result: Pass) -> None:
     """Print what stopped a monitor, and what waits outside, to standard error."""
+    from monitor.rounds.overview import waiting_sentence
+
     for name, error in result.errors.items():
         say_error(f"{name}: {error}")
     for why in result.delivered.failed.values():
         say_error(f"not delivered: {why}")
+    for each in result.dead:
+        if each.sink not in result.delivered.failed:
+            say_error(f"not delivered: {each.monitor}: {waiting_sentence(each)}")
 
 
 def _round_sentences(rounds: Sequence[Round], *, told: bool) -> Iterator[str]:

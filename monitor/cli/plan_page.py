@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from monitor.stats.planning import Needed
 
 METRICS = ("precision", "recall")
+WHOLE = "labeled whole"
+"""Why a width is 0: every item that decides the metric has a label."""
+_NOTHING = 1e-6
 
 
 def say_plan(found: Foretold) -> None:
@@ -39,7 +42,18 @@ def sentences(found: Foretold) -> list[str]:
     lines = [f"{plan.total:,} labels{cost}{gives}."]
     if plan.needed is not None and plan.needed > plan.total:
         lines.append(f"{_widths(plan.asked)} would take {plan.needed:,}.")
+    if whole := _whole(found):
+        lines.append(
+            f"Every item of {', '.join(whole)} gets a label: none of it is left to chance."
+        )
     return [*lines, *(f"Note: {note}." for note in plan.notes)]
+
+
+def _whole(found: Foretold) -> list[str]:
+    """Name the strata of which every item gets a label."""
+    size, labels = found.sighted.prospect.size.tolist(), found.outlook.plan.labels.tolist()
+    named = zip(found.sighted.strata, size, labels, strict=True)
+    return [name for name, items, count in named if items == count > 0]
 
 
 def _say_window(found: Foretold) -> None:
@@ -135,6 +149,8 @@ def _widths(margins: Mapping[str, float]) -> str:
 
 
 def _width(half: float) -> str:
+    if half < _NOTHING:
+        return f"+-0 % ({WHOLE})"
     return f"+-{half * 100:.2g} %" if half < 1 else "unknown"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,7 @@ from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, 
 from monitor.cli.printing import say, say_json, say_table
 
 if TYPE_CHECKING:
+    from monitor.rounds.left_behind import LeftBehind
     from monitor.storage.alert_store import Alert
     from monitor.wiring import Plant
 
@@ -32,11 +33,17 @@ def status(
 ) -> None:
     """Show how each monitor stands and what it waits for.
 
-    alert: a metric passed its limit. stale: something keeps estimates from coming. learning: no
-    limits are set yet. ok: none of these.
+    alert: a metric passed its limit. stale: something keeps estimates from coming. attention:
+    something about the newest round needs a look, though rounds go on. learning: no limits are
+    set yet. ok: none of these.
     """
     from monitor.cli.checks import promise_lines
-    from monitor.cli.status_page import overview_json, say_overview, with_links
+    from monitor.cli.status_page import (
+        left_behind_json,
+        overview_json,
+        say_overview,
+        with_links,
+    )
     from monitor.rounds.overview import overviews
 
     with opened(config) as plant:
@@ -45,15 +52,26 @@ def status(
         found = [
             with_links(each, plant.link) for each in overviews(plant.database, asked, plant.clock())
         ]
+        gone = [] if monitor is not None else _not_in_the_config(plant)
         promised = plant.config.false_alarms_a_year()
     if json:
         monitors = [overview_json(each) for each in found]
-        say_json({"monitors": monitors, "false_alarms_a_year": sum(promised.values())})
+        say_json(
+            {
+                "monitors": monitors,
+                "left_behind": [left_behind_json(each) for each in gone],
+                "false_alarms_a_year": sum(promised.values()),
+            }
+        )
         return
     for place, each in enumerate(found):
         if place:
             say()
         say_overview(each)
+    if gone:
+        say()
+        for left in gone:
+            say(f"warning: {left.sentence}", indent="  ")
     if monitor is None and len(promised) > 1:
         say()
         for line in promise_lines(plant.config):
@@ -61,30 +79,33 @@ def status(
 
 
 def rounds(
-    config: ConfigOption = CONFIG, monitor: MonitorOption = None, json: JsonOption = False
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    last: Annotated[
+        int | None,
+        typer.Option("--last", help="Only the newest of each monitor.", min=1, metavar="NUMBER"),
+    ] = None,
+    skipped: Annotated[
+        bool, typer.Option("--skipped", help="Also those that were skipped.")
+    ] = False,
+    json: JsonOption = False,
 ) -> None:
     """List rounds with their precision and recall.
 
-    Each from this round alone (round) and with the earlier rounds of its history (carried).
+    Each from this round alone (round) and with the earlier rounds of its history (carried). Says
+    where a new history or another schedule began.
     """
-    from monitor.cli.rounds_page import round_json, say_rounds
-    from monitor.rounds.overview import shown_estimates
-    from monitor.storage import round_store
+    from monitor.cli.rounds_page import listed, round_json, say_rounds
 
     with opened(config) as plant:
         if monitor is not None:
             plant.config.monitor(monitor)
         with plant.database.read() as connection:
-            rows = [
-                (each, shown_estimates(connection, each) if each.version else [])
-                for each in round_store.find_rounds(connection, monitor)
-            ]
+            found = listed(connection, monitor, last=last, skipped=skipped)
     if json:
-        say_json({"rounds": [round_json(each, estimates) for each, estimates in rows]})
-    elif rows:
-        say_rounds(rows)
+        say_json({"rounds": [round_json(row) for row in found.rows], "hidden": found.hidden})
     else:
-        say("no rounds yet; pr-monitor run-once opens the one that is due")
+        say_rounds(found)
 
 
 def show(
@@ -120,6 +141,7 @@ def alerts(
     """List alerts, open ones first, or end one by hand."""
     if context.invoked_subcommand is not None:
         return
+    from monitor.cli.status_page import alert_json
     from monitor.storage import alert_store
 
     with opened(config) as plant:
@@ -129,7 +151,7 @@ def alerts(
             found = alert_store.find_alerts(connection, monitor=monitor)
     found.sort(key=lambda alert: alert.state != "firing")
     if json:
-        say_json({"alerts": [_alert_json(alert) for alert in found]})
+        say_json({"alerts": [alert_json(alert) for alert in found]})
     elif found:
         head = ["id", "monitor", "limit", "state", "since (UTC)"]
         say_table(head, [_alert_row(alert) for alert in found])
@@ -194,6 +216,15 @@ def hook_test(
     raise typer.Exit(gravest(each.exit_code for each in found))
 
 
+def _not_in_the_config(plant: Plant) -> list[LeftBehind]:
+    """Find what is left open of monitors that the config does not have."""
+    from monitor.rounds.left_behind import left_behind
+
+    names = [parts.settings.name for parts in plant.monitors]
+    with plant.database.read() as connection:
+        return left_behind(connection, names)
+
+
 def only_monitor(plant: Plant, monitor: str | None) -> str:
     """Name the monitor that a command is about: the one named, or the only one there is."""
     if monitor is not None:
@@ -205,18 +236,13 @@ def only_monitor(plant: Plant, monitor: str | None) -> str:
     raise typer.BadParameter(message, param_hint="--monitor")
 
 
-def _alert_json(alert: Alert) -> dict[str, Any]:
-    found = asdict(alert)
-    del found["fired_round_id"]  # means nothing outside of the store
-    return found
-
-
 def _limit(alert: Alert) -> str:
     return f"{alert.metric} {alert.side.replace('_', ' ')} {alert.limit:g}"
 
 
 def _alert_row(alert: Alert) -> list[str]:
-    since = f"round {alert.fired_in_round}, {minute(alert.fired_at)}"
+    window = f"{minute(alert.window.start)} to {minute(alert.window.end)}"
+    since = f"round {alert.fired_in_round}, predictions of {window}, fired {minute(alert.fired_at)}"
     if alert.ended_at is not None:
         since += f", until {minute(alert.ended_at)}: {alert.ended_why}"
     return [alert.id[:8], alert.monitor, _limit(alert), str(alert.state), since]

@@ -10,8 +10,9 @@ from monitor.cli.common import minute
 from monitor.cli.numbers import caution_lines, interval_text, reason_text
 from monitor.cli.printing import say, say_table
 from monitor.cli.segments_table import say_segments
+from monitor.domain.alerting import LEARNS, EvidenceState
 from monitor.domain.errors import InputRefused
-from monitor.domain.report import AgreementRow, AnswersRow, EstimateRow, SegmentRow
+from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow, SegmentRow
 from monitor.rounds.answering import answers_row
 from monitor.rounds.report import find_row
 from monitor.storage import (
@@ -37,6 +38,13 @@ OWN = ("round", "window")
 
 CORRECTED = ("corrected", "window")
 """The same, corrected for label errors."""
+
+_NO_EVIDENCE = {
+    EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered",
+    EvidenceState.LEARNING: LEARNS,
+    EvidenceState.SILENT: "this round says nothing about it (e = 1): no label bears on it",
+    EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",
+}
 
 LARGEST = 700
 """Log evidence above which e**x is no finite number."""
@@ -77,7 +85,9 @@ def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> 
                 row.model_dump()
                 for row in segment_store.read_estimates(connection, found.id, version)
             ],
-            "evidence": estimate_store.read_evidence(connection, found.id, version),
+            "evidence": estimate_store.read_evidence(
+                connection, found.id, version, is_compared=_is_compared(connection, found)
+            ),
             "cause": effect_store.told_report(connection, found.id, version).get("cause"),
             "notices": effect_store.told_notices(connection, found.id, version),
             "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
@@ -114,8 +124,16 @@ def say_round(page: dict[str, Any]) -> None:
 
 
 def _cause_lines(page: dict[str, Any]) -> list[str]:
-    cause = page["cause"]
-    return [] if cause is None else [f"against earlier rounds: {cause['sentence']}"]
+    if page["cause"] is None:
+        return []
+    cause = CauseRow(**page["cause"])
+    is_low = any(
+        (row["metric"], row["side"]) == ("precision", "at_least")
+        and (row["fires"] or row["state"] == EvidenceState.ALERT_OPEN)
+        for row in page["evidence"]
+    )
+    told = cause.beside_an_alert() if is_low else cause.sentence
+    return [f"against earlier rounds: {told}"]
 
 
 def _say_lines(lines: Iterable[str]) -> None:
@@ -183,6 +201,16 @@ def _strata(connection: Connection, found: Round, version: int) -> list[dict[str
 def _answers(connection: Connection, found: Round, version: int) -> AnswersRow | None:
     counted = estimate_store.read_counts(connection, [found.id], version=version or None)
     return answers_row(connection, found, counted[found.id]) if found.id in counted else None
+
+
+def _is_compared(connection: Connection, found: Round) -> bool:
+    """Whether there was anything to compare the round with: an earlier one, or a reference."""
+    if found.history_id is None:
+        return False
+    history = frame_store.read_history(connection, found.history_id)
+    closed = round_store.closed_rounds(connection, history.id)
+    references = (history.reference, found.settings.reference)
+    return any(each.slot < found.slot for each in closed) or references != (None, None)
 
 
 def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]) -> dict[str, str]:
@@ -263,8 +291,10 @@ def _number(row: EstimateRow | None) -> str:
 
 def _evidence_sentence(row: dict[str, Any]) -> str:
     limit = f"{row['metric']} {row['side'].replace('_', ' ')} {row['limit']:g}"
-    if row["log_evidence"] is None:
-        return f"limit {limit}: alert open, no evidence is gathered"
-    found, wanted = math.exp(min(row["log_evidence"], LARGEST)), math.exp(row["log_threshold"])
-    fires = ", the alert fired here" if row["fires"] else ""
-    return f"limit {limit}: evidence {found:.3g}, an alert fires at {wanted:.3g}{fires}"
+    told = [_NO_EVIDENCE[row["state"]]] if row["state"] in _NO_EVIDENCE else []
+    if row["log_evidence"] is not None:
+        found, wanted = math.exp(min(row["log_evidence"], LARGEST)), math.exp(row["log_threshold"])
+        told.append(f"evidence {found:.3g}, an alert fires at {wanted:.3g}")
+    if row["fires"]:
+        told.append("the alert fired here")
+    return f"limit {limit}: {', '.join(told)}"

@@ -16,6 +16,7 @@ from monitor.cli.common import (
     minute,
     opened,
     parse_time,
+    plural,
 )
 from monitor.cli.printing import say, say_error, say_json
 
@@ -96,23 +97,32 @@ def backfill(
 ) -> None:
     """Run past windows, oldest first: a timeline on day one.
 
-    For labels that are there already. Slots that have a round are left as they are. Alerts go to
-    the log and to MLflow, not to hooks: nobody is woken for the past.
+    For labels that are there already; where people are asked, rounds open and wait for them.
+    Slots that have a round are left as they are. Alerts go to the log and to MLflow, not to hooks:
+    nobody is woken for the past.
     """
     from monitor.cli.passes import pass_json, say_failures
+    from monitor.domain.errors import MonitorError
     from monitor.rounds.effects import deliver
     from monitor.rounds.steps import backfill_slots
     from monitor.service import Pass
 
     first, last = _span(start, end)
     found: dict[str, list[Round]] = {}
+    errors: dict[str, MonitorError] = {}
     with opened(config) as plant:
         for parts in _chosen(plant, monitor):
             slots = backfill_slots(parts, first, last)
-            found[parts.settings.name] = list(_backfilled(parts, first, last, len(slots)))
+            name, found[name] = parts.settings.name, []
+            try:
+                for each in _backfilled(parts, first, last, len(slots)):
+                    found[name].append(each)
+            except MonitorError as error:
+                errors[name] = error
             if not json:
-                say(_backfill_sentence(parts.settings.name, slots, found[parts.settings.name]))
-        result = Pass(delivered=deliver(plant.database, plant.handlers, plant.clock))
+                for sentence in _backfill_sentences(parts, slots, found[name]):
+                    say(sentence)
+        result = Pass(errors, deliver(plant.database, plant.handlers, plant.clock))
         if json:
             say_json(pass_json(result, found))
         else:
@@ -146,12 +156,16 @@ def _write_metrics(path: Path, plant: Plant, monitors: Sequence[Parts], result: 
     names = [parts.settings.name for parts in monitors]
     was_whole = len(names) == len(plant.monitors)
     well = was_whole and not result.errors
+    now = plant.clock()
+    earlier = last_success(path)
+    if earlier is not None and earlier > now:  # told by a clock that was ahead
+        earlier = None
     own = Own(
-        last_success=plant.clock() if well else last_success(path),
+        last_success=now if well else earlier,
         failing={name: name in result.errors for name in names},
     )
     known = [parts.settings.name for parts in plant.monitors]
-    write_textfile(path, exposition(plant.database, known, own, plant.clock()))
+    write_textfile(path, exposition(plant.database, known, own, now))
 
 
 def _chosen(plant: Plant, monitor: str | None) -> Sequence[Parts]:
@@ -224,14 +238,48 @@ def _with_progress(
     )
 
 
-def _backfill_sentence(name: str, slots: Sequence[datetime], rounds: Sequence[Round]) -> str:
+def _backfill_sentences(
+    parts: Parts, slots: Sequence[datetime], rounds: Sequence[Round]
+) -> Iterator[str]:
+    """Say what a backfill did, and what the rounds that it opened wait for."""
+    from monitor.domain.state import RoundState
+
+    name = parts.settings.name
     if not slots:
-        return f"{name}: no window to fill; none that has ended holds predictions and begins then"
+        yield f"{name}: no window to fill; none that has ended holds predictions and begins then"
+        return
     if not rounds:
-        return f"{name}: no window to fill; rounds that ended before stay as they are"
+        yield f"{name}: no window to fill; rounds that ended before stay as they are"
+        return
     states = [str(each.state) for each in rounds]
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-    return (
-        f"{name}: {len(rounds)} of {len(slots)} windows filled, due {minute(rounds[0].slot)} to "
+    waiting = [each for each in rounds if each.state is RoundState.LABELING]
+    done = "filled" if not waiting else "opened"
+    yield (
+        f"{name}: {len(rounds)} of {len(slots)} windows {done}, due {minute(rounds[0].slot)} to "
         f"{minute(rounds[-1].slot)} UTC: {counted}"
+    )
+    if waiting and parts.labeler.asks_people:
+        yield f"{name}: {_what_people_do(parts, waiting)}"
+
+
+def _what_people_do(parts: Parts, waiting: Sequence[Round]) -> str:
+    """Say what rounds that wait for people need, and by when."""
+    from monitor.labeling.files import FilesLabeler
+    from monitor.rounds.overview import open_rounds
+
+    numbers = {each.number for each in waiting}
+    with parts.database.read() as connection:
+        opened_now = [
+            each for each in open_rounds(connection, parts.settings.name) if each.round in numbers
+        ]
+    missing = sum(each.wanted - each.answered for each in opened_now)
+    due = min((each.deadline for each in opened_now if each.deadline is not None), default=None)
+    by = "" if due is None else f" by {minute(due)} UTC"
+    needs = f"{plural(len(waiting), 'round')} waiting for {plural(missing, 'answer')} of people{by}"
+    if not isinstance(parts.labeler, FilesLabeler):
+        return f"{needs}; then run: pr-monitor run-once"
+    return (
+        f"{needs}; the task files stand in {parts.labeler.folder}, filled copies go into "
+        f"{parts.labeler.filled}; then run: pr-monitor run-once"
     )

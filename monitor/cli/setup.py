@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -101,7 +102,7 @@ def init(
     Which column holds what is told by names and types; what these do not tell is refused with the
     option to give.
     """
-    from monitor.datafiles import SUFFIXES, describe
+    from monitor.datafiles import SUFFIXES, class_values, describe
     from monitor.template import Chosen, write_config
 
     _refuse_place(config)
@@ -111,7 +112,8 @@ def init(
         raise typer.BadParameter(message, param_hint="--table")
     columns = [(each.name, each.type) for each in describe(path, config.parent, table=table)]
     chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table)
-    _write(config, write_config(path, columns, chosen))
+    values = partial(class_values, path, config.parent, table=table)
+    _write(config, write_config(path, columns, chosen, values))
     if json:
         say_json({"config": str(config)})
     else:
@@ -123,7 +125,9 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     """Try all that the config names, and say what is wrong.
 
     Source, labels, store, MLflow and its permissions: each is reachable, or a sentence says why
-    not and what to do. Makes the store's tables and the MLflow experiments where there are none.
+    not and what to do. LOOK marks what no round would stop at, such as a window without a flagged
+    item; the exit code is then still 0. Makes the store's tables and the MLflow experiments where
+    there are none.
     """
     from monitor.cli.checks import checks, exit_code
     from monitor.cli.logs import set_up_logs
@@ -209,8 +213,12 @@ def _write(config: Path, text: str) -> None:
 
 def _say_check(found: Check) -> None:
     indent = " " * len("PROBLEM  ")
-    if found.problem is None:
+    if found.note is not None:
+        say(f"note     {found.what}: {found.note}", indent=indent, colour="yellow")
+    elif found.problem is None:
         say(f"ok       {found.what}: {found.found}", indent=indent, colour="green")
+        for look in found.looks:
+            say(f"LOOK     {found.what}: {look}", indent=indent, colour="magenta")
     else:
         say(f"PROBLEM  {found.what}: {found.problem}", indent=indent, colour="red")
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import EstimateRow, Notice
     from monitor.hooks.links import Link
+    from monitor.rounds.left_behind import LeftBehind
     from monitor.rounds.overview import OpenRound, Overview
     from monitor.storage.alert_store import Alert
 
@@ -32,9 +33,8 @@ BASES = {"round": "this round alone", "carried": "with earlier rounds"}
 
 def overview_json(found: Overview) -> dict[str, Any]:
     """Tell an overview as JSON."""
-    alerts = [asdict(alert) for alert in found.alerts]
+    alerts = [alert_json(alert) for alert in found.alerts]
     for alert in alerts:
-        del alert["fired_round_id"]  # means nothing outside of the store
         told = found.told.get(alert["id"])
         alert["sentence"] = told and told.sentence
         alert["to_do"] = told and told.to_do
@@ -46,6 +46,24 @@ def overview_json(found: Overview) -> dict[str, Any]:
         "alerts": alerts,
         "estimates": [row.model_dump() for row in found.estimates],
         "waiting": [{**asdict(each), "sentence": waiting_sentence(each)} for each in found.waiting],
+    }
+
+
+def alert_json(alert: Alert) -> dict[str, Any]:
+    """Tell an alert as JSON."""
+    found = asdict(alert)
+    del found["fired_round_id"]  # means nothing outside of the store
+    return {**found, "window": [alert.window.start, alert.window.end]}
+
+
+def left_behind_json(found: LeftBehind) -> dict[str, Any]:
+    """Tell what is left of a monitor that the config does not have, as JSON."""
+    return {
+        "monitor": found.monitor,
+        "alerts": [alert_json(alert) for alert in found.alerts],
+        "open_rounds": list(found.open_rounds),
+        "alerts_end_at": found.ends_at if found.alerts else None,
+        "sentence": found.sentence,
     }
 
 
@@ -84,7 +102,7 @@ def _alert(alert: Alert, told: Notice | None) -> Iterator[str]:
     side = alert.side.replace("_", " ")
     yield (
         f"alert {alert.id[:8]}: {alert.metric} {side} {alert.limit:g}, firing since round "
-        f"{alert.fired_in_round} ({minute(alert.fired_at)} UTC)"
+        f"{alert.fired_in_round}: predictions of {alert.window}, fired {minute(alert.fired_at)} UTC"
     )
     if told is not None:
         yield from (f"  {text}" for text in body(told))
@@ -106,6 +124,7 @@ def _doing(found: Overview) -> Iterator[str]:
     """Say what is open, what is wrong, and what waits."""
     yield from (_open_sentence(each) for each in found.open_rounds)
     yield from (f"problem: {problem}" for problem in found.problems)
+    yield from (f"needs a look: {concern}" for concern in found.concerns)
     yield from (f"note: {note}" for note in found.notes)
     yield from (waiting_sentence(waiting) for waiting in found.waiting if not waiting.dead)
 

@@ -2,7 +2,8 @@
 
 Only the evidence of a round's first version, frozen at its closing, may fire. While an alert is
 open no evidence is gathered; it resolves when the metric is back inside its limit with
-probability over ``RECOVERED`` in two closings running (docs/method.md).
+probability over ``RECOVERED`` in two rounds in a row, both of the time after the one that fired
+(docs/method.md).
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 RECOVERED = 0.9
 
+LEARNS = (
+    "this round only learns (e = 1), since no earlier round and no reference is there to compare "
+    "it with; `reference` in the config lets the first round count"
+)
+"""What people are told of a limit about which a round is `EvidenceState.LEARNING`."""
+
 
 class AlertState(StrEnum):
     """Where an alert stands; the last two are where it ends."""
@@ -26,6 +33,21 @@ class AlertState(StrEnum):
     FIRING = "firing"
     RESOLVED = "resolved"
     REVISED = "revised"
+
+
+class EvidenceState(StrEnum):
+    """What a round says about a limit, or why it says nothing.
+
+    ``learning``: there was nothing to compare the round with. ``silent``: no label of it bears on
+    the limit, or the metric is not defined in its window. ``other_version``: the program that read
+    it had other alternatives, so nothing can be added to what it found.
+    """
+
+    GATHERED = "gathered"
+    ALERT_OPEN = "alert_open"
+    LEARNING = "learning"
+    SILENT = "silent"
+    OTHER_VERSION = "other_version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +89,16 @@ class Reading:
         return mean if math.isfinite(mean) else None
 
 
+def evidence_state(reading: Reading, *, is_compared: bool) -> EvidenceState:
+    """Say what a reading holds; ``is_compared`` is whether its round had earlier ones to go by."""
+    if reading.log_m is None:
+        by_this = is_comparable([reading.log_e])
+        return EvidenceState.ALERT_OPEN if by_this else EvidenceState.OTHER_VERSION
+    if any(reading.log_e):
+        return EvidenceState.GATHERED
+    return EvidenceState.SILENT if is_compared else EvidenceState.LEARNING
+
+
 def next_reading(
     last: Reading | None,
     *,
@@ -103,14 +135,9 @@ def next_reading(
     )
 
 
-def resolves(last: Reading | None, now: Reading) -> bool:
-    """Whether an open alert ends with this reading: inside the limit in two closings running."""
-    return (
-        last is not None
-        and not last.fires
-        and last.recovered > RECOVERED
-        and now.recovered > RECOVERED
-    )
+def resolves(last: Reading, now: Reading) -> bool:
+    """Whether two rounds in a row, both after the one that fired, say that the limit is kept."""
+    return last.recovered > RECOVERED and now.recovered > RECOVERED
 
 
 def evidence_of(log_e: Sequence[Sequence[float]]) -> Evidence:

@@ -12,7 +12,8 @@
     │   ├── StoreUnavailable
     │   ├── SourceUnavailable
     │   └── DeliveryFailed             MLflow or a hook did not take an effect
-    └── RoundMoved           exit 75   another worker was faster
+    ├── RoundMoved           exit 75   another worker was faster
+    └── StoppedByBug         exit 1    a step met a fault of this program
 
 A message says what was asked, what was found, where, and what to do next.
 """
@@ -39,6 +40,11 @@ def gravest(codes: Iterable[int]) -> int:
     (65, 78, 0)
     """
     return max(codes, key=_BY_GRAVITY.index, default=0)
+
+
+def gravest_of(errors: Iterable[MonitorError]) -> MonitorError | None:
+    """Choose the error with the gravest exit code, the first of several; None of none."""
+    return max(errors, key=lambda error: _BY_GRAVITY.index(error.exit_code), default=None)
 
 
 class MonitorError(Exception):
@@ -110,6 +116,16 @@ class DeliveryFailed(TryLater):
 
 class RoundMoved(TryLater):
     """Another worker moved the round first; it has done, or is doing, this step."""
+
+
+class StoppedByBug(MonitorError):
+    """A step met a fault of this program; it is tried again, since what caused it may pass."""
+
+    @classmethod
+    def of(cls, error: Exception) -> StoppedByBug:
+        """Say which exception it was, on one line."""
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        return cls(f"stopped by a bug in this program: {what}; the log has the traceback")
 
 
 class MoveNotAllowed(AssertionError):

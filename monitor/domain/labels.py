@@ -1,4 +1,11 @@
-"""The current truth of an item, from everything annotators said about it."""
+"""What counts for an item, from everything annotators said about it.
+
+Estimates take the majority of today, and nothing where people contradict each other. Evidence must
+not: whether an item counts would then depend on its answers, and the promise on false alarms holds
+only where it does not (docs/method.md). So evidence takes one answer to each answered item.
+
+Statements come in the order in which they were accepted.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from monitor.domain.model import Answer, LabelKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
+
+
+_ANSWERS = frozenset({Answer.POSITIVE, Answer.NEGATIVE})
 
 
 class Statement(NamedTuple):
@@ -27,6 +37,12 @@ def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
     What one annotator said at the same moment counts the same in any order of arrival: an answer
     outlives a withdrawal, since no answer may be lost, and two that differ are "cannot tell".
     """
+    standing = {name: _said_at_once(found) for name, found in _latest(statements).items()}
+    return {name: answer for name, answer in standing.items() if answer is not None}
+
+
+def _latest(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
+    """Give what each annotator said last: several statements where they have the same time."""
     latest: dict[str, list[Statement]] = {}
     for statement in statements:
         found = latest.get(statement.annotator, [])
@@ -34,8 +50,7 @@ def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
             latest[statement.annotator] = [statement]
         elif statement.at == found[0].at:
             found.append(statement)
-    standing = {name: _said_at_once(found) for name, found in latest.items()}
-    return {name: answer for name, answer in standing.items() if answer is not None}
+    return latest
 
 
 def _said_at_once(statements: Iterable[Statement]) -> Answer | None:
@@ -64,3 +79,46 @@ def current_label(statements: Iterable[Statement], adjudicator: str | None = Non
     if positive == negative:
         return Answer.CANNOT_TELL
     return Answer.POSITIVE if positive > negative else Answer.NEGATIVE
+
+
+def evidence_label(
+    statements: Sequence[Statement], adjudicator: str | None = None
+) -> Answer | None:
+    """Choose the answer that counts as evidence when a round closes.
+
+    The ``adjudicator``'s, else that of the annotator whose answer was accepted first, as it
+    stands now. Others who contradict it change neither it nor whether the item counts.
+    """
+    standing = {
+        name: answers[0]
+        for name, said in _latest(statements).items()
+        if (answers := [each.answer for each in said if _is_answer(each)])
+    }
+    if adjudicator in standing:
+        return standing[adjudicator]
+    first = (each.annotator for each in statements if _is_answer(each))
+    return next((standing[name] for name in first if name in standing), None)
+
+
+def corrected_evidence_label(
+    statements: Sequence[Statement], adjudicator: str | None = None
+) -> Answer | None:
+    """Choose the answer that counts when evidence is computed anew with the labels of today.
+
+    Answers that changed count as they are now. An item that lost its answer, since people
+    contradict each other by now or somebody took it back, keeps the one that it had: to take
+    answers away is not to show that they were wrong.
+    """
+    label = current_label(statements, adjudicator)
+    if label in _ANSWERS:
+        return label
+    kept = evidence_label(statements, adjudicator)
+    given = [each for each in statements if _is_answer(each)]
+    if kept is not None or not given:
+        return kept
+    own = [each for each in given if each.annotator == given[0].annotator]
+    return max(own, key=lambda each: each.at).answer
+
+
+def _is_answer(statement: Statement) -> bool:
+    return statement.kind is LabelKind.GIVEN and statement.answer in _ANSWERS

@@ -25,6 +25,11 @@ class Window:
         start, end = (at.astimezone(UTC) for at in (self.start, self.end))
         return f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no time lies in it."""
+        return self.start >= self.end
+
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
@@ -112,6 +117,8 @@ class Frame:
         The version that made the newest prediction, where the source has a column for it.
     segment_columns
         Columns whose values are counted apart, in the order of ``StratumFrame.segments``.
+    unknown
+        Predicted values that are neither positive nor negative, of how many bad rows each.
     """
 
     window: Window
@@ -121,6 +128,7 @@ class Frame:
     notes: Mapping[str, int] = field(default_factory=dict)
     model_version: str | None = None
     segment_columns: tuple[str, ...] = ()
+    unknown: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def flagged_size(self) -> int:
@@ -135,6 +143,9 @@ class Frame:
 
 NO_SCORE = "score missing"
 """Reason in ``Frame.bad_rows`` for items that no band takes because they have no score."""
+
+UNKNOWN_CLASS = "predicted neither positive nor negative"
+"""Reason in ``Frame.bad_rows`` for items whose predicted value the config does not name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +239,10 @@ class EffectKind(StrEnum):
     FLEET_POINT = "fleet_point"
     MODEL_TAGS = "model_tags"
     NOTICE = "notice"
+
+
+UNTAGGED = "not tagged: "
+"""How the receipt of tags begins that their model version did not take."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,9 @@ class Source(Protocol):
             If the source does not answer now.
         """
 
+    def count(self, window: Window) -> int:
+        """Count the rows inside the window, good and bad, without reading more than their times."""
+
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
         """Return the columns that labelers may see, as text, for each id."""
 

@@ -204,17 +204,24 @@ class AgreementRow(Report):
 
 
 class EvidenceRow(Report):
-    """Evidence against one limit: it fires when ``log_evidence >= log_threshold``."""
+    """Evidence against one limit: it fires when ``log_evidence >= log_threshold``.
+
+    ``state`` is an :class:`~monitor.domain.alerting.EvidenceState`; None in older reports.
+    """
 
     metric: str
     side: str
     limit: float
     log_evidence: float | None
     log_threshold: float
+    state: str | None = None
 
 
 class AlertRow(Report):
-    """An alert that is open, or changed in this round."""
+    """An alert that is open, or changed in this round.
+
+    The window is that of the round which fired it; times are None in older reports.
+    """
 
     id: str
     metric: str
@@ -222,6 +229,9 @@ class AlertRow(Report):
     limit: float
     state: str
     fired_in_round: int
+    window_start: datetime | None = None
+    window_end: datetime | None = None
+    fired_at: datetime | None = None
 
 
 class NoticeRow(Report):
@@ -257,6 +267,25 @@ class CauseRow(Report):
     by_classifier: tuple[float, float, float]
     level: float
     sentence: str
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether precision may well be what it was."""
+        return self.change[1] <= 0 <= self.change[2]
+
+    def beside_an_alert(self) -> str:
+        """Say it without a full stop where precision is under its limit.
+
+        Rounds that differ by no more than chance are then no comfort: precision was low before.
+        """
+        if not self.is_noise:
+            return self.sentence
+        before = "the round before" if self.rounds == 1 else f"the {self.rounds} rounds before"
+        return (
+            f"it did not fall just now: this round alone has {self.after[0]:.2f} and {before} "
+            f"{self.before[0]:.2f}, a difference within noise, so what is wrong began earlier or "
+            "grows slowly, and the alert rests on all these rounds together"
+        )
 
 
 class CurveRow(Report):
@@ -341,6 +370,7 @@ class RoundReport(Report):
     estimates: list[EstimateRow]
     evidence: list[EvidenceRow]
     alerts: list[AlertRow]
+    concerns: list[str] = []
     proposed_limits: dict[str, float]
     timeline: list[TimelinePoint]
     notices: list[NoticeRow] = []
@@ -373,10 +403,13 @@ class Notice(Report):
 
     ``id`` is stable: a notice that arrives twice carries it twice. ``event`` is one of
     ``alert.firing``, ``alert.resolved``, ``alert.revised``, ``round.abandoned``,
-    ``delivery.dead`` and ``delivery.recovered`` (of ``sink``, which takes nothing, or does again),
+    ``round.attention`` (something about it needs a look, though it goes on), ``delivery.dead``
+    and ``delivery.recovered`` (of ``sink``, which takes nothing, or does again),
     ``test``, or, in the log only, ``notice.`` and the kind of a :class:`NoticeRow`.
 
     ``at`` is when it happened; ``alert`` and ``since`` are the id of the alert and when it fired.
+    ``window_start`` and ``window_end`` are the time of the predictions that the round looked at.
+    ``to_do`` is what helps, ``promise`` how often such a notice may be false.
     ``link`` leads to the round in MLflow; it is put in when the notice is delivered.
     """
 
@@ -402,3 +435,6 @@ class Notice(Report):
     sink: str | None = None
     to_do: str | None = None
     link: str | None = None
+    window_start: datetime | None = None
+    window_end: datetime | None = None
+    promise: str | None = None

@@ -1,7 +1,7 @@
 """Segments: values of a column, such as a country, for which results are shown by themselves.
 
-Every source counts the values of each stratum; that only the largest are kept, and what the
-rest is called, is decided here for all of them.
+Every source counts the values of each stratum; that only the largest are kept, what the rest is
+called, and that values show as they are, is decided here for all of them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import Candidate, StratumFrame
+from monitor.domain.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,7 +87,7 @@ def with_segments(
 ) -> tuple[StratumFrame, ...]:
     """Keep the largest values of each segment column; the others become one."""
     empty: tuple[Mapping[str, int], ...] = tuple({} for _ in columns)
-    sizes = [part.segments or empty for part in parts]
+    sizes = [tuple(map(_shown, part.segments)) or empty for part in parts]
     kept = [kept_values([of[i] for of in sizes]) for i in range(len(columns))]
     return tuple(
         StratumFrame(
@@ -99,9 +100,17 @@ def with_segments(
     )
 
 
+def _shown(sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """Count values by how they show."""
+    found: Counter[str] = Counter()
+    for value, size in sizes.items():
+        found[visible(value)] += size
+    return found
+
+
 def _named(candidate: Candidate, kept: Sequence[frozenset[str]]) -> Candidate:
     if not kept:
         return candidate
-    values = zip(candidate.segments, kept, strict=True)
+    values = zip(map(visible, candidate.segments), kept, strict=True)
     named = tuple(value if value in keep else OTHER for value, keep in values)
     return Candidate(candidate.id, candidate.score, named)

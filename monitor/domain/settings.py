@@ -343,7 +343,11 @@ class Labeling(Settings):
 
 
 class RoundSettings(Settings):
-    """All that shapes a round, frozen when it opens; holds no secret."""
+    """All that shapes a round, frozen when it opens; holds no secret.
+
+    ``origin`` is why it was opened: because its slot was due (``schedule``, as recorded skips
+    are), because somebody asked for the slot (``by_hand``), or by a ``backfill``.
+    """
 
     model: str | None = None
     threshold: float | None = None
@@ -354,13 +358,14 @@ class RoundSettings(Settings):
     reference: Matrix | None = None
     deadline: Duration
     late_labels: Duration
+    matures: Duration = timedelta(0)  # no label is expected before
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: str | None = None
     gold: Gold | None = None
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     hooks: tuple[str, ...] = ()
     level: Annotated[float, Field(ge=0.95, le=0.95)] = 0.95
-    origin: Literal["schedule", "backfill"] = "schedule"
+    origin: Literal["schedule", "by_hand", "backfill"] = "schedule"
 
 
 class MonitorSettings(Settings):

@@ -31,11 +31,16 @@ _PATH = "/api/v2/alerts"
 _NAMES = {
     "alert": "PrMonitorLimit",
     "round": "PrMonitorNoEstimate",
+    "round.attention": "PrMonitorAttention",
     "delivery": "PrMonitorDelivery",
     "test": "PrMonitorTest",
 }
 _ENDED = {"alert.resolved", "alert.revised", "delivery.recovered"}
-_LASTS = {"test": timedelta(minutes=5), "round.abandoned": timedelta(days=1)}
+_LASTS = {
+    "test": timedelta(minutes=5),
+    "round.abandoned": timedelta(days=1),
+    "round.attention": timedelta(days=1),
+}
 _OURS = frozenset({"alertname", "monitor", "metric", "side", "hook"})
 _FIGURES = ("event", "round", "limit", "point", "low", "high", "false_alarm_every", "model")
 
@@ -176,7 +181,7 @@ def _span(
 def _labels(notice: Notice) -> dict[str, str]:
     """Give labels that stay the same while an alert is open; none is empty."""
     kind = notice.event.partition(".")[0]
-    hook = {"alertname": _NAMES.get(kind, "PrMonitor")}
+    hook = {"alertname": _NAMES.get(notice.event) or _NAMES.get(kind, "PrMonitor")}
     if kind == "delivery":
         return hook | {"hook": clean(notice.sink or "", 200)}
     found = {"monitor": notice.monitor, "metric": notice.metric, "side": notice.side}
@@ -187,7 +192,7 @@ def _annotations(notice: Notice) -> dict[str, str]:
     figures = notice.model_dump(include=set(_FIGURES), exclude_none=True)
     texts = {
         "summary": notice.sentence,
-        "description": notice.to_do,
+        "description": " ".join(filter(None, [notice.to_do, notice.promise])),
         "id": notice.id,
         **{name: _figure(value) for name, value in figures.items()},
     }

@@ -54,10 +54,10 @@ class CommandSettings(Settings):
 
     ``command`` is the program and its arguments, a list; no shell reads it. The program gets the
     notice as JSON on standard input, runs in the folder of the config, and sees only ``PATH`` and
-    the variables that ``environment`` names. It ends by itself or is killed, with all that it
-    started, after ``timeout``. A repeat carries the same ``id``. What it writes to standard error
-    is shown when it fails; exit code 65 says that it will never take this notice, 78 that its
-    own setup is wrong.
+    the variables that ``environment`` names. It ends by itself or is killed after ``timeout``; what
+    it started, and left running, ends with it. A repeat carries the same ``id``. What it writes to
+    standard error is shown when it fails; exit code 65 says that it will never take this notice,
+    78 that its own setup is wrong.
     """
 
     kind: Literal["command"]
@@ -137,8 +137,7 @@ class CommandHandler:
             message = f"hook {self._name}: {program} did not end within {seconds:g} s"
             raise DeliveryFailed(message) from error
         finally:
-            if process.returncode is None:
-                _kill(process)
+            _kill(process)
 
     def _environment(self) -> dict[str, str]:
         missing = [name for name in self._settings.environment if name not in os.environ]
@@ -160,7 +159,10 @@ class CommandHandler:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the program and all that it started."""
+    """End the program and all that it started, also what it left behind when it ended by itself.
+
+    The group keeps its number as long as anybody is in it, so nobody else is met.
+    """
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

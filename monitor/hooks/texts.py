@@ -27,6 +27,7 @@ _STATES = {
     "alert.resolved": "resolved",
     "alert.revised": "revised",
     "round.abandoned": "no estimate",
+    "round.attention": "needs a look",
     "delivery.dead": "not delivered",
     "delivery.recovered": "delivered again",
     "test": "TEST",
@@ -65,7 +66,7 @@ def title(notice: Notice) -> str:
 
 
 def body(notice: Notice, safe: Callable[[str], str] = str) -> list[str]:
-    """Say what happened, what to do and where to look, a paragraph each.
+    """Say what happened, what to do, where to look and what is promised, a paragraph each.
 
     ``safe`` is applied to all but the link.
     """
@@ -74,6 +75,8 @@ def body(notice: Notice, safe: Callable[[str], str] = str) -> list[str]:
         parts.append(safe(f"What to do: {clean(notice.to_do)}"))
     if notice.link:
         parts.append(f"In MLflow: {notice.link}")
+    if notice.promise:
+        parts.append(safe(clean(notice.promise)))
     return parts
 
 

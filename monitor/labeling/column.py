@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +25,8 @@ from monitor.datafiles import (
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
 from monitor.domain.settings import Duration, Labeling
+from monitor.domain.time_limit import LIMIT, within
+from monitor.rounds.sanity import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -35,15 +38,19 @@ if TYPE_CHECKING:
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
 
+_TO_LOOK = timedelta(seconds=30)
+"""To see whether files changed; without an answer they are read, for which there is a limit."""
+
 _YES: Values = (1, True)
 _NO: Values = (0, False)
+_EXAMPLES = 3  # ids that show how they are written
 
 
 class ColumnSettings(Labeling):
     """Where the truth is, and what it means that there is none.
 
     A row for an item answers it: 1 where ``value`` is one of ``positive``, else 0. Where
-    ``positive`` is left at 1/true only 0/false means 0, and other values are refused; with an
+    ``positive`` is 1, true or both only 0/false means 0, and other values are refused; with an
     own ``positive`` any other value means 0 unless ``negative`` lists those that do.
 
     An item without a row (or with an empty value) waits; with ``missing_means: negative`` it is
@@ -105,7 +112,8 @@ class ColumnSettings(Labeling):
         """Texts that mean 0; None where all that is not positive does."""
         if self.negative is not None:
             return frozenset(all_texts(self.negative))
-        return frozenset(all_texts(_NO)) if self.positive == _YES else None
+        is_usual = set(all_texts(self.positive)) <= set(all_texts(_YES))
+        return frozenset(all_texts(_NO)) if is_usual else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +122,15 @@ class _Truth:
 
     value: str
     known: int
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What the truth says of some items: of how many, how many are positive; ids that it has."""
+
+    known: int
+    positive: int
+    examples: tuple[str, ...]
 
 
 def _now() -> datetime:
@@ -153,9 +170,18 @@ class ColumnLabeler:
         """Do nothing: nobody is asked."""
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Tell the answer of every task, unless neither files nor maturity changed."""
+        """Tell the answer of every task, unless neither files nor maturity changed.
+
+        Raises
+        ------
+        LabelsRefused
+            If no value that there is means anything: then it is not the row that is wrong.
+        """
         if not tasks:
             return Collected(cursor=cursor)
+        return within(LIMIT, self.place, lambda: self._collect(tasks, cursor))
+
+    def _collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         now = self._state(tasks)
         if now == cursor:
             return Collected(cursor=cursor)
@@ -170,7 +196,14 @@ class ColumnLabeler:
                 answer = None
             kind = LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN
             events.append(LabelEvent(key, self.name, answer, kind=kind))
+        if refused and not any(event.answer for event in events):
+            self._refuse_unknown(truths)
         return Collected(tuple(events), tuple(refused), now)
+
+    def _refuse_unknown(self, truths: Mapping[str, Sequence[_Truth]]) -> None:
+        values = Counter(truth.value for of_item in truths.values() for truth in of_item)
+        if not any(self._means_something(value) for value in values):
+            raise LabelsRefused(self.unknown_sentence(values))
 
     def close(self, round_name: str) -> None:
         """Do nothing: nothing was shown."""
@@ -182,7 +215,7 @@ class ColumnLabeler:
 
     def state(self) -> str:
         """Tell one state of the files from another, without reading them."""
-        return self._state({})
+        return within(_TO_LOOK, self.place, lambda: self._state({}))
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Find nothing: nothing was shown."""
@@ -190,9 +223,52 @@ class ColumnLabeler:
 
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type; refuse when one that the config names is missing."""
+        return within(LIMIT, self.place, self._columns)
+
+    def _columns(self) -> Mapping[str, str]:
         with opened(self.files) as table:
             self._need(table)
             return dict(table.types)
+
+    def unknown_values(self) -> tuple[dict[str, int], int]:
+        """Count the rows of each value that means nothing, and all rows that have a value."""
+        with opened(self.files) as table:
+            self._need(table)
+            value = _value_text(self.settings.value)
+            rows = table.rows(
+                f"select {value}, count(*) from {table.relation} "  # noqa: S608
+                f"where {value} is not null group by 1 order by 2 desc, 1"
+            )
+        unknown = {text: int(count) for text, count in rows if not self._means_something(text)}
+        return unknown, sum(int(count) for _, count in rows)
+
+    def unknown_sentence(self, values: Mapping[str, int]) -> str:
+        """Say which values mean nothing, and where to list them."""
+        return (
+            f"{self.files}: column {self.settings.value!r} (labeling.value) holds "
+            f"{listed(values)}, which the config does not name; list each value under "
+            "labeling.positive or labeling.negative"
+        )
+
+    def truth_of(self, ids: Sequence[str]) -> Truth:
+        """Say what is known of some items, and which ids there are."""
+        known = self._truths(ids)
+        values = [truth.value for truths in known.values() for truth in truths[:1]]
+        with opened(self.files) as table:
+            item_id = table.id_text(self.settings.id, "labeling.id")
+            rows = table.rows(
+                f"select distinct {item_id} from {table.relation} "  # noqa: S608
+                f"where {item_id} is not null order by 1 limit {_EXAMPLES}"
+            )
+        positive = sum(value in self._positives for value in values)
+        return Truth(len(known), positive, tuple(row[0] for row in rows))
+
+    def _means_something(self, text: str) -> bool:
+        try:
+            self._meaning(text)
+        except ValueError:
+            return False
+        return True
 
     def _need(self, table: OpenTable) -> None:
         table.need(self.settings.value, "labeling.value")
@@ -208,7 +284,7 @@ class ColumnLabeler:
         with opened(self.files) as table:
             self._need(table)
             item_id = table.id_text(settings.id, "labeling.id")
-            value = f"nullif(trim(cast({quoted(settings.value)} as varchar)), '')"
+            value = _value_text(settings.value)
             known = "null" if settings.time is None else quoted(settings.time)
             known = f"epoch_us(try_cast({known} as timestamptz))"
             rows = table.rows(
@@ -265,3 +341,7 @@ class ColumnLabeler:
             files.append([path, stamp.st_size, stamp.st_mtime_ns])
         matured = [[key, self._matured(task)] for key, task in sorted(tasks.items())]
         return hashlib.sha256(json.dumps([files, matured]).encode()).hexdigest()
+
+
+def _value_text(column: str) -> str:
+    return f"nullif(trim(cast({quoted(column)} as varchar)), '')"

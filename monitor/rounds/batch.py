@@ -32,18 +32,26 @@ class Member:
 class Batch:
     """One state of the store: a history, its rounds in slot order, and which one is due.
 
-    The rounds from the due one on get a new version, because they carry it.
+    The rounds from the due one on get a new version, because they carry it. ``evidence`` has their
+    labels, by round id, as evidence counts them (`monitor.domain.labels`).
     """
 
     store_id: str
     history: History
     members: tuple[Member, ...]
     due: int
+    evidence: Mapping[int, Tally]
 
     @property
     def affected(self) -> tuple[Member, ...]:
         """The due round and those after it."""
         return self.members[self.due :]
+
+    def is_compared(self, member: Member) -> bool:
+        """Whether there was anything to compare a round with: an earlier one, or a reference."""
+        references = (self.history.reference, member.round.settings.reference)
+        is_first = member.round.id == self.members[0].round.id
+        return not is_first or any(each is not None for each in references)
 
 
 @dataclass(frozen=True, slots=True)

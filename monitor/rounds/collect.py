@@ -120,7 +120,7 @@ def disputed(parts: Parts) -> list[Task]:
         rounds = round_store.unfinished_rounds(connection, monitor_id, parts.clock())
         found: list[Task] = []
         for each in rounds:
-            items = copy_store.disputed_items(connection, each.id)
+            items = set().union(*copy_store.disputed_items(connection, each.id).values())
             tasks = label_store.all_tasks(connection, [each.id]).values()
             found += [task for task in tasks if task.slot == 1 and task.item_id in items]
     return found

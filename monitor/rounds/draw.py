@@ -12,11 +12,14 @@ import numpy as np
 from monitor.domain.crashpoint import outside
 from monitor.domain.model import NO_SCORE, BandEdges, Item
 from monitor.domain.state import RoundState
+from monitor.rounds.concerns import note
 from monitor.rounds.known import carried_before
 from monitor.rounds.plan import plan_labels
 from monitor.rounds.rebin import binned, carried_reference, earlier_rounds
+from monitor.rounds.sanity import refuse_unknown
 from monitor.rounds.tally import Tally
 from monitor.rounds.tell import tell_abandoned
+from monitor.rounds.usual import look_odd
 from monitor.stats.alternatives import check_testable
 from monitor.stats.bands import affordable_bands, band_edges
 from monitor.stats.half_space import LimitCannotBeTested
@@ -50,6 +53,7 @@ class Sight:
 def draw(parts: Parts, found: Round, claim: Claim) -> None:
     """Scan the window, plan, and write the sample; or abandon the round with the reason."""
     sight = look(parts, found)
+    refuse_unknown(sight.frame, found.settings)
     reason = why_unusable(sight.frame, found.settings)
     if reason is None:
         _write_sample(parts, found, claim, sight)
@@ -168,6 +172,7 @@ def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> Non
     known = known_before(parts, found, sight, reference)
     plan = plan_labels(frame, known, settings)
     untestable = _untestable(frame, known, settings)
+    odd = look_odd(parts, frame, found.slot, settings)
     wanted: list[int] = plan.labels.tolist()  # databases know no numpy integers
     drawn = [
         Item(
@@ -209,7 +214,8 @@ def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> Non
             ],
             drawn=drawn,
             shown=shown,
-            issues=_issues(frame) | dict.fromkeys((*plan.notes, *untestable), (1, False)),
+            issues=_issues(frame)
+            | dict.fromkeys((*plan.notes, *untestable, *odd.notes), (1, False)),
             doubled=_doubled(drawn, settings.overlap),
         )
         segment_store.write_sizes(connection, found.id, frame)
@@ -223,6 +229,8 @@ def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> Non
             history_id=history_id,
             rows=frame.rows,
         )
+        for concern in odd.concerns:
+            note(connection, found, concern.kind, concern.sentence, now)
 
 
 def _doubled(drawn: Sequence[Item], overlap: float) -> set[str]:

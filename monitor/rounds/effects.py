@@ -23,6 +23,7 @@ from monitor.rounds.dead import tell_dead, tell_recovered
 from monitor.rounds.tell import MLFLOW
 from monitor.rounds.wording import notice_id
 from monitor.storage import alert_store, effect_care, effect_store
+from monitor.storage.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,13 +34,11 @@ if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.domain.ports import Clock, EffectHandler
     from monitor.storage.database import Database
-    from monitor.storage.effect_store import Turn
+    from monitor.storage.effect_store import Head, Turn
 
 log = structlog.get_logger("monitor.effects")
 
 FIRST_WAIT = timedelta(minutes=1)
-LONGEST_WAIT = timedelta(hours=1)
-LONGEST_WAIT_IF_LASTING = timedelta(days=1)
 JITTER = 0.25
 """Share of a wait that is left to chance, so that queues do not knock all at once."""
 
@@ -91,28 +90,29 @@ def deliver(
 
     A sink that is down is asked once per call. Safe to run in several processes at a time: an
     effect belongs to whoever claimed it, and a write-back after the claim is lost is dropped.
-    A handler that breaks holds up its own queue only. At the end, sinks that forget alerts are
+    A handler that breaks holds up its own queue only, and one that ends the process is tried
+    again when all else is done. At the end, sinks that forget alerts are
     told again which are open.
     """
     result = Delivered()
     passed: set[int] = set()
     while turn := _turn(database, handlers, clock, result, passed):
-        for effect_id, sink in turn:
+        for head in turn:
             if stopping():
                 return result
-            if sink in result.down:
+            if head.sink in result.down:
                 continue
             with database.write() as connection:
-                effect = effect_store.claim_effect(connection, effect_id, clock())
+                effect = effect_store.claim_effect(connection, head.id, clock())
             if effect is None:  # another process has it, or had it
-                passed.add(effect_id)
+                passed.add(head.id)
                 continue
-            error = _deliver_one(database, handlers[sink], effect, clock)
-            result.note(sink, error)
+            error = _deliver_one(database, handlers[head.sink], effect, clock)
+            result.note(head.sink, error)
             if error is None:
                 on_delivered(effect)
             else:
-                passed.add(effect_id)
+                passed.add(head.id)
     _keep_alerts(database, handlers, clock, result)
     return result
 
@@ -123,16 +123,22 @@ def _turn(
     clock: Clock,
     result: Delivered,
     passed: set[int],
-) -> list[tuple[int, str]]:
-    """Heads of the queues that may go on; MLflow only when no notice waits."""
+) -> list[Head]:
+    """Heads of the queues that may go on; MLflow only when no notice waits.
+
+    One whose process did not come back is tried by itself, when all else is done.
+    """
     with database.read() as connection:
         heads = effect_store.heads(connection, clock())
     ready = [
-        (effect_id, sink)
-        for effect_id, sink in heads
-        if sink in handlers and sink not in result.down and effect_id not in passed
+        head
+        for head in heads
+        if head.sink in handlers and head.sink not in result.down and head.id not in passed
     ]
-    return [head for head in ready if head[1] != MLFLOW] or ready
+    fresh = [head for head in ready if not head.suspicion]
+    if fresh:
+        return [head for head in fresh if head.sink != MLFLOW] or fresh
+    return sorted(ready, key=lambda head: (head.suspicion, head.sink == MLFLOW, head.id))[:1]
 
 
 def _deliver_one(
@@ -203,8 +209,8 @@ def _deadly(effect: Effect) -> DeliveryFailed:
     """Say that nobody comes back from this delivery, so that it does not end every process."""
     message = (
         f"{effect.sink} is not asked to take {effect.kind}: {effect_store.DEADLY_TRIES} times or "
-        f"more {effect_store.NO_WORD}. The system's log may say why (memory?); it is tried again, "
-        "more and more rarely"
+        f"more, each time with nothing else to do, {effect_store.NO_WORD}. The system's log may "
+        "say why (memory?); it is tried again, more and more rarely"
     )
     return DeliveryFailed(message, sink_down=False, lasting=True)
 
@@ -213,7 +219,8 @@ def _is_dead(turn: Turn, error: DeliveryFailed, now: datetime) -> bool:
     """Whether somebody has to know, now that one more try has failed."""
     if error.lasting:
         return turn.tries >= DEAD_TRIES_IF_LASTING
-    return turn.tries >= DEAD_TRIES and now - turn.since >= DEAD_AFTER
+    is_old = now - turn.since >= DEAD_AFTER or turn.since > now  # by a clock that was ahead
+    return turn.tries >= DEAD_TRIES and is_old
 
 
 def _wait(effect: Effect, tries: int, error: DeliveryFailed) -> timedelta:
@@ -221,7 +228,7 @@ def _wait(effect: Effect, tries: int, error: DeliveryFailed) -> timedelta:
 
     Longer if the sink asks for it, but not for more than an hour: it may not hold alerts up.
     """
-    longest = LONGEST_WAIT_IF_LASTING if error.lasting else LONGEST_WAIT
+    longest = LONGEST_WAIT_IF_DEAD if error.lasting else LONGEST_WAIT
     whole = min(FIRST_WAIT * (1 << min(tries, 11)), longest)
     chance = hashlib.sha256(f"{effect.key}/{tries}".encode()).digest()[0] / 256
     asked = min(error.retry_after or timedelta(0), LONGEST_WAIT)

@@ -80,6 +80,7 @@ def estimate_round(
     earlier: Sequence[Tally],
     known: Known,
     *,
+    evidence: Tally,
     reference: Mapping[str, tuple[int, int]] | None,
     settings: RoundSettings,
     seed: int,
@@ -93,6 +94,8 @@ def estimate_round(
         same strata.
     known
         What they and the reference say of the strata.
+    evidence
+        This round with its labels as evidence counts them.
     reference
         Positive and labeled per stratum from before launch, or None.
     settings
@@ -107,7 +110,7 @@ def estimate_round(
     return RoundEstimate(
         rows=_rows(now, carried, draws, settings, seed),
         carried=carried,
-        readings=_readings(counts, earlier, before, draws, settings),
+        readings=_readings(evidence.counts, earlier, before, draws, settings),
         proposed_limits={}
         if settings.limits.bounds
         else propose_limits([*earlier, now], reference, seed=seed),

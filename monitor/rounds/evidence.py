@@ -14,8 +14,9 @@ from monitor.domain.alerting import (
     resolves,
 )
 from monitor.rounds.batch import AlertMove
+from monitor.rounds.disputes import is_disputed
 from monitor.stats.detector import log_threshold
-from monitor.storage import alert_store, estimate_store
+from monitor.storage import alert_store, estimate_store, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,7 +54,7 @@ def freeze_evidence(
             recovered=found.recovered,
         )
         readings[side] = reading
-        if alert is not None and resolves(last.get(side), reading):
+        if alert is not None and _resolves(connection, alert, due, side, reading):
             moves += _end(connection, alert, AlertState.RESOLVED, due, now)
         if reading.fires:
             moves.append(_fire(connection, due, side, reading, now))
@@ -88,6 +89,18 @@ def correct_evidence(
         if is_comparable(chain) and not evidence_of(chain).fires(fired.log_threshold):
             moves += _end(connection, alert, AlertState.REVISED, due, now)
     return recomputed, moves
+
+
+def _resolves(connection: Connection, alert: Alert, due: Round, side: Side, now: Reading) -> bool:
+    """Whether this round and the one before it in time, both after the alert's, end the alert."""
+    fired = round_store.read_round(connection, alert.fired_round_id)
+    before = round_store.closed_between(connection, due.monitor_id, fired.slot, due.slot)
+    if due.slot <= fired.slot or not before:
+        return False
+    if any(is_disputed(connection, each, side[0]) for each in (before[-1], due.id)):
+        return False
+    last = estimate_store.frozen_readings(connection, before[-1]).get(side)
+    return last is not None and resolves(last, now)
 
 
 def _with_new_labels(connection: Connection, member: Member, estimate: RoundEstimate) -> Readings:
@@ -138,13 +151,17 @@ def _firing(connection: Connection, found: Round) -> list[Alert]:
 
 
 def _end_unwatched(connection: Connection, due: Round, now: datetime) -> list[AlertMove]:
-    """End alerts whose limit is no longer the one that is watched."""
+    """End alerts whose limit is no longer the one that is watched.
+
+    A round of the time before an alert was opened with older settings and ends nothing.
+    """
     watched: dict[Side, float] = {
         (lim.metric, lim.side): lim.value for lim in due.settings.limits.watched()
     }
     moves: list[AlertMove] = []
     for alert in _firing(connection, due):
-        if watched.get((alert.metric, alert.side)) != alert.limit:
+        fired = round_store.read_round(connection, alert.fired_round_id)
+        if due.slot > fired.slot and watched.get((alert.metric, alert.side)) != alert.limit:
             why = "its limit was changed or removed in the config"
             moves += _end(connection, alert, AlertState.RESOLVED, due, now, why)
     return moves

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.domain.slots import slots_between, windows_of
+from monitor.domain.slots import slots_between
 from monitor.domain.state import RoundState
+from monitor.rounds.windows import free_windows
 from monitor.storage import round_store, skip_store
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def record_missed(parts: Parts, missed: Sequence[datetime], newest: datetime) ->
                 monitor_id=monitor_id,
                 first_number=number_of(connection, schedule, monitor_id, slots[0]),
                 slots=slots,
-                windows=windows_of(schedule, slots),
+                windows=free_windows(connection, monitor_id, schedule, slots),
                 settings=parts.settings.round,
                 reason=f"missed: the newest due slot is {newest:%Y-%m-%d %H:%M} UTC",
                 now=now,

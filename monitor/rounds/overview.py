@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from monitor.domain.alerting import AlertState
+from monitor.domain.model import UNTAGGED, EffectKind
 from monitor.domain.report import EstimateRow, Notice, Status
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
@@ -17,6 +18,7 @@ from monitor.rounds.tell import LOG, MLFLOW
 from monitor.rounds.wording import notice_id
 from monitor.storage import (
     alert_store,
+    attention_store,
     effect_care,
     effect_store,
     estimate_store,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.alert_store import Alert
+    from monitor.storage.attention_store import Attention
     from monitor.storage.database import Database
     from monitor.storage.effect_store import Waiting
     from monitor.storage.many_rounds import Progress
@@ -68,7 +71,9 @@ class OpenRound:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """One monitor at one moment; ``problems`` need somebody, ``notes`` are worth knowing.
+    """One monitor at one moment.
+
+    ``problems`` need somebody, ``concerns`` need a look, ``notes`` are worth knowing.
 
     ``told`` is what people were told of each open alert, by the alert's id.
     """
@@ -86,6 +91,7 @@ class Overview:
     alerts: list[Alert]
     waiting: list[Waiting]
     problems: list[str]
+    concerns: list[str]
     notes: list[str]
     told: dict[str, Notice]
 
@@ -102,6 +108,8 @@ class _Read:
     issues: Mapping[int, Mapping[str, tuple[int, bool]]]
     notices: Mapping[int, list[dict[str, Any]]]
     told: Mapping[str, Notice]
+    gave_none: Mapping[str, list[Attention]]
+    attention: Mapping[str, list[Attention]]
 
 
 def overview(database: Database, settings: MonitorSettings, now: datetime) -> Overview:
@@ -134,6 +142,8 @@ def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
         issues=many_rounds.read_all_issues(connection, newest),
         notices=many_rounds.read_notices(connection, closed),
         told=_told(connection, alerts),
+        gave_none=_by_monitor(attention_store.without_estimate(connection, now, monitor)),
+        attention=_by_monitor(attention_store.read_attention(connection, now, monitor)),
     )
 
 
@@ -145,10 +155,18 @@ def _overview(
     waiting = [_open_round(each, read.progress[each.id]) for each in seen.waiting]
     alerts = read.alerts.get(settings.name, [])
     held_up = read.held_up.get(settings.name, [])
-    problems = _problems(settings, newest, waiting, now) + _dead(held_up)
+    problems = [
+        *_problems(settings, seen, waiting, now),
+        *(
+            f"round {each.round} gave no estimate: {each.sentence}"
+            for each in read.gave_none.get(settings.name, [])
+        ),
+        *_dead(held_up),
+    ]
+    attention = read.attention.get(settings.name, [])
     return Overview(
         monitor=settings.name,
-        status=_status(settings, alerts, problems),
+        status=_status(settings, alerts, problems, attention),
         next_slot=next(slots_after(settings.round.schedule, now)),
         closed_rounds=seen.closed_rounds,
         learning_rounds_left=max(0, LEARNING_ROUNDS - seen.closed_rounds),
@@ -160,10 +178,13 @@ def _overview(
         alerts=alerts,
         waiting=held_up,
         problems=problems,
+        concerns=[str(each) for each in attention],
         notes=[
+            *_ahead(seen.ahead),
             *_due_soon(settings, waiting, now),
             *([] if newest is None else _notes(newest, read.issues.get(newest.id, {}))),
             *([] if last is None else _notices(last, read.notices.get(last.id, []))),
+            *_untagged(connection, settings),
         ],
         told={each.id: read.told[each.id] for each in alerts if each.id in read.told},
     )
@@ -211,29 +232,32 @@ def _open_round(found: Round, progress: Progress) -> OpenRound:
     )
 
 
-def _status(settings: MonitorSettings, alerts: Sequence[Alert], problems: Sequence[str]) -> Status:
+def _status(
+    settings: MonitorSettings,
+    alerts: Sequence[Alert],
+    problems: Sequence[str],
+    attention: Sequence[Attention],
+) -> Status:
     if alerts:
         return Status.ALERT
     if problems:
         return Status.STALE
+    if attention:
+        return Status.ATTENTION
     return Status.OK if settings.round.limits.bounds else Status.LEARNING
 
 
 def _problems(
     settings: MonitorSettings,
-    newest: Round | None,
+    seen: Seen,
     open_rounds: Sequence[OpenRound],
     now: datetime,
 ) -> list[str]:
     found = []
     due = newest_slot(settings.round.schedule, now)
-    if newest is None or newest.slot < due:
+    if seen.newest is None or seen.newest.slot < due:
         found.append(f"the round due {due:%Y-%m-%d %H:%M} UTC has not been opened; run-once does")
-    found += [
-        f"round {each.round} waits: {each.reason}"
-        for each in open_rounds
-        if each.reason is not None
-    ]
+    found += [f"round {each.number} waits: {each.reason}" for each in seen.kept_from_going_on]
     found += [
         f"round {each.round} is past its deadline with {each.answered} of {each.wanted} answers"
         for each in open_rounds
@@ -245,9 +269,19 @@ def _problems(
         for each in open_rounds
         if not each.answered and _ends_soon(settings, each, now) and each.deadline is not None
     ]
-    if newest is not None and newest.state is RoundState.ABANDONED:
-        found.append(f"round {newest.number} gave no estimate: {newest.reason}")
     return found
+
+
+def _ahead(rounds: Sequence[Round]) -> list[str]:
+    """Say that rounds are there whose time is still to come; none of them is the newest."""
+    made = [each for each in rounds if each.state is not RoundState.SKIPPED]
+    if not made:
+        return []
+    names = "round" if len(made) == 1 else f"{len(made)} rounds up to round"
+    return [
+        f"{names} {made[-1].number}, due {made[-1].slot:%Y-%m-%d %H:%M} UTC, lies ahead of the "
+        "clock, which was ahead itself when it was opened"
+    ]
 
 
 def _ends_soon(settings: MonitorSettings, found: OpenRound, now: datetime) -> bool:
@@ -303,6 +337,17 @@ def _notes(newest: Round, issues: Mapping[str, tuple[int, bool]]) -> list[str]:
 def _notices(last: Round, rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Say what was unusual about the last closed round."""
     return [f"round {last.number}: {row['sentence']}" for row in rows]
+
+
+def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
+    """Say why the model version that the config names was not tagged by the last round."""
+    if settings.round.model is None:
+        return []
+    found = effect_care.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
+    if found is None or not found[1].startswith(UNTAGGED):
+        return []
+    report, receipt = found
+    return [f"the model is {receipt}"] if report["model"] == settings.round.model else []
 
 
 def waiting_sentence(waiting: Waiting) -> str:

@@ -8,9 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from monitor.domain.labels import corrected_evidence_label, current_label, evidence_label
 from monitor.domain.state import RoundState
 from monitor.rounds.batch import Batch, Evidence, Member
 from monitor.rounds.beside import is_as_stored, look_beside, write_beside
+from monitor.rounds.concerns import note_inverted
+from monitor.rounds.disputes import look_for_disputes, note_disputes
 from monitor.rounds.estimate import estimate_round
 from monitor.rounds.evidence import correct_evidence, freeze_evidence
 from monitor.rounds.known import known_around
@@ -28,12 +31,14 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import Reading
     from monitor.domain.settings import Carry
-    from monitor.rounds.batch import Estimates
+    from monitor.rounds.batch import Estimates, Side
     from monitor.rounds.beside import Beside
     from monitor.rounds.estimate import RoundEstimate
     from monitor.rounds.known import Known
     from monitor.rounds.parts import Parts
+    from monitor.storage.label_store import LabelOf
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_store import Round
 
@@ -43,6 +48,7 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
     batch = _read_batch(parts, found)
     estimates = with_pictures(parts.database, batch, _estimated(batch))
     beside = look_beside(parts.database, batch)
+    disputes = look_for_disputes(parts.database, batch.affected[0])
     now = parts.clock()
     with parts.database.write() as connection:
         round_store.move(
@@ -58,11 +64,16 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
             partial=partial,
         )
         _write_versions(connection, batch, estimates, beside)
-        due = batch.affected[0].round
-        readings, moves = freeze_evidence(connection, due, estimates[due.id], now)
-        later, revised = correct_evidence(connection, batch.affected[1:], estimates, now)
-        evidence = Evidence({due.id: readings} | later, (*moves, *revised))
-        _write_readings(connection, batch, evidence)
+        due, *later = batch.affected
+        note_disputes(connection, due.round, disputes, now)
+        readings, moves = freeze_evidence(connection, due.round, estimates[due.round.id], now)
+        # Stored before the rounds after it are corrected: an alert that it fires is read there.
+        _write_readings(connection, due, readings)
+        corrected, revised = correct_evidence(connection, later, estimates, now)
+        for member in later:
+            _write_readings(connection, member, corrected[member.round.id])
+        evidence = Evidence({due.round.id: readings} | corrected, (*moves, *revised))
+        note_inverted(connection, due.round, estimates[due.round.id].pictures, now)
         tell(connection, batch, estimates, evidence, now)
 
 
@@ -72,9 +83,11 @@ def correct(parts: Parts, found: Round, claim: Claim) -> None:
     Label events that leave all counts as they were (a second annotator agrees) make none.
     """
     batch = _read_batch(parts, found)
+    disputes = look_for_disputes(parts.database, batch.affected[0])
     if _says_the_same(parts, batch.affected[0]):
         with parts.database.write() as connection:
             round_claims.hold(connection, claim)
+            note_disputes(connection, found, disputes, parts.clock())
             estimate_store.set_version(
                 connection, found.id, found.version, estimated_revision=found.label_revision
             )
@@ -86,11 +99,12 @@ def correct(parts: Parts, found: Round, claim: Claim) -> None:
     with parts.database.write() as connection:
         round_claims.hold(connection, claim)
         round_store.note_event(connection, found, f"labels changed: version {version}", now)
+        note_disputes(connection, found, disputes, now)
         _write_versions(connection, batch, estimates, beside)
         readings, moves = correct_evidence(connection, batch.affected, estimates, now)
-        evidence = Evidence(readings, tuple(moves))
-        _write_readings(connection, batch, evidence)
-        tell(connection, batch, estimates, evidence, now)
+        for member in batch.affected:
+            _write_readings(connection, member, readings[member.round.id])
+        tell(connection, batch, estimates, Evidence(readings, tuple(moves)), now)
 
 
 def abandon(parts: Parts, found: Round, claim: Claim, reason: str) -> None:
@@ -117,6 +131,7 @@ def _read_batch(parts: Parts, found: Round) -> Batch:
         history = frame_store.read_history(connection, found.history_id)
         closed = round_store.closed_rounds(connection, history.id)
         rounds = sorted({each.id: each for each in (*closed, found)}.values(), key=_slot)
+        due = next(i for i, each in enumerate(rounds) if each.id == found.id)
         return Batch(
             store_id=store_id(connection),
             history=history,
@@ -124,8 +139,15 @@ def _read_batch(parts: Parts, found: Round) -> Batch:
                 Member(each, tally, each.version + 1)
                 for each, tally in zip(rounds, _tallies(connection, rounds), strict=True)
             ),
-            due=next(i for i, each in enumerate(rounds) if each.id == found.id),
+            due=due,
+            evidence={each.id: _evidence_tally(connection, each) for each in rounds[due:]},
         )
+
+
+def _evidence_tally(connection: Connection, found: Round) -> Tally:
+    closed = found.state is RoundState.CLOSED
+    label_of = corrected_evidence_label if closed else evidence_label
+    return _labeled_tally(connection, found.id, label_of)
 
 
 def _says_the_same(parts: Parts, member: Member) -> bool:
@@ -150,7 +172,9 @@ def _tallies(connection: Connection, rounds: list[Round]) -> list[Tally]:
     ]
 
 
-def _labeled_tally(connection: Connection, round_id: int) -> Tally:
+def _labeled_tally(
+    connection: Connection, round_id: int, label_of: LabelOf = current_label
+) -> Tally:
     return Tally(
         tuple(
             StratumTally(
@@ -164,7 +188,7 @@ def _labeled_tally(connection: Connection, round_id: int) -> Tally:
             )
             for part, mine in zip(
                 frame_store.read_strata(connection, round_id),
-                label_store.label_counts(connection, round_id),
+                label_store.label_counts(connection, round_id, label_of),
                 strict=True,
             )
         )
@@ -194,6 +218,7 @@ def _estimate(batch: Batch, member: Member, earlier: list[Tally], known: Known) 
         member.tally,
         earlier,
         known,
+        evidence=batch.evidence[member.round.id],
         reference=batch.history.reference,
         settings=settings,
         seed=seed,
@@ -218,9 +243,10 @@ def _write_versions(
         )
 
 
-def _write_readings(connection: Connection, batch: Batch, evidence: Evidence) -> None:
-    for member in batch.affected:
-        for (metric, side), reading in evidence.readings.get(member.round.id, {}).items():
-            estimate_store.write_reading(
-                connection, member.round.id, member.version, metric, side, reading
-            )
+def _write_readings(
+    connection: Connection, member: Member, readings: Mapping[Side, Reading]
+) -> None:
+    for (metric, side), reading in readings.items():
+        estimate_store.write_reading(
+            connection, member.round.id, member.version, metric, side, reading
+        )

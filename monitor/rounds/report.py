@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.alerting import evidence_state
 from monitor.domain.report import (
     AlertRow,
     AnswersRow,
@@ -76,7 +77,9 @@ def closed_report(
     issues: Mapping[str, tuple[int, bool]],
     rows: Sequence[EstimateRow],
     readings: Mapping[tuple[str, str], Reading],
+    is_compared: bool,
     alerts: Sequence[Alert],
+    concerns: Sequence[str],
     proposed: Mapping[str, float],
     timeline: Sequence[TimelinePoint],
     notices: Sequence[NoticeRow],
@@ -86,7 +89,7 @@ def closed_report(
     pictures: Pictures | None,
 ) -> RoundReport:
     """Report one version of a closed round."""
-    status = _status(found, alerts)
+    status = _status(found, alerts, [*concerns, *_undefined(rows)])
     counted = [
         StratumRow(
             stratum=part.stratum.name,
@@ -113,8 +116,12 @@ def closed_report(
         flagged=sum(row.size for row in counted if row.flagged),
         strata=counted,
         estimates=list(rows),
-        evidence=[_evidence(metric, side, r) for (metric, side), r in readings.items()],
+        evidence=[
+            _evidence(metric, side, reading, is_compared=is_compared)
+            for (metric, side), reading in readings.items()
+        ],
         alerts=[_alert(alert) for alert in alerts],
+        concerns=list(concerns),
         proposed_limits=dict(proposed),
         timeline=list(timeline),
         notices=list(notices),
@@ -135,22 +142,43 @@ def abandoned_report(
     """Report a round that ended without an estimate."""
     return RoundReport(
         **_frame_fields(found, store_id, issues),
+        **_NOTHING_KNOWN,
         version=found.version + 1,
         state="abandoned",
         reason=reason,
-        partial=False,
         status=Status.STALE,
-        model_version=None,
-        size=0,
-        flagged=0,
-        strata=[],
-        estimates=[],
-        evidence=[],
-        alerts=[],
-        proposed_limits={},
-        timeline=[],
         sentence=f"Round {found.number} gave no estimate: {ended(reason)}",
     )
+
+
+def attention_report(
+    found: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
+) -> RoundReport:
+    """Report a round that needs a look before it has an estimate, or besides."""
+    return RoundReport(
+        **_frame_fields(found, store_id, issues),
+        **_NOTHING_KNOWN,
+        version=found.version + 1,
+        state=found.state,
+        reason=reason,
+        status=Status.ATTENTION,
+        concerns=[reason],
+        sentence=f"Round {found.number} needs a look: {ended(reason)}",
+    )
+
+
+_NOTHING_KNOWN: dict[str, Any] = {
+    "partial": False,
+    "model_version": None,
+    "size": 0,
+    "flagged": 0,
+    "strata": [],
+    "estimates": [],
+    "evidence": [],
+    "alerts": [],
+    "proposed_limits": {},
+    "timeline": [],
+}
 
 
 def _frame_fields(
@@ -173,19 +201,28 @@ def _frame_fields(
     }
 
 
-def _status(found: Round, alerts: Sequence[Alert]) -> Status:
+def _status(found: Round, alerts: Sequence[Alert], concerns: Sequence[str]) -> Status:
     if any(alert.state == "firing" for alert in alerts):
         return Status.ALERT
+    if concerns:
+        return Status.ATTENTION
     return Status.OK if found.settings.limits.bounds else Status.LEARNING
 
 
-def _evidence(metric: str, side: str, reading: Reading) -> EvidenceRow:
+def _undefined(rows: Sequence[EstimateRow]) -> list[str]:
+    """Name what people look at first and this round could not estimate."""
+    found = [(metric, find_row(rows, metric, "round")) for metric in _TOLD]
+    return [metric for metric, row in found if row is None or row.point is None]
+
+
+def _evidence(metric: str, side: str, reading: Reading, *, is_compared: bool) -> EvidenceRow:
     return EvidenceRow(
         metric=metric,
         side=side,
         limit=reading.limit,
         log_evidence=reading.log_evidence,
         log_threshold=reading.log_threshold,
+        state=evidence_state(reading, is_compared=is_compared),
     )
 
 
@@ -197,6 +234,9 @@ def _alert(alert: Alert) -> AlertRow:
         limit=alert.limit,
         state=alert.state,
         fired_in_round=alert.fired_in_round,
+        window_start=alert.window.start,
+        window_end=alert.window.end,
+        fired_at=alert.fired_at,
     )
 
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
+from itertools import dropwhile
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.errors import InputRefused, MonitorError, RoundMoved, TryLater
+from monitor.domain.errors import (
+    InputRefused,
+    MonitorError,
+    RoundMoved,
+    StoppedByBug,
+    TryLater,
+    gravest_of,
+)
+from monitor.domain.labels import evidence_label
 from monitor.domain.slots import newest_slot, slots_between, slots_of_windows, window_of
 from monitor.domain.state import ENDED, RoundState
 from monitor.rounds import publish
@@ -17,10 +26,11 @@ from monitor.rounds.collect import collect, put_away, send
 from monitor.rounds.draw import draw
 from monitor.rounds.heartbeat import kept
 from monitor.rounds.missed import number_of, record_missed, was_skipped_ahead
+from monitor.rounds.windows import NOTHING_LEFT, free_window
 from monitor.storage import copy_store, frame_store, label_store, round_claims, round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -47,7 +57,7 @@ def run(parts: Parts) -> None:
     Raises
     ------
     MonitorError
-        The first obstacle met, once everything else is done.
+        The gravest obstacle met, once everything else is done.
     """
     open_due(parts)
     found = _unfinished(parts)
@@ -55,15 +65,19 @@ def run(parts: Parts) -> None:
     obstacles = _advance(parts, [each for each in found if each not in left])
     for each in left:
         obstacles += _advance(parts, [each])
-    for obstacle in obstacles:
-        if obstacle is not None:
-            raise obstacle
+    _raise_gravest(obstacles)
 
 
 def _left_in_mid_step(found: list[Round]) -> list[Round]:
     """Choose the rounds that a worker claimed and has not given back: it ended, or is at it."""
     claimed = [(each.claimed_until, each) for each in found if each.claimed_until is not None]
     return [each for _, each in sorted(claimed, key=itemgetter(0))]
+
+
+def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
+    gravest = gravest_of(each for each in obstacles if each is not None)
+    if gravest is not None:
+        raise gravest
 
 
 def _advance(parts: Parts, found: list[Round]) -> list[MonitorError | None]:
@@ -82,17 +96,21 @@ def _advance(parts: Parts, found: list[Round]) -> list[MonitorError | None]:
 
 
 def _met(act: Callable[[], object]) -> MonitorError | None:
+    """Do a step and return what stopped it, so that it stops no other."""
     try:
         act()
     except MonitorError as error:
         return error
+    except Exception as error:
+        log.exception("step stopped by a bug")
+        return StoppedByBug.of(error)
     return None
 
 
 def open_due(parts: Parts) -> None:
     """Open the newest due slot; record older ones that were missed as skipped.
 
-    Of a monitor without rounds only the newest slot is due: `backfill` fills the past.
+    Of a monitor without a scheduled round only the newest slot is due: `backfill` fills the past.
     """
     with parts.database.read() as connection:
         due = _due(connection, parts, parts.clock())
@@ -102,23 +120,31 @@ def open_due(parts: Parts) -> None:
 
 
 def _due(connection: Connection, parts: Parts, now: datetime) -> list[datetime]:
-    """Slots that have to be run or recorded.
+    """Consecutive slots that have to be run or recorded, of which some may have a round already.
 
-    The last of those that are recorded is run after all if it was skipped by a clock ahead of
-    this one; and a clock set back to before the first round finds nothing due.
+    They are counted from the newest scheduled round: one that was asked for by hand, or filled
+    in, says nothing about the slots around it. The last of those that are recorded is run after
+    all if it was skipped by a clock ahead of this one; and a clock set back to before the first
+    round finds nothing due.
     """
     schedule = parts.settings.round.schedule
     known = round_store.find_monitor(connection, parts.settings.name)
-    last = None if known is None else round_store.newest_round(connection, known, until=now)
-    if known is None or last is None:
-        begun = known is not None and round_store.newest_round(connection, known) is not None
-        return [] if begun else [newest_slot(schedule, now)]
+    if known is None:
+        return [newest_slot(schedule, now)]
+    last = round_store.newest_round(connection, known, until=now, origin="schedule")
+    if last is None:
+        begun = round_store.newest_round(connection, known, origin="schedule") is not None
+        newest = newest_slot(schedule, now)
+        return [] if begun or round_store.round_at(connection, known, newest) else [newest]
     due = slots_between(schedule, last.slot, now)
-    return [last.slot] if not due and was_skipped_ahead(last, now) else due
+    if not due and was_skipped_ahead(last, now):
+        return [last.slot]
+    there = round_store.slots_with_rounds(connection, known, last.slot)
+    return list(dropwhile(there.__contains__, due))
 
 
 def open_slot(parts: Parts, slot: datetime, *, backfill: bool) -> int | None:
-    """Open the round of one slot; None if it has ended already."""
+    """Open the round of one slot; None if it has ended already, or has nothing to look at."""
     why = "backfill" if backfill else "asked for by hand"
     return _open(parts, slot, _settings(parts, backfill=backfill), why)
 
@@ -130,7 +156,7 @@ def _open(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> in
         found = round_store.round_at(connection, monitor_id, slot)
         if found is None:
             return _add(connection, parts, monitor_id, slot, settings, why)
-        if found.state is RoundState.SKIPPED:
+        if found.state is RoundState.SKIPPED and not found.window.is_empty:
             deadline = _deadline(parts, settings, now)
             round_store.reopen_skipped(
                 connection, found.id, settings=settings, deadline=deadline, now=now, reason=why
@@ -147,16 +173,27 @@ def backfill(
     Stops at ``end``, at the present, or where the predictions end, whichever comes first. Yields
     each slot with its round once that has ended, or has all it can get now; None where the slot
     had ended before.
+
+    Raises
+    ------
+    MonitorError
+        The gravest obstacle met, once all slots were gone through.
     """
+    obstacles: list[MonitorError | None] = []
     for slot in backfill_slots(parts, start, end):
         round_id = open_slot(parts, slot, backfill=True)
         if round_id is None:
             yield slot, None
             continue
-        begin(parts, round_id)
-        collect(parts, _out(parts, [_read(parts, round_id)]))
-        finish(parts, round_id)
+        obstacles.append(_met(partial(_filled, parts, round_id)))
         yield slot, _read(parts, round_id)
+    _raise_gravest(obstacles)
+
+
+def _filled(parts: Parts, round_id: int) -> None:
+    begin(parts, round_id)
+    collect(parts, _out(parts, [_read(parts, round_id)]))
+    finish(parts, round_id)
 
 
 def backfill_slots(parts: Parts, start: datetime, end: datetime | None = None) -> list[datetime]:
@@ -227,6 +264,13 @@ def _claimed(parts: Parts, round_id: int, step: Callable[[Claim], None]) -> None
     except (InputRefused, TryLater) as error:
         _note_obstacle(parts, round_id, claim, str(error))
         raise
+    except MonitorError:
+        raise
+    except Exception as error:
+        log.exception("round stopped by a bug", monitor=parts.settings.name, round=round_id)
+        bug = StoppedByBug.of(error)
+        _note_obstacle(parts, round_id, claim, str(bug))
+        raise bug from error
     finally:
         with parts.database.write() as connection:
             round_claims.release_round(connection, claim)
@@ -246,13 +290,14 @@ def _close_if_due(parts: Parts, found: Round, claim: Claim) -> None:
             for part in frame_store.read_strata(connection, found.id)
         }
         labels = label_store.label_counts(connection, found.id)
+        given = label_store.label_counts(connection, found.id, evidence_label)
         copies = copy_store.read_copies(connection, found.id)
     answered = sum(each.labeled + each.declined for each in labels)
     wanted = sum(planned.values())
     late = found.deadline is not None and parts.clock() >= found.deadline
     if (answered < wanted or copies.missing) and not late:
         return
-    empty = _class_without_label(planned, labels)
+    empty = _class_without_label(planned, given)  # answers that are disputed are answers
     if empty is not None:
         what = (
             "every answer was “cannot tell”"
@@ -304,22 +349,26 @@ def _add(
     why: str,
 ) -> int | None:
     now = parts.clock()
-    return round_store.add_round(
+    window = free_window(connection, monitor_id, settings.schedule, slot)
+    if window.is_empty and settings.origin != "schedule":
+        return None
+    round_id = round_store.add_round(
         connection,
         monitor_id=monitor_id,
         number=number_of(connection, settings.schedule, monitor_id, slot),
         slot=slot,
-        window=window_of(settings.schedule, slot),
-        state=RoundState.OPEN,
+        window=window,
+        state=RoundState.SKIPPED if window.is_empty else RoundState.OPEN,
         settings=settings,
-        deadline=_deadline(parts, settings, now),
+        deadline=None if window.is_empty else _deadline(parts, settings, now),
         now=now,
-        reason=why,
+        reason=NOTHING_LEFT if window.is_empty else why,
     )
+    return None if window.is_empty else round_id
 
 
 def _settings(parts: Parts, *, backfill: bool) -> RoundSettings:
-    origin = "backfill" if backfill else "schedule"
+    origin = "backfill" if backfill else "by_hand"
     return parts.settings.round.model_copy(update={"origin": origin})
 
 

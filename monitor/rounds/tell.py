@@ -12,6 +12,8 @@ from monitor.rounds.report import TIMELINE, abandoned_report, closed_report, tim
 from monitor.rounds.wording import abandoned_notice, alert_notice, ended_notice, unusual_notice
 from monitor.storage import (
     alert_store,
+    attention_store,
+    concern_store,
     effect_store,
     estimate_store,
     frame_store,
@@ -43,7 +45,7 @@ def tell(
 ) -> None:
     """Write the effects of a batch: notices first, then MLflow in slot order."""
     reports = {
-        member.round.id: _report(connection, batch, member, estimates, evidence)
+        member.round.id: _report(connection, batch, member, estimates, evidence, now)
         for member in batch.affected
     }
     due = batch.affected[0].round
@@ -55,7 +57,7 @@ def tell(
         for row in reports[due.id].notices:
             notice = unusual_notice(row, reports[due.id], due)
             add_notice(connection, due, notice, LOG, now)
-    newest = round_store.newest_closed(connection, due.monitor_id)
+    newest = round_store.newest_closed(connection, due.monitor_id, now)
     for member in batch.affected:
         _tell_mlflow(
             connection,
@@ -71,24 +73,32 @@ def tell_abandoned(connection: Connection, found: Round, reason: str, now: datet
     store = store_id(connection)
     issues = frame_store.read_issues(connection, found.id)
     report = abandoned_report(found, store_id=store, reason=reason, issues=issues)
-    stale = _makes_stale(connection, found)
+    stale = found.slot <= now and _makes_stale(connection, found, now)
     _tell_mlflow(connection, found, report, newest=stale, now=now)
     notice = abandoned_notice(found, store_id=store, reason=reason, at=now)
     notify(connection, found, notice, now)
 
 
-def _makes_stale(connection: Connection, found: Round) -> bool:
+def _makes_stale(connection: Connection, found: Round, now: datetime) -> bool:
     """Whether the model has no newer estimate; one with an open alert stays under alert."""
     if alert_store.find_alerts(connection, monitor=found.monitor, state=AlertState.FIRING):
         return False
-    newest = round_store.newest_closed(connection, found.monitor_id)
+    newest = round_store.newest_closed(connection, found.monitor_id, now)
     return newest is None or round_store.read_round(connection, newest).slot < found.slot
 
 
-def tell_ended(connection: Connection, alert: Alert, why: str, now: datetime) -> None:
-    """Write the notices of an alert that somebody ended, for those who were told that it fired."""
+def tell_ended(
+    connection: Connection,
+    alert: Alert,
+    why: str,
+    now: datetime,
+    *,
+    how: str = "was ended by hand",
+) -> None:
+    """Write the notices of an alert that no round ended, for those who were told that it fired."""
     found = round_store.read_round(connection, alert.fired_round_id)
-    notice = ended_notice(alert, found, store_id=store_id(connection), why=why, at=now)
+    store = store_id(connection)
+    notice = ended_notice(alert, found, store_id=store, how=how, why=why, at=now)
     notify(connection, found, notice, now)
 
 
@@ -98,6 +108,7 @@ def _report(
     member: Member,
     estimates: Estimates,
     evidence: Evidence,
+    now: datetime,
 ) -> RoundReport:
     from monitor.rounds.agreement import (  # noqa: PLC0415  scipy takes half a second
         disagreement_notices,
@@ -125,7 +136,9 @@ def _report(
         issues=frame_store.read_issues(connection, found.id),
         rows=estimates[found.id].rows,
         readings=evidence.readings.get(found.id, {}),
+        is_compared=batch.is_compared(member),
         alerts=shown,
+        concerns=_concerns(connection, found, now),
         proposed=estimates[found.id].proposed_limits,
         timeline=_timeline(connection, found, alerts),
         notices=[*estimates[found.id].notices, *disagreement_notices(beside.agreement)],
@@ -134,6 +147,13 @@ def _report(
         answers=answers_row(connection, found, member.tally.strata),
         pictures=estimates[found.id].pictures,
     )
+
+
+def _concerns(connection: Connection, found: Round, now: datetime) -> list[str]:
+    """Concerns about a round; those about a newer one too where this has the newest estimate."""
+    if round_store.newest_closed(connection, found.monitor_id, now) == found.id:
+        return attention_store.newest_concerns(connection, found)
+    return list(concern_store.read_concerns(connection, found.id).values())
 
 
 def _timeline(connection: Connection, found: Round, alerts: Sequence[Alert]) -> list[TimelinePoint]:
@@ -168,7 +188,7 @@ def _tell_mlflow(
 
 def notify(connection: Connection, found: Round, notice: Notice, now: datetime) -> None:
     """Write a notice for the log and for the hooks; a backfill does not wake people."""
-    hooks = found.settings.hooks if found.settings.origin == "schedule" else ()
+    hooks = () if found.settings.origin == "backfill" else found.settings.hooks
     for sink in (LOG, *hooks):
         add_notice(connection, found, notice, sink, now)
 

@@ -39,6 +39,14 @@ def number_text(row: EstimateRow | None) -> str:
     return f"{row.point:.2f} ({row.low:.2f} to {row.high:.2f})"
 
 
+def fired(alert: Alert) -> str:
+    """Say when an alert fired, by which round, and of when its predictions are."""
+    return (
+        f"fired {alert.fired_at:%Y-%m-%d %H:%M} UTC by round {alert.fired_in_round}, on the "
+        f"predictions of {alert.window}"
+    )
+
+
 def named(alert: Alert) -> str:
     """Say on which side of its limit a metric is."""
     side = "under" if alert.side == "at_least" else "over"
@@ -77,16 +85,24 @@ def alert_notice(
         high=None if carried is None else carried.high,
         false_alarm_every=found.settings.limits.false_alarm_every,
         model=found.settings.model,
-        sentence=_ALERT_SENTENCES[event](alert, carried, found, why) + _cause(event, alert, report),
+        sentence=_ALERT_SENTENCES[event](alert, carried, report, why),
         at=at,
         alert=alert.id,
         since=alert.fired_at,
         to_do=_to_do(alert, found) if event == "alert.firing" else None,
+        promise=_promise(found) if event == "alert.firing" else None,
+        window_start=found.window.start,
+        window_end=found.window.end,
     )
 
 
-def ended_notice(alert: Alert, found: Round, *, store_id: str, why: str, at: datetime) -> Notice:
-    """Tell people of an alert that somebody ended; ``found`` is the round that fired it."""
+def ended_notice(
+    alert: Alert, found: Round, *, store_id: str, how: str, why: str, at: datetime
+) -> Notice:
+    """Tell people of an alert that no round ended; ``found`` is the round that fired it.
+
+    ``how`` says who ended it, such as "was ended by hand".
+    """
     return Notice(
         id=notice_id("alert.resolved", alert.id),
         event="alert.resolved",
@@ -102,12 +118,14 @@ def ended_notice(alert: Alert, found: Round, *, store_id: str, why: str, at: dat
         model=found.settings.model,
         sentence=(
             f"{found.monitor}: the alert on {alert.metric} "
-            f"({alert.side.replace('_', ' ')} {alert.limit:g}) of round {found.number} was ended "
-            f"by hand: {ended(why)}"
+            f"({alert.side.replace('_', ' ')} {alert.limit:g}) of round {found.number} {how}: "
+            f"{ended(why)} It {fired(alert)}."
         ),
         at=at,
         alert=alert.id,
         since=alert.fired_at,
+        window_start=found.window.start,
+        window_end=found.window.end,
     )
 
 
@@ -121,10 +139,13 @@ def _to_do(alert: Alert, found: Round) -> str:
     )
 
 
-def _cause(event: str, alert: Alert, report: RoundReport) -> str:
+def _promise(found: Round) -> str:
+    every = found.settings.limits.false_alarm_every
+    return f"At most one false alarm per {every:g} rounds is promised, for labels as given."
+
+
+def _cause(alert: Alert, report: RoundReport) -> str:
     """Say why a metric is not what it was, to those whom its alert calls."""
-    if event != "alert.firing":
-        return ""
     if alert.metric == "recall" and alert.side == "at_least":
         return (
             " How common positives are does not change recall: the classifier, or what it is fed, "
@@ -132,7 +153,9 @@ def _cause(event: str, alert: Alert, report: RoundReport) -> str:
         )
     if alert.metric != "precision" or report.cause is None:
         return ""
-    return f" {ended(_capital(report.cause.sentence))}"
+    cause = report.cause
+    told = cause.beside_an_alert() if alert.side == "at_least" else cause.sentence
+    return f" {ended(_capital(told))}"
 
 
 def unusual_notice(row: NoticeRow, report: RoundReport, found: Round) -> Notice:
@@ -168,6 +191,32 @@ def abandoned_notice(found: Round, *, store_id: str, reason: str, at: datetime) 
         sentence=f"{found.monitor}, round {found.number}: no estimate. {ended(_capital(reason))}",
         at=at,
         to_do=_after_abandoned(found),
+        window_start=found.window.start,
+        window_end=found.window.end,
+    )
+
+
+def attention_notice(
+    found: Round, *, store_id: str, kind: str, sentence: str, at: datetime
+) -> Notice:
+    """Tell people of something about a round that needs a look; the round goes on."""
+    key = round_key(store_id, found)
+    return Notice(
+        id=notice_id("round.attention", f"{key}/{kind}{again(found)}"),
+        event="round.attention",
+        store_id=store_id,
+        round_key=key,
+        monitor=found.monitor,
+        round=found.number,
+        slot=found.slot,
+        model=found.settings.model,
+        sentence=f"{found.monitor}, round {found.number} needs a look: {ended(sentence)}",
+        at=at,
+        to_do=(
+            f"The round goes on, and alerts fire as ever. pr-monitor check says what the newest "
+            f"predictions look like, pr-monitor show {found.number} -m {found.monitor} what was "
+            "counted. Mend the config or what feeds the classifier, if one of them is wrong."
+        ),
     )
 
 
@@ -186,32 +235,39 @@ def _after_abandoned(found: Round) -> str:
     )
 
 
-def _firing(alert: Alert, carried: EstimateRow | None, found: Round, why: str | None) -> str:
+def _firing(alert: Alert, carried: EstimateRow | None, report: RoundReport, why: str | None) -> str:
     del why
-    every = found.settings.limits.false_alarm_every
     return (
-        f"{found.monitor}: {named(alert)}. With earlier rounds it is {number_text(carried)} "
-        f"(95 % interval), seen in round {found.number}. At most one false alarm per {every:g} "
-        f"rounds is promised, for labels as given."
+        f"{report.monitor}: {named(alert)}: {_how_sure(carried)} with earlier rounds."
+        f"{_cause(alert, report)} {_capital(fired(alert))}."
     )
 
 
-def _resolved(alert: Alert, carried: EstimateRow | None, found: Round, why: str | None) -> str:
-    value = number_text(carried)
+def _how_sure(row: EstimateRow | None) -> str:
+    if row is None or row.point is None or row.low is None or row.high is None:
+        return "not estimable"
+    return f"{row.point:.2f} ({100 * row.level:g} % interval {row.low:.2f} to {row.high:.2f})"
+
+
+def _resolved(
+    alert: Alert, carried: EstimateRow | None, report: RoundReport, why: str | None
+) -> str:
     reason = why or "it kept its limit in two rounds running with probability over 0.9"
     return (
-        f"{found.monitor}: the alert on {alert.metric} ({alert.side.replace('_', ' ')} "
-        f"{alert.limit:g}) is resolved in round {found.number}: {reason}. It is {value} with "
-        f"earlier rounds."
+        f"{report.monitor}: the alert on {alert.metric} ({alert.side.replace('_', ' ')} "
+        f"{alert.limit:g}) is resolved in round {report.round}: {reason}. It is "
+        f"{number_text(carried)} with earlier rounds. The alert {fired(alert)}."
     )
 
 
-def _revised(alert: Alert, carried: EstimateRow | None, found: Round, why: str | None) -> str:
+def _revised(
+    alert: Alert, carried: EstimateRow | None, report: RoundReport, why: str | None
+) -> str:
     del why
     return (
-        f"{found.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is revised: "
-        f"with the labels that came late it would not have fired. It is {number_text(carried)} "
-        f"in round {found.number}."
+        f"{report.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is "
+        f"revised: with the labels that came late it would not have fired. It is "
+        f"{number_text(carried)} in round {report.round}. The alert {fired(alert)}."
     )
 
 

@@ -12,12 +12,14 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model
 from monitor.datafiles import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Candidate
-from monitor.domain.settings import Settings, TimeZone
+from monitor.domain.settings import Duration, Settings, TimeZone
+from monitor.domain.time_limit import LIMIT, T, within
+from monitor.domain.visible import visible_lines
 from monitor.sources import frames
 from monitor.sources.duckdb_query import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from monitor.datafiles import OpenTable
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
+
+_YES: Values = (1, True)
+_NO: Values = (0, False)
+_MOST_UNKNOWN = 20  # values
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -75,7 +81,10 @@ class DuckdbSettings(Settings):
     """Where predictions are and how to read them.
 
     The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
-    from ``columns.score`` (flagged where it is at least ``threshold``), never from both.
+    from ``columns.score`` (flagged where it is at least ``threshold``), never from both. A
+    predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
+    ``bad_rows_max`` are, the predictions are refused. ``timeout`` is how long one reading may
+    take; then the round waits, and other monitors go on.
     """
 
     kind: Literal["duckdb"] = "duckdb"
@@ -85,7 +94,9 @@ class DuckdbSettings(Settings):
     time_zone: TimeZone | None = None
     where: dict[str, Values] = Field(default_factory=dict)
     threshold: float | None = None
-    positive: Values = (1, True)
+    positive: Values = _YES
+    negative: Values | None = None
+    timeout: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(days=1))] = LIMIT
 
     @model_validator(mode="after")
     def _files_are_readable_kinds(self) -> DuckdbSettings:
@@ -110,18 +121,37 @@ class DuckdbSettings(Settings):
         if self.threshold is not None and columns.score is None:
             message = "threshold needs columns.score: the column it is compared with"
             raise ValueError(message)
-        if columns.predicted is None and "positive" in self.model_fields_set:
-            message = "positive needs columns.predicted: the column whose value it is"
+        for name in ("positive", "negative"):
+            if columns.predicted is None and name in self.model_fields_set:
+                message = f"{name} needs columns.predicted: the column whose value it is"
+                raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _a_value_means_one_class(self) -> DuckdbSettings:
+        both = set(all_texts(self.positive)) & set(all_texts(self.negative or ()))
+        if both:
+            message = f"negative: {min(both)!r} is also in positive; a value means one of them"
             raise ValueError(message)
         return self
 
     @model_validator(mode="after")
     def _lists_are_not_empty(self) -> DuckdbSettings:
-        for name, values in {"positive": self.positive, **self.where}.items():
+        lists = {"positive": self.positive, "negative": self.negative, **self.where}
+        for name, values in lists.items():
             if values == ():
                 message = f"{name}: an empty list matches nothing; name a value or more"
                 raise ValueError(message)
         return self
+
+    @property
+    def negatives(self) -> tuple[str, ...]:
+        """Texts that mean not flagged: 0 and false unless named, or 1 and true if those do not."""
+        if self.negative is not None:
+            return tuple(all_texts(self.negative))
+        positives = set(all_texts(self.positive))
+        usual = _YES if positives <= set(all_texts(_NO)) else _NO
+        return tuple(text for text in all_texts(usual) if text not in positives)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -146,12 +176,36 @@ class DuckdbSource:
 
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Count every stratum and return its first items by md5(seed, id), one read."""
+        return self._within(lambda: self._scan(window, strata, at_most, seed))
+
+    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
+        """Return the columns that labelers may see, as text, for each id found in the window."""
+        return self._within(lambda: self._show(ids, window)) if ids else {}
+
+    def count(self, window: Window) -> int:
+        """Count the rows inside the window, good and bad."""
+        return self._within(lambda: self._count(window))
+
+    def span(self) -> tuple[datetime, datetime] | None:
+        """Return the earliest and latest prediction time, or None where there are no rows."""
+        return self._within(self._span)
+
+    def columns(self) -> Mapping[str, str]:
+        """Return every column with its type; refuse when one that the config names is missing."""
+        return self._within(self._columns)
+
+    def _within(self, read: Callable[[], T]) -> T:
+        place = ", ".join(str(self.files.folder / path) for path in self.settings.paths)
+        return within(self.settings.timeout, place, read)
+
+    def _scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         with opened(self.files) as table:
             query = self._query(table)
             sql, parameters = query.scan(window, strata, at_most, seed)
             groups = [_group(row) for row in table.rows(sql, parameters)]
             self._check(groups, len(strata))
             timed = self._timed_rows(table, query, groups)
+            unknown = _unknown(table, query, window, groups)
         return frames.assemble(
             window,
             strata,
@@ -159,23 +213,25 @@ class DuckdbSource:
             timed_rows=timed,
             at_most=at_most,
             segment_columns=self.settings.columns.segments,
+            unknown=unknown,
         )
 
-    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
-        """Return the columns that labelers may see, as text, for each id found in the window."""
-        if not ids:
-            return {}
+    def _count(self, window: Window) -> int:
+        with opened(self.files) as table:
+            sql, parameters = self._query(table).count(window)
+            return int(table.rows(sql, parameters)[0][0])
+
+    def _show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
         with opened(self.files) as table:
             sql, parameters = self._query(table).show(ids, window)
             rows = table.rows(sql, parameters)
         shown: dict[str, dict[str, str]] = {}
         for key, *values in rows:
-            texts = ["" if value is None else value for value in values]
+            texts = ["" if value is None else visible_lines(value) for value in values]
             shown.setdefault(key, dict(zip(self.settings.columns.show, texts, strict=True)))
         return shown
 
-    def span(self) -> tuple[datetime, datetime] | None:
-        """Return the earliest and latest prediction time, or None where there are no rows."""
+    def _span(self) -> tuple[datetime, datetime] | None:
         with opened(self.files) as table:
             sql, parameters = self._query(table).span()
             earliest, latest, naive = table.rows(sql, parameters)[0]
@@ -183,8 +239,7 @@ class DuckdbSource:
             raise self._naive(naive)
         return None if earliest is None else (_instant(earliest), _instant(latest))
 
-    def columns(self) -> Mapping[str, str]:
-        """Return every column with its type; refuse when one that the config names is missing."""
+    def _columns(self) -> Mapping[str, str]:
         with opened(self.files) as table:
             self._query(table)
             return dict(table.types)
@@ -198,6 +253,7 @@ class DuckdbSource:
             where={column: all_texts(values) for column, values in settings.where.items()},
             threshold=settings.threshold,
             positive=all_texts(settings.positive),
+            negative=settings.negatives,
         )
         query.check()
         naive = query.first_naive_time()
@@ -240,6 +296,16 @@ class DuckdbSource:
             return sum(group.rows for group in groups if group.bucket not in frames.UNTIMED)
         sql, parameters = query.timed_rows()
         return int(table.rows(sql, parameters)[0][0])
+
+
+def _unknown(
+    table: OpenTable, query: Query, window: Window, groups: Sequence[frames.Group]
+) -> dict[str, int]:
+    """Read the values that the config does not name; a query that few windows need."""
+    if not frames.rows_in(groups, frames.PREDICTED_UNKNOWN):
+        return {}
+    sql, parameters = query.unknown(window, _MOST_UNKNOWN)
+    return {text: int(rows) for text, rows in table.rows(sql, parameters)}
 
 
 def _group(row: tuple[Any, ...]) -> frames.Group:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from monitor.datafiles import NUMBERS, TEXTS, TIMES, quoted
+from monitor.datafiles import NUMBERS, TEXTS, TIMES, quoted, sql_text
 from monitor.domain.segments import NO_VALUE
 from monitor.sources import frames
 
@@ -40,6 +40,7 @@ class Query:
     where: Mapping[str, Sequence[str]]
     threshold: float | None
     positive: Sequence[str]
+    negative: Sequence[str]
 
     def check(self) -> None:
         """Refuse a missing column or one of a type that cannot serve."""
@@ -114,6 +115,28 @@ class Query:
         """  # noqa: S608
         return sql, values
 
+    def count(self, window: Window) -> Bound:
+        """Count the rows in the window, good and bad."""
+        values: dict[str, Any] = {"start": window.start, "end": window.end}
+        condition = " and ".join([*self._where(values), *self._near(values)]) or "true"
+        relation = self.table.relation
+        return (
+            f"select count(*) from (select {self._time(values)} as t from {relation} "  # noqa: S608
+            f"where {condition}) where t >= $start and t < $end",
+            values,
+        )
+
+    def unknown(self, window: Window, at_most: int) -> Bound:
+        """List the most frequent predicted values that are neither positive nor negative."""
+        values: dict[str, Any] = {"start": window.start, "end": window.end}
+        rows = self._source_rows(values, near=True)
+        return (
+            f"select left(predicted_text, {_LONGEST_VALUE}), count(*) from ({rows}) "  # noqa: S608
+            "where t >= $start and t < $end and flagged is null and predicted_text is not null "
+            f"group by 1 order by 2 desc, 1 limit {at_most}",
+            values,
+        )
+
     def timed_rows(self) -> Bound:
         """Count the rows of the whole source that have a time."""
         values: dict[str, Any] = {}
@@ -158,7 +181,8 @@ class Query:
             "score_text": score,
             "score": f"try_cast({self._column('score')} as double)",
             "flagged": self._flagged(values),
-            "version": f"nullif(cast({self._column('model_version')} as varchar), '')",
+            "predicted_text": self._predicted,
+            "version": f"nullif({sql_text(self._column('model_version'))}, '')",
         }
         for place, column in enumerate(self.columns["segments"]):
             text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
@@ -211,9 +235,18 @@ class Query:
         if self.threshold is not None:
             values["threshold"] = self.threshold
             return f"try_cast({self._column('score')} as double) >= $threshold"
-        values["positive"] = list(self.positive)
-        text = f"nullif(nullif(cast({self._column('predicted')} as varchar), ''), 'nan')"
-        return f"list_contains($positive::varchar[], {text})"
+        values["positive"], values["negative"] = list(self.positive), list(self.negative)
+        text = self._predicted
+        return (
+            f"case when list_contains($positive::varchar[], {text}) then true "
+            f"when list_contains($negative::varchar[], {text}) then false end"
+        )
+
+    @property
+    def _predicted(self) -> str:
+        if self.threshold is not None:
+            return "cast(null as varchar)"
+        return f"nullif(nullif(trim(cast({self._column('predicted')} as varchar)), ''), 'nan')"
 
     def _where(self, values: dict[str, Any]) -> list[str]:
         conditions = []
@@ -257,6 +290,7 @@ class Query:
             ("score is null", frames.SCORE_MISSING, decided_by_score),
             ("isnan(score)", frames.SCORE_NAN, scored),
             ("isinf(score)", frames.SCORE_INFINITE, scored),
+            ("predicted_text is not null and flagged is null", frames.PREDICTED_UNKNOWN, True),
             ("flagged is null", frames.PREDICTED_MISSING, True),
             *((_inside(s, strata, values, i), i, True) for i, s in enumerate(strata)),
             ("score is null", frames.SCORE_MISSING, True),

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import NO_SCORE, Candidate, Frame, StratumFrame
+from monitor.domain.model import NO_SCORE, UNKNOWN_CLASS, Candidate, Frame, StratumFrame
 from monitor.domain.segments import scaled, with_segments
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ SCORE_NAN = -9
 SCORE_INFINITE = -10
 SCORE_UNREADABLE = -11
 IN_NO_STRATUM = -12
+PREDICTED_UNKNOWN = -13
 
 REASONS = {
     TIME_MISSING: "time missing",
@@ -43,6 +44,7 @@ REASONS = {
     SCORE_INFINITE: "score infinite",
     SCORE_UNREADABLE: "score not a number",
     IN_NO_STRATUM: "in no stratum",
+    PREDICTED_UNKNOWN: UNKNOWN_CLASS,
 }
 DUPLICATE = "duplicate id"
 UNTIMED = frozenset({TIME_MISSING, TIME_UNPARSABLE})
@@ -89,6 +91,7 @@ def assemble(
     timed_rows: int,
     at_most: int,
     segment_columns: tuple[str, ...] = (),
+    unknown: Mapping[str, int] | None = None,
 ) -> Frame:
     """Make the frame.
 
@@ -113,6 +116,7 @@ def assemble(
         bad_rows={**untimed, **bad, **({DUPLICATE: duplicates} if duplicates else {})},
         notes=_other_versions(here, newest),
         model_version=newest,
+        unknown=unknown or {},
     )
 
 

@@ -45,6 +45,7 @@ def read_reference(
     predicted: str | None = None,
     threshold: float | None = None,
     flagged_values: Scalar | Sequence[Scalar] = _YES,
+    passed_values: Sequence[str] | None = None,
     table: str | None = None,
 ) -> LabeledReference:
     """Read a labeled reference; unlike a scan it refuses the file for any bad row.
@@ -59,6 +60,8 @@ def read_reference(
     score, predicted, threshold, flagged_values
         As in the source of predictions: an item is flagged where ``predicted`` is one of
         ``flagged_values``, or where ``score`` is at least ``threshold``.
+    passed_values
+        Texts of ``predicted`` that mean not flagged, others being refused; where None, all are.
 
     Raises
     ------
@@ -85,7 +88,8 @@ def read_reference(
         else:
             data.need(predicted, "reference.predicted")
             values["flagged"] = all_texts(flagged_values)
-            flag = _yes_or_no(data, predicted, values, "flagged", None)
+            passed = None if passed_values is None else list(passed_values)
+            flag = _yes_or_no(data, predicted, values, "flagged", passed)
         rows = data.rows(
             f"select {number}, {flag}, {label}, {_text(value)}, {_text(score)} "  # noqa: S608
             f"from {data.relation}",
@@ -115,8 +119,8 @@ def _yes_or_no(
     yes = f"list_contains(${name}::varchar[], {_text(column)})"
     if negatives is None:
         return yes
-    values["negative"] = negatives
-    no = f"list_contains($negative::varchar[], {_text(column)})"
+    values[f"not_{name}"] = negatives
+    no = f"list_contains($not_{name}::varchar[], {_text(column)})"
     return f"case when {yes} then true when {no} then false end"
 
 
@@ -138,7 +142,10 @@ class _Row:
         if unreadable or not math.isfinite(self.score or 0.0):
             return f"column {score!r} holds {self.score_text!r} on a labeled row; wanted a number"
         if self.flagged is None:
-            return "a labeled row has no predicted class; fill it or take the row out"
+            return (
+                "a labeled row has no predicted class, or one that source.positive and "
+                "source.negative do not name; fill it, list it, or take the row out"
+            )
         return None
 
 

@@ -51,7 +51,7 @@ from monitor.stats.label_error import (
     corrected_estimates,
 )
 from monitor.stats.metrics import METRICS, Matrix, Metric, MetricValue, f_beta, metric
-from monitor.stats.missing import missing_bounds
+from monitor.stats.missing import missing_bounds, point_range
 from monitor.stats.mixture import BetaMixture
 from monitor.stats.own_share import with_own_share
 from monitor.stats.paired import Comparison, PairedMetric, compare, compare_threshold
@@ -215,6 +215,7 @@ __all__ = [
     "more_labels",
     "moves",
     "next_estimates",
+    "point_range",
     "population_stability_index",
     "precision_at",
     "precision_bounds",

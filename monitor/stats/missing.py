@@ -87,6 +87,57 @@ def missing_bounds(
     return Interval(plain[0].point, min(lows), max(highs))
 
 
+def point_range(
+    counts: Counts, undecided: NDArray[np.int64], name: str, *, seed: int = 0, points: int = POINTS
+) -> tuple[float, float] | None:
+    """Lowest and highest estimate of a metric, whichever way undecided answers are counted.
+
+    The undecided items of each class are all set to negative, and all to positive, as in
+    `missing_bounds`, which widens an interval; this says how far the estimate itself may move.
+
+    Parameters
+    ----------
+    counts
+        The items with an answer.
+    undecided
+        Items of each stratum whose answer is open, shape ``(H,)``, flagged first.
+    name
+        The metric.
+    seed, points
+        As in ``estimates``.
+
+    Returns
+    -------
+    tuple of float or None
+        ``None`` if nothing is undecided, or the metric has no estimate in one of the cases.
+
+    Raises
+    ------
+    ValueError
+        If ``undecided`` has another shape, is negative, or exceeds the unlabeled items.
+
+    Examples
+    --------
+    >>> counts = Counts.of_matrix(tp=30, fp=3, fn=5, tn=95, flagged_size=100, passed_size=900)
+    >>> low, high = point_range(counts, np.array([10, 0]), "precision")
+    >>> print(f"{low:.2f} to {high:.2f}")
+    0.69 to 0.92
+    """
+    _check_missing(counts, undecided)
+    found = [
+        estimates(
+            _filled(counts, undecided, flagged_value, passed_value),
+            metrics=(name,),
+            estimands=("rate",),
+            seed=seed,
+            points=points,
+        )[0].point
+        for flagged_value, passed_value in _corners(counts, undecided)
+    ]
+    known = [point for point in found if point is not None]
+    return (min(known), max(known)) if known and len(known) == len(found) else None
+
+
 def _corners(counts: Counts, missing: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Values for the missing flagged and passed items; a class without any needs only one."""
     flagged = (0, 1) if missing[counts.is_flagged].any() else (0,)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, or_, select, update
 
 from monitor.domain.alerting import AlertState
+from monitor.domain.model import Window
 from monitor.storage.tables import alerts, monitors, rounds
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Alert:
     fired_round_id: int
     fired_in_round: int
     fired_at: datetime
+    window: Window
     ended_at: datetime | None
     ended_why: str | None
 
@@ -83,6 +85,7 @@ def fire(
         fired_round_id=found.id,
         fired_in_round=found.number,
         fired_at=now,
+        window=found.window,
         ended_at=None,
         ended_why=None,
     )
@@ -108,7 +111,7 @@ def end(
 
 def _alerts() -> Select[Any]:
     return (
-        select(alerts, monitors.c.name, rounds.c.number)
+        select(alerts, monitors.c.name, rounds.c.number, rounds.c.window_start, rounds.c.window_end)
         .join(monitors, monitors.c.id == alerts.c.monitor_id)
         .join(rounds, rounds.c.id == alerts.c.fired_round_id)
         .order_by(alerts.c.fired_at, rounds.c.number)
@@ -126,6 +129,7 @@ def _alert(row: Row[Any]) -> Alert:
         fired_round_id=row.fired_round_id,
         fired_in_round=row.number,
         fired_at=row.fired_at,
+        window=Window(row.window_start, row.window_end),
         ended_at=row.ended_at,
         ended_why=row.ended_why,
     )

@@ -36,6 +36,13 @@ def read_concerns(connection: Connection, round_id: int) -> dict[str, str]:
     return {row.kind: row.sentence for row in connection.execute(query)}
 
 
+def drop_concern(connection: Connection, round_id: int, kind: str) -> None:
+    """Delete a concern that no longer holds."""
+    connection.execute(
+        delete(concerns).where(concerns.c.round_id == round_id, concerns.c.kind == kind)
+    )
+
+
 def forget_concerns(connection: Connection, round_id: int) -> None:
     """Delete the concerns about a round that is done again."""
     connection.execute(delete(concerns).where(concerns.c.round_id == round_id))

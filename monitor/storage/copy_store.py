@@ -65,8 +65,7 @@ def answered_tasks(connection: Connection, round_ids: Sequence[int]) -> set[str]
 def several_answers(connection: Connection, round_id: int) -> list[SeveralAnswers]:
     """Read the items that two people or more answered with 1 or 0, in the order of their ids."""
     adjudicator = adjudicator_of(connection, round_id)
-    strata = select(items.c.id, items.c.stratum).where(items.c.round_id == round_id)
-    stratum_of = {row.id: row.stratum for row in connection.execute(strata)}
+    stratum_of = _strata_of_items(connection, round_id)
     found = []
     for item_id, said in sorted(statements_of(connection, round_id).items()):
         answers = {
@@ -79,16 +78,22 @@ def several_answers(connection: Connection, round_id: int) -> list[SeveralAnswer
     return found
 
 
-def disputed_items(connection: Connection, round_id: int) -> set[str]:
-    """Items on which people contradict each other and nobody has decided."""
+def disputed_items(connection: Connection, round_id: int) -> dict[str, set[str]]:
+    """Items on which people contradict each other and nobody has decided, by stratum."""
     adjudicator = adjudicator_of(connection, round_id)
-    found = set()
+    stratum_of = _strata_of_items(connection, round_id)
+    found: defaultdict[str, set[str]] = defaultdict(set)
     for item_id, said in statements_of(connection, round_id).items():
         answers = set(current_answers(said).values())
         both = {Answer.POSITIVE, Answer.NEGATIVE} <= answers
         if both and current_label(said, adjudicator) is Answer.CANNOT_TELL:
-            found.add(item_id)
-    return found
+            found[stratum_of[item_id]].add(item_id)
+    return dict(found)
+
+
+def _strata_of_items(connection: Connection, round_id: int) -> dict[str, str]:
+    query = select(items.c.id, items.c.stratum).where(items.c.round_id == round_id)
+    return {row.id: row.stratum for row in connection.execute(query)}
 
 
 def write_agreement(

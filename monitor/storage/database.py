@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from contextlib import contextmanager, suppress
@@ -37,6 +38,9 @@ _IDLE_MS = 60_000
 """A transaction whose process is stopped, or whose machine is gone, holds up others no longer."""
 PRIVATE = 0o660
 """Mode of a store's file and its copies, before the umask: they hold what strangers wrote."""
+
+_CLOSED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY})
+_PRIMARY_CODE = 0xFF  # of SQLite's error codes, which tell more in their higher bits
 
 _NOT_ALLOWED = "42501"  # PostgreSQL's code for a privilege that is missing
 _READ_ONLY = "25006"  # its code for a write to a standby
@@ -155,17 +159,28 @@ class Database:
                 f"the store {self.shown} does not let this user do it: {cause}. Its user must own "
                 "the database, or may use and create in its schema"
             )
-        if self.is_sqlite and (folder := self._missing_folder()):
-            return ConfigRefused(f"store: there is no folder {folder}; make it or change the path")
-        if self.is_sqlite and type(error) is DatabaseError:
-            return ConfigRefused(
-                f"store: {self.shown} cannot be read as a store: {cause}. Name another file, or "
-                "move this one away if it is no store"
-            )
+        if self.is_sqlite and (fault := self._fault_of_place(error, cause)):
+            return ConfigRefused(fault)
         if _is_outage(error):
             return StoreUnavailable(
                 f"the store {self.shown} cannot be used now: {cause}. Nothing changed, or it is "
                 "unknown whether it did; running again is safe"
+            )
+        return None
+
+    def _fault_of_place(self, error: DBAPIError, cause: str) -> str | None:
+        """Say what is wrong with a SQLite file and where it lies, that does not pass by itself."""
+        if folder := self._missing_folder():
+            return f"store: there is no folder {folder}; make it or change the path"
+        if place := self._closed_place(error):
+            return (
+                f"store: this user may not write {place}: {cause}. A store is written by all who "
+                "use it, in its file and beside it: let this user write both, or name another place"
+            )
+        if type(error) is DatabaseError:
+            return (
+                f"store: {self.shown} cannot be read as a store: {cause}. Name another file, or "
+                "move this one away if it is no store"
             )
         return None
 
@@ -174,6 +189,27 @@ class Database:
             return None
         folder = Path(self.engine.url.database or "").parent
         return None if folder.is_dir() else folder
+
+    def _closed_place(self, error: DBAPIError) -> Path | None:
+        """Find what the user may not write; a disk that takes no writes at all may come back."""
+        code = getattr(error.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE
+        name = self.engine.url.database or ""
+        if code not in _CLOSED or name.startswith("file:"):
+            return None
+        path = Path(name)
+        for place in (path.parent, path, *_beside(path)):
+            if place.exists() and not _may_write(place):
+                return None if os.statvfs(place).f_flag & os.ST_RDONLY else place
+        return None
+
+
+def _beside(path: Path) -> tuple[Path, ...]:
+    """SQLite's own files of a store."""
+    return tuple(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
+
+
+def _may_write(place: Path) -> bool:
+    return os.access(place, os.W_OK | os.X_OK if place.is_dir() else os.W_OK)
 
 
 def _is_outage(error: DBAPIError) -> bool:

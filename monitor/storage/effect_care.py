@@ -195,5 +195,18 @@ def last_receipt(connection: Connection, monitor: str, kind: str) -> str | None:
     return connection.execute(query).scalar()
 
 
+def last_done(connection: Connection, monitor: str, kind: str) -> tuple[dict[str, Any], str] | None:
+    """Read payload and receipt of the newest effect of a kind that is done."""
+    query = (
+        select(effects.c.payload, effects.c.receipt)
+        .join(monitors, monitors.c.id == effects.c.monitor_id)
+        .where(monitors.c.name == monitor, effects.c.kind == kind, effects.c.status == DONE)
+        .order_by(effects.c.id.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).first()
+    return None if row is None else (dict(row.payload), str(row.receipt))
+
+
 def _change(connection: Connection, which: ColumnElement[bool], **values: Any) -> int:
     return connection.execute(update(effects).where(which).values(**values)).rowcount

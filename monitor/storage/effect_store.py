@@ -7,27 +7,35 @@ are. It keeps its place at the head of its queue and is still tried, more and mo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import and_, func, or_, select, update
 
 from monitor.domain.model import Effect, EffectKind
 from monitor.storage.database import insert_new
 from monitor.storage.tables import effects, monitors
-from monitor.storage.turns import claim_of_ours, is_free
+from monitor.storage.turns import claim_of_ours, is_free, tries_alone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 WAITING, DEAD, DONE, DROPPED = "waiting", "dead", "done", "dropped"
 OPEN = (WAITING, DEAD)
 """What effects that are not settled are called."""
 
 DEADLY_TRIES = 5
-"""Deliveries that ended their process before the effect is left alone for a while."""
+"""Deliveries in a row, each made by itself, that ended their process before the effect is left
+alone for a while.
+
+What ends a process may come from outside, and then hits whatever the process is at. So an effect
+whose process ended is tried when all else is done, and only what happens then counts."""
+
+LONGEST_WAIT, LONGEST_WAIT_IF_DEAD = timedelta(hours=1), timedelta(days=1)
+"""A next try that is farther away was put there by a clock that was ahead: it is due."""
 
 NO_WORD = "the process that delivered it ended, or hung, before it was done"
 
@@ -62,6 +70,19 @@ class Turn:
     since: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """An effect whose turn it is.
+
+    ``suspicion`` is 0 unless the process that delivered it last did not come back, or has not
+    yet; then it is 1 more than the tries by itself of which that is so.
+    """
+
+    id: int
+    sink: str
+    suspicion: int
+
+
 def add_effect(
     connection: Connection,
     *,
@@ -89,8 +110,8 @@ def add_effect(
     )
 
 
-def heads(connection: Connection, now: datetime) -> list[tuple[int, str]]:
-    """Ids and sinks of the effects whose turn it is: the first open one of each queue.
+def heads(connection: Connection, now: datetime) -> list[Head]:
+    """Find the effects whose turn it is: the first open one of each queue.
 
     A queue is a monitor and a sink. A queue whose head must wait for its next try has no turn.
     """
@@ -101,34 +122,56 @@ def heads(connection: Connection, now: datetime) -> list[tuple[int, str]]:
         .subquery()
     )
     query = (
-        select(effects.c.id, effects.c.sink)
+        select(effects.c.id, effects.c.sink, effects.c.claimed_by)
         .join(first, first.c.id == effects.c.id)
-        .where(effects.c.next_try <= now)
+        .where(_is_due(now))
         .order_by(effects.c.id)
     )
-    return [(int(row.id), str(row.sink)) for row in connection.execute(query)]
+    return [
+        Head(int(row.id), str(row.sink), _suspicion(row.claimed_by))
+        for row in connection.execute(query)
+    ]
+
+
+def _is_due(now: datetime) -> ColumnElement[bool]:
+    return or_(
+        effects.c.next_try <= now,
+        effects.c.next_try > now + LONGEST_WAIT_IF_DEAD,
+        and_(effects.c.status == WAITING, effects.c.next_try > now + LONGEST_WAIT),
+    )
+
+
+def _suspicion(claimed_by: str | None) -> int:
+    return 0 if claimed_by is None else tries_alone(claimed_by) + 1
 
 
 def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effect | None:
     """Take an effect for this process; None while another delivers it, put it off, or did it.
 
-    The claim counts as a try, since a delivery may end its process before that is counted.
+    The claim counts as a try, since a delivery may end its process before that is counted; it is
+    taken back from a try that its process did not end by itself for all that is known.
     """
     row = connection.execute(
         select(effects, monitors.c.name)
         .join(monitors, monitors.c.id == effects.c.monitor_id)
         .where(effects.c.id == effect_id)
     ).one()
-    silent = {} if row.claimed_by is None else {"last_error": NO_WORD}
+    before, suspicion = tries_alone(row.claimed_by), _suspicion(row.claimed_by)
+    silent = {"last_error": NO_WORD} if suspicion else {}
+    counts = 0 if suspicion and not before else 1
     taken = connection.execute(
         update(effects)
         .where(
             effects.c.id == effect_id,
             effects.c.status.in_(OPEN),
-            effects.c.next_try <= now,
-            is_free(effects, row.claimed_by, row.attempt),
+            _is_due(now),
+            is_free(effects, row.claimed_by, row.attempt, CLAIM_MS),
         )
-        .values(claim_of_ours(effects, CLAIM_MS) | {"tries": effects.c.tries + 1} | silent)
+        .values(
+            claim_of_ours(effects, CLAIM_MS, alone=suspicion)
+            | {"tries": effects.c.tries + counts}
+            | silent
+        )
     )
     if taken.rowcount == 0:
         return None
@@ -141,7 +184,7 @@ def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effec
         payload=row.payload,
         attempt=row.attempt + 1,
         has_failed=row.last_error is not None,
-        is_deadly=bool(silent) and NO_WORD in (row.last_error or "") and row.tries >= DEADLY_TRIES,
+        is_deadly=before >= DEADLY_TRIES and row.claimed_until is not None,
     )
 
 
@@ -176,10 +219,15 @@ def put_off_effect(
     *,
     status: str = WAITING,
 ) -> bool:
-    """Record that an effect was not done and when to try again, if its claim is still ours."""
+    """Record that an effect was not done and when to try again, if its claim is still ours.
+
+    Of one that ends processes it stays on record who had it last: it is tried by itself again.
+    """
+    kept = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
     return _write_back(
         connection,
         effect,
+        **kept,
         status=status,
         last_error=error,
         next_try=next_try,
@@ -250,6 +298,6 @@ def _write_back(connection: Connection, effect: Effect, **values: Any) -> bool:
             effects.c.attempt == effect.attempt,  # a stale worker loses here
             effects.c.status.in_(OPEN),
         )
-        .values(claimed_by=None, claimed_until=None, **values)
+        .values({"claimed_by": None, "claimed_until": None} | values)
     )
     return written.rowcount == 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import func, insert, select, update
 
-from monitor.domain.alerting import Reading
+from monitor.domain.alerting import Reading, evidence_state
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
 from monitor.storage.tables import (
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from monitor.stats.draws import JointPosterior
+
+
+_EVIDENCE = ("metric", "side", "limit", "log_evidence", "log_threshold", "fires", "recovered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,18 +214,21 @@ def write_reading(
     )
 
 
-def read_evidence(connection: Connection, round_id: int, version: int) -> list[dict[str, Any]]:
-    """Read what a version says about each limit, as rows."""
-    query = select(
-        evidence.c.metric,
-        evidence.c.side,
-        evidence.c.limit,
-        evidence.c.log_evidence,
-        evidence.c.log_threshold,
-        evidence.c.fires,
-        evidence.c.recovered,
-    ).where(evidence.c.round_id == round_id, evidence.c.version == version)
-    return [dict(row) for row in connection.execute(query).mappings()]
+def read_evidence(
+    connection: Connection, round_id: int, version: int, *, is_compared: bool
+) -> list[dict[str, Any]]:
+    """Read what a version says about each limit, as rows.
+
+    ``is_compared`` is whether there was anything to compare the round with.
+    """
+    query = select(evidence).where(evidence.c.round_id == round_id, evidence.c.version == version)
+    return [
+        {
+            **{name: row._mapping[name] for name in _EVIDENCE},
+            "state": evidence_state(_reading(row), is_compared=is_compared),
+        }
+        for row in connection.execute(query)
+    ]
 
 
 def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, str], Reading]:

@@ -91,9 +91,12 @@ class Fleet:
     queues: tuple[Queue, ...]
 
 
-def read_fleet(connection: Connection) -> Fleet:
-    """Read how all monitors stand, in eight queries."""
-    newest = _newest_closed()
+def read_fleet(connection: Connection, now: datetime) -> Fleet:
+    """Read how all monitors stand, in eight queries.
+
+    A round whose slot is still to come, which a clock that was ahead opened, is not the newest.
+    """
+    newest = _newest_closed(now)
     slots = select(newest.c.monitor, rounds.c.slot).join(rounds, rounds.c.id == newest.c.round_id)
     return Fleet(
         rounds=rounds_by_state(connection),
@@ -173,11 +176,11 @@ def _labeling(connection: Connection) -> dict[str, Labeling]:
     }
 
 
-def _newest_closed() -> Subquery:
+def _newest_closed(now: datetime) -> Subquery:
     """Each monitor with its newest closed round, found by a step or two back from its end."""
     newest = (
         select(rounds.c.id)
-        .where(rounds.c.monitor_id == monitors.c.id, rounds.c.version > 0)
+        .where(rounds.c.monitor_id == monitors.c.id, rounds.c.version > 0, rounds.c.slot <= now)
         .order_by(rounds.c.slot.desc())
         .limit(1)
         .correlate(monitors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import delete, exists, func, insert, select, update
 
@@ -22,10 +22,13 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row
+
+LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
+"""Chooses, of all that was said of an item, the answer that counts; knows the adjudicator."""
 
 _INSTANT = timedelta(microseconds=1)
 CHUNK = 500  # bound values per statement, under every database's limit
@@ -130,9 +133,14 @@ def add_events(
     return len(rows)
 
 
-def label_counts(connection: Connection, round_id: int) -> list[LabelCounts]:
-    """Count the current labels of a round per stratum, in the strata's order."""
-    labels = current_labels(connection, round_id)
+def label_counts(
+    connection: Connection, round_id: int, label_of: LabelOf = current_label
+) -> list[LabelCounts]:
+    """Count the labels of a round per stratum, in the strata's order.
+
+    ``label_of`` says which answer to an item counts; the current label if not given.
+    """
+    labels = _labels(connection, round_id, label_of)
     by_stratum: dict[str, list[Answer]] = defaultdict(list)
     query = select(items.c.id, items.c.stratum).where(items.c.round_id == round_id)
     for item_id, stratum in connection.execute(query):
@@ -161,15 +169,21 @@ def labeled_items(connection: Connection, round_id: int) -> list[LabeledItem]:
 
 def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:
     """Read the current label of every item of a round that has one."""
+    return _labels(connection, round_id, current_label)
+
+
+def _labels(connection: Connection, round_id: int, label_of: LabelOf) -> dict[str, Answer]:
     said = statements_of(connection, round_id)
     adjudicator = adjudicator_of(connection, round_id) if said else None
-    found = {item: current_label(statements, adjudicator) for item, statements in said.items()}
+    found = {item: label_of(statements, adjudicator) for item, statements in said.items()}
     return {item: answer for item, answer in found.items() if answer is not None}
 
 
 def statements_of(connection: Connection, round_id: int) -> dict[str, list[Statement]]:
-    """Read all that people said about each item of a round."""
-    query = select(label_events).where(label_events.c.round_id == round_id)
+    """Read all that people said about each item of a round, in the order of acceptance."""
+    query = (
+        select(label_events).where(label_events.c.round_id == round_id).order_by(label_events.c.id)
+    )
     said: dict[str, list[Statement]] = defaultdict(list)
     for row in connection.execute(query):
         said[row.item_id].append(_stored(row))

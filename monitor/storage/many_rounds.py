@@ -49,16 +49,23 @@ class Progress:
 
 @dataclass(slots=True)
 class Seen:
-    """The rounds of a monitor that people ask about: the newest, the newest closed, those open."""
+    """The rounds of a monitor that people ask about.
+
+    ``newest``, ``closed`` (the newest that is) and ``closed_rounds`` leave out those that lie
+    ``ahead`` of the clock. ``waiting`` have not ended; ``kept_from_going_on`` have a reason why
+    they do not take their next step.
+    """
 
     newest: Round | None = None
     closed: Round | None = None
     closed_rounds: int = 0
     waiting: list[Round] = field(default_factory=list)
+    kept_from_going_on: list[Round] = field(default_factory=list)
+    ahead: list[Round] = field(default_factory=list)
 
 
 def read_seen(connection: Connection, now: datetime, monitor: str | None = None) -> dict[str, Seen]:
-    """Read of a monitor, or of all, the rounds that people ask about; none lies ahead of now."""
+    """Read of a monitor, or of all, the rounds that people ask about."""
     ends = select(monitors.c.name, _newest(now), _newest(now, RoundState.CLOSED))
     if monitor is not None:
         ends = ends.where(monitors.c.name == monitor)
@@ -69,8 +76,18 @@ def read_seen(connection: Connection, now: datetime, monitor: str | None = None)
         name: Seen(known.get(newest), known.get(closed), counted.get((name, RoundState.CLOSED), 0))
         for name, (newest, closed) in ids.items()
     }
-    for each in round_store.find_rounds(connection, monitor, states=WAITING):
+    ahead = _by_id(connection, _ahead(connection, now, monitor))
+    for each in sorted(ahead.values(), key=lambda each: each.slot):
+        seen = found[each.monitor]
+        seen.ahead.append(each)
+        seen.closed_rounds -= each.state is RoundState.CLOSED
+    open_ones = round_store.find_rounds(connection, monitor, states=WAITING)
+    for each in open_ones:
         found[each.monitor].waiting.append(each)
+    stuck = _by_id(connection, _closed_with_reason(connection, monitor))
+    for each in sorted([*open_ones, *stuck.values()], key=lambda each: each.slot):
+        if each.reason is not None and each.slot <= now:
+            found[each.monitor].kept_from_going_on.append(each)
     return found
 
 
@@ -143,6 +160,25 @@ def _newest(now: datetime, state: RoundState | None = None) -> ScalarSelect[int]
     if state is not None:
         query = query.where(rounds.c.state == state)
     return query.order_by(rounds.c.slot.desc()).limit(1).correlate(monitors).scalar_subquery()
+
+
+def _ahead(connection: Connection, now: datetime, monitor: str | None) -> list[int]:
+    query = select(rounds.c.id).join(monitors, monitors.c.id == rounds.c.monitor_id)
+    if monitor is not None:
+        query = query.where(monitors.c.name == monitor)
+    lie_ahead = query.where(rounds.c.slot > now).order_by(rounds.c.slot)
+    return list(connection.execute(lie_ahead).scalars())
+
+
+def _closed_with_reason(connection: Connection, monitor: str | None) -> list[int]:
+    """Ids of closed rounds that wait to be corrected: what keeps them from it is their reason."""
+    query = select(rounds.c.id).where(
+        rounds.c.state == RoundState.CLOSED, rounds.c.reason.is_not(None)
+    )
+    if monitor is not None:
+        mine = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
+        query = query.where(rounds.c.monitor_id == mine)
+    return list(connection.execute(query).scalars())
 
 
 def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None, Round]:

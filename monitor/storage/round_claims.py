@@ -38,7 +38,7 @@ def claim_round(connection: Connection, round_id: int) -> Claim | None:
     claimed_by, attempt = connection.execute(query).one()
     taken = connection.execute(
         update(rounds)
-        .where(rounds.c.id == round_id, is_free(rounds, claimed_by, attempt))
+        .where(rounds.c.id == round_id, is_free(rounds, claimed_by, attempt, CLAIM_MS))
         .values(claim_of_ours(rounds, CLAIM_MS))
     )
     return Claim(round_id, attempt + 1, claimed_by is not None) if taken.rowcount == 1 else None

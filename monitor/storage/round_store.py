@@ -126,12 +126,21 @@ def round_at(connection: Connection, monitor_id: int, slot: datetime) -> Round |
 
 
 def newest_round(
-    connection: Connection, monitor_id: int, *, until: datetime | None = None
+    connection: Connection,
+    monitor_id: int,
+    *,
+    until: datetime | None = None,
+    origin: str | None = None,
 ) -> Round | None:
-    """Read the round with the latest slot, at most ``until``, skips included."""
+    """Read the round with the latest slot, at most ``until``, skips included.
+
+    With an ``origin`` only rounds that were opened for that reason count.
+    """
     query = _rounds().where(rounds.c.monitor_id == monitor_id).order_by(rounds.c.slot.desc())
     if until is not None:
         query = query.where(rounds.c.slot <= until)
+    if origin is not None:
+        query = query.where(rounds.c.settings["origin"].as_string() == origin)
     row = connection.execute(query.limit(1)).first()
     return None if row is None else _round(row)
 
@@ -146,6 +155,25 @@ def neighbours(
     rows = [connection.execute(query).first() for query in (before, after)]
     found = [None if row is None else _round(row) for row in rows]
     return found[0], found[1]
+
+
+def rounds_around(
+    connection: Connection, monitor_id: int, first: datetime, last: datetime
+) -> list[Round]:
+    """Read the rounds from ``first`` to ``last``, the one before and the one after, in order."""
+    between = _rounds().where(
+        rounds.c.monitor_id == monitor_id, rounds.c.slot >= first, rounds.c.slot <= last
+    )
+    found = [_round(row) for row in connection.execute(between.order_by(rounds.c.slot))]
+    before, _ = neighbours(connection, monitor_id, first)
+    _, after = neighbours(connection, monitor_id, last)
+    return [each for each in (before, *found, after) if each is not None]
+
+
+def slots_with_rounds(connection: Connection, monitor_id: int, after: datetime) -> set[datetime]:
+    """Read the slots later than ``after`` that have a round."""
+    query = select(rounds.c.slot).where(rounds.c.monitor_id == monitor_id, rounds.c.slot > after)
+    return set(connection.execute(query).scalars())
 
 
 def closed_rounds(connection: Connection, history_id: int) -> list[Round]:
@@ -171,10 +199,29 @@ def closed_before(
     return [_round(row) for row in connection.execute(query)][::-1]
 
 
-def newest_closed(connection: Connection, monitor_id: int) -> int | None:
-    """Id of the closed round with the latest slot."""
+def closed_between(
+    connection: Connection, monitor_id: int, after: datetime, before: datetime
+) -> list[int]:
+    """Ids of the closed rounds of a monitor whose slots lie between two times, in slot order."""
+    query = (
+        select(rounds.c.id)
+        .where(
+            rounds.c.monitor_id == monitor_id,
+            rounds.c.state == RoundState.CLOSED,
+            rounds.c.slot > after,
+            rounds.c.slot < before,
+        )
+        .order_by(rounds.c.slot)
+    )
+    return [int(each) for each in connection.execute(query).scalars()]
+
+
+def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> int | None:
+    """Id of the closed round with the latest slot up to a time: a clock ahead makes later ones."""
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
-    query = select(rounds.c.id).where(*closed).order_by(rounds.c.slot.desc())
+    query = (
+        select(rounds.c.id).where(*closed, rounds.c.slot <= until).order_by(rounds.c.slot.desc())
+    )
     return connection.execute(query.limit(1)).scalar()
 
 
@@ -317,7 +364,7 @@ def note_event(connection: Connection, found: Round, reason: str, now: datetime)
 def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: datetime) -> None:
     """Record why a claimed round cannot go on now, once per reason."""
     found = read_round(connection, claim.round_id)
-    if found.reason == obstacle or found.state not in {RoundState.OPEN, RoundState.LABELING}:
+    if found.reason == obstacle or found.state in {RoundState.SKIPPED, RoundState.ABANDONED}:
         return
     noted = connection.execute(
         update(rounds)

@@ -14,19 +14,40 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Table
 
 
-def is_free(table: Table, claimed_by: str | None, attempt: int) -> ColumnElement[bool]:
-    """Whether a row read so may be claimed: nobody's, run out, or a dead worker's."""
+_SUSPECTED = "#"
+
+
+def is_free(
+    table: Table, claimed_by: str | None, attempt: int, milliseconds: int
+) -> ColumnElement[bool]:
+    """Whether a row read so may be claimed: nobody's, run out, or a dead worker's.
+
+    A claim that is to end later than the ``milliseconds`` that claims last was made by a clock
+    that was ahead of the time, so nobody knows when it ends.
+    """
     until = table.c.claimed_until
-    free = or_(until.is_(None), until < clock_ms())
-    if claimed_by is not None and is_gone(claimed_by):
+    free = or_(until.is_(None), until < clock_ms(), until > clock_ms() + milliseconds)
+    if claimed_by is not None and is_gone(claimed_by.partition(_SUSPECTED)[0]):
         free = or_(free, table.c.claimed_by == claimed_by)
     return and_(free, table.c.attempt == attempt)
 
 
-def claim_of_ours(table: Table, milliseconds: int) -> dict[str, Any]:
-    """Values that make a row ours for some time; each claim is an attempt of its own."""
+def tries_alone(claimed_by: str | None) -> int:
+    """Read from a claim the how-manieth try in a row it is that is made by itself; 0: it is none.
+
+    >>> tries_alone("host/17/1#3"), tries_alone("host/17/1"), tries_alone(None)
+    (3, 0, 0)
+    """
+    return int((claimed_by or "").partition(_SUSPECTED)[2] or 0)
+
+
+def claim_of_ours(table: Table, milliseconds: int, *, alone: int = 0) -> dict[str, Any]:
+    """Values that make a row ours for some time; each claim is an attempt of its own.
+
+    ``alone`` goes with the claim, since nobody else can say what ended its process.
+    """
     return {
-        "claimed_by": worker_name(),
+        "claimed_by": f"{worker_name()}{_SUSPECTED}{alone}" if alone else worker_name(),
         "claimed_until": clock_ms() + milliseconds,
         "attempt": table.c.attempt + 1,
     }

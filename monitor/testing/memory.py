@@ -107,6 +107,11 @@ class MemorySource:
             model_version=newest,
         )
 
+    def count(self, window: Window) -> int:
+        """Count the rows inside the window."""
+        self._answer()
+        return sum(within(row, window) for row in self.rows)
+
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
         """Return the values that labelers may see, as text, for each id."""
         self._answer()

@@ -244,6 +244,14 @@ class SourceContract:
 
         assert shown == {"00003": {"text": "message 3"}, "00050": {"text": "message 50"}}
 
+    def test_a_window_counts_all_its_rows_good_and_bad(self) -> None:
+        """So rows that come late are seen without a scan."""
+        rows = [*example_rows(), {**example_rows()[0], "id": None}]
+        source = self.source(rows)
+
+        assert source.count(self.window) == 101
+        assert source.count(Window(MONDAY - DAY, MONDAY)) == 0
+
     def test_the_span_is_the_first_and_the_last_time(self) -> None:
         """A backfill starts from it."""
         rows = example_rows()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from monitor.domain.alerting import LEARNS, AlertState, EvidenceState
+from monitor.rounds.wording import ended
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
 if TYPE_CHECKING:
@@ -13,6 +16,12 @@ _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
 _MOST_SEGMENTS = 16  # shared by all segment columns
 _LONGEST_VALUE = 40
 _GAP = "&emsp;"
+_MARKUP = re.compile(
+    r"[\\`*\[\]<>|~]"  # wherever it stands
+    r"|(?<!\w)_|_(?!\w)"  # not inside a name
+    r"|:(?=//)|(?<=\bwww)\.|(?<!\S)@",
+    re.IGNORECASE,
+)
 _SIDE = {"at_least": "≥", "at_most": "≤"}
 
 
@@ -21,8 +30,10 @@ def describe(report: RoundReport) -> str:
     parts = [
         _cell(report.sentence),
         *_alerts(report),
+        *_concerns(report),
         *_notices(report),
         *_cause(report),
+        *_learning(report),
         _estimates_table(report),
         *_missing(report),
         *_corrected(report),
@@ -36,10 +47,11 @@ def describe(report: RoundReport) -> str:
 
 
 def _cell(text: str) -> str:
-    """Keep text from ending a table cell or starting markup of its own."""
-    for character in "`*<>|":
-        text = text.replace(character, f"\\{character}")
-    return " ".join(text.split())
+    """Keep text from ending a table cell or starting markup of its own, such as a link.
+
+    MLflow's page also makes links of bare addresses and of ``@names``.
+    """
+    return _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(text.split()))
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
@@ -57,7 +69,19 @@ def _alerts(report: RoundReport) -> list[str]:
 
 def _alert(row: AlertRow) -> str:
     limit = f"{row.metric} {_SIDE.get(row.side, row.side)} {row.limit:g}"
-    return f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}."
+    return f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}{_at(row)}."
+
+
+def _at(row: AlertRow) -> str:
+    """Say when an alert fired and of when its predictions are; nothing in older reports."""
+    if row.fired_at is None or row.window_start is None or row.window_end is None:
+        return ""
+    window = f"{minute(row.window_start)} to {minute(row.window_end)}"
+    return f" on {minute(row.fired_at)}, by the predictions of {window}"
+
+
+def _concerns(report: RoundReport) -> list[str]:
+    return [f"**Needs a look:** {ended(_cell(sentence))}" for sentence in report.concerns]
 
 
 def _notices(report: RoundReport) -> list[str]:
@@ -67,7 +91,22 @@ def _notices(report: RoundReport) -> list[str]:
 def _cause(report: RoundReport) -> list[str]:
     if report.cause is None:
         return []
-    return [f"**Against earlier rounds:** {_cell(report.cause.sentence)}."]
+    is_low = any(
+        (alert.metric, alert.side, alert.state) == ("precision", "at_least", AlertState.FIRING)
+        for alert in report.alerts
+    )
+    told = report.cause.beside_an_alert() if is_low else report.cause.sentence
+    return [f"**Against earlier rounds:** {_cell(told)}."]
+
+
+def _learning(report: RoundReport) -> list[str]:
+    """Say which limits this round could say nothing about, as there was nothing to go by."""
+    limits = [
+        f"{row.metric} {_SIDE.get(row.side, row.side)} {row.limit:g}"
+        for row in report.evidence
+        if row.state == EvidenceState.LEARNING
+    ]
+    return [f"**Limits {', '.join(limits)}:** {LEARNS}."] if limits else []
 
 
 def _estimates_table(report: RoundReport) -> str:

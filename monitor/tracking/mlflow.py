@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
+import structlog
 from pydantic import AfterValidator, Field
 
-from monitor.domain.errors import DeliveryFailed
-from monitor.domain.model import EffectKind
+from monitor.domain.errors import ConfigRefused, DeliveryFailed
+from monitor.domain.model import UNTAGGED, EffectKind
 from monitor.domain.report import RoundReport
 from monitor.domain.settings import Duration, Settings
 from monitor.tracking import values
 from monitor.tracking.connection import Connection, absolute_uri, shown, sqlite_path
 from monitor.tracking.curve_figures import curves_png, p3_png
 from monitor.tracking.figures import timeline_png
-from monitor.tracking.models import tag_model_version
+from monitor.tracking.models import model_version, tag_model_version
 from monitor.tracking.runs import NewRun, RunKey, experiment_id, find_or_create, settle
 from monitor.tracking.writing import NOTE, write_fleet, write_round
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
     from monitor.domain.model import Effect
+
+log = structlog.get_logger("monitor.tracking")
 
 ROUND_KEY = "monitor.round_key"
 FLEET_KEY = "monitor.fleet_key"
@@ -94,7 +97,8 @@ class MlflowHandler:
         """Do one effect and return where it shows.
 
         That is ``experiments/<id>/runs/<id>``, its path in MLflow's pages, or
-        ``models:/<name>/<version>``.
+        ``models:/<name>/<version>``. A model version that is not there, or takes no tags, costs
+        its tags and nothing else: the receipt says so, and the runs behind it do not wait.
 
         Raises
         ------
@@ -114,9 +118,31 @@ class MlflowHandler:
                 if effect.kind is EffectKind.FLEET_POINT:
                     return self._fleet_point(client, report, digest, effect.has_failed)
                 return tag_model_version(client, report)
-        except DeliveryFailed:
+        except DeliveryFailed as error:
             self._experiments.clear()  # one of them may be gone
+            if effect.kind is EffectKind.MODEL_TAGS and not error.sink_down:
+                log.warning("model not tagged", model=report.model, reason=str(error))
+                return f"{UNTAGGED}{error}"
             raise
+
+    def check_model(self, uri: str) -> str:
+        """Say which version of a registered model a URI names.
+
+        Raises
+        ------
+        ConfigRefused
+            If there is none, or this user may not see it.
+        DeliveryFailed
+            If MLflow does not answer.
+        """
+        try:
+            with self._connection.open(f"model version {uri}") as client:
+                found = model_version(client, uri)
+        except DeliveryFailed as error:
+            if error.sink_down:
+                raise
+            raise ConfigRefused(str(error)) from error
+        return f"models:/{found.name}/{found.version}"
 
     def check(self, monitors: Sequence[str] = ()) -> list[str]:
         """Say what keeps this MLflow from taking reports; nothing if all is well.

@@ -62,6 +62,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
         **{f"population/{name}": value for name, value in report.distances.items()},
         **_label_counts(report),
         "alert/firing": len(firing(report)),
+        "alert/concerns": len(report.concerns),
     }
     for row in report.evidence:
         name = row.metric if row.side == "at_least" else f"{row.metric}_{row.side}"

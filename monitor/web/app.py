@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
 
+from monitor.web.door import UNASKED, Door
 from monitor.web.metrics import CONTENT_TYPE
 
 if TYPE_CHECKING:
@@ -29,15 +30,22 @@ class Told:
     metrics: Callable[[], str]
 
 
-def make_app(told: Told) -> FastAPI:
-    """Build the application."""
-    app = FastAPI(openapi_url=None)
+def make_app(told: Told, *, listen: str | None = None) -> FastAPI:
+    """Build the application.
 
-    # Functions that are not async run in threads, so that a slow store delays no other answer.
-    @app.get("/health")
-    def health() -> PlainTextResponse:
+    Parameters
+    ----------
+    listen
+        The address it is on, if only this machine may ask; see `monitor.web.door`.
+    """
+    app = FastAPI(openapi_url=None)
+    app.add_middleware(Door, listen=listen)
+
+    @app.get(UNASKED)
+    async def health() -> PlainTextResponse:  # in no thread, since those may all wait for a store
         return _said(told.health())
 
+    # Functions that are not async run in threads, so that a slow store delays no other answer.
     @app.get("/ready")
     def ready() -> PlainTextResponse:
         return _said(told.ready())

@@ -7,6 +7,7 @@ the last pass and the last reload are the process's own. `docs/operations.md` li
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.state import RoundState
+from monitor.storage import attention_store
 from monitor.storage.fleet_store import read_fleet
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import Metric
 
+    from monitor.storage.attention_store import Attention
     from monitor.storage.database import Database
     from monitor.storage.fleet_store import Fleet
 
@@ -58,12 +61,22 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
     """
     try:
         with database.read() as connection:
-            fleet = read_fleet(connection)
+            fleet = read_fleet(connection, now)
+            attention = [
+                *attention_store.without_estimate(connection, now),
+                *attention_store.read_attention(connection, now),
+            ]
     except MonitorError:
-        fleet = None
+        fleet, attention = None, []
     registry = CollectorRegistry()
     registry.register(
-        _Collected([*_process(own, is_up=fleet is not None), *_all(fleet, monitors, now)])
+        _Collected(
+            [
+                *_process(own, is_up=fleet is not None),
+                *_all(fleet, monitors, now),
+                *_attention(attention, monitors if fleet is not None else ()),
+            ]
+        )
     )
     return generate_latest(registry).decode()
 
@@ -191,6 +204,17 @@ def _evidence(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
         if row.log_evidence is not None and math.isfinite(row.log_evidence):
             evidence.add_metric(key, row.log_evidence / row.log_threshold)
     yield from (limit, evidence, firing)
+
+
+def _attention(found: Iterable[Attention], monitors: Collection[str]) -> Iterator[Metric]:
+    """Say of how many things `status` says that they need a look, or left no estimate."""
+    counts = Counter(each.monitor for each in found)
+    text = "Things about the newest rounds that need a look; 0: none."
+    attention = _gauge("attention", text, "monitor")
+    for monitor in sorted(monitors):
+        attention.add_metric([monitor], counts[monitor])
+    if monitors:
+        yield attention
 
 
 def _effects(fleet: Fleet, now: datetime) -> Iterator[Metric]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from monitor.domain.errors import ConfigRefused, TryLater
+from monitor.web.patience import PatientProtocol
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 _START = 30.0  # seconds; uvicorn needs a few milliseconds on an idle machine
 _STOP = 5
-_AT_ONCE = 32
-"""Connections; watchers ask one after the other, and who asks more is told to wait."""
+_QUEUED = 32
+"""Connections that the system keeps until they are taken in."""
 
 
 class WebServer:
@@ -43,7 +44,8 @@ class WebServer:
                 access_log=False,
                 lifespan="off",
                 server_header=False,
-                limit_concurrency=_AT_ONCE,
+                http=PatientProtocol,
+                ws="none",
                 timeout_keep_alive=5,
                 timeout_graceful_shutdown=_STOP,
             )
@@ -82,7 +84,7 @@ def _listening(address: Address) -> socket.socket:
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after a restart
         found.bind((address.host, address.port))
-        found.listen(_AT_ONCE)
+        found.listen(_QUEUED)
     except OSError:
         found.close()
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -60,6 +61,16 @@ def test_init_writes_paths_as_the_folder_of_the_config_sees_them(bare):
     assert monitor.source.path == "../predictions.parquet"
 
 
+def test_init_names_the_values_of_the_other_class_too(bare):
+    bare.predictions(verdict="['spam', 'ham', 'news: daily'][1 + i % 3]")
+
+    wrote = bare.run("init", "predictions.parquet", "--predicted", "verdict", "--positive", "spam")
+
+    assert wrote.code == 0
+    [monitor] = load_config("config.yaml").monitors
+    assert (monitor.source.positive, monitor.source.negative) == ("spam", ("ham", "news: daily"))
+
+
 def test_check_says_what_it_found(place):
     done = place.run("check")
 
@@ -68,14 +79,15 @@ def test_check_says_what_it_found(place):
         "ok       config: config.yaml",
         f"ok       store: sqlite:///{place.folder}/monitor.db",
         f"ok       source of mail: 200 predictions in the newest window, {window}, 20 flagged",
-        "ok       labels of mail: column is_travel of predictions.parquet",
+        "ok       labels of mail: column is_travel of predictions.parquet; 200 of 200 items from "
+        f"{window} have a label",
     ]
 
 
 def test_check_counts_rows_that_a_round_would_leave_out(place):
     place.predictions(score="case when i % 100 = 90 then 'nan'::double else 0.6 end")
 
-    [found] = [line for line in place.run("check").lines if "source of mail" in line]
+    [found] = [line for line in place.run("check").lines if line.startswith("ok       source of")]
 
     assert found.endswith("198 flagged; left out: 2 score NaN")
 
@@ -92,7 +104,9 @@ def test_run_once_says_when_the_next_round_is_due_when_nothing_is(place):
 
 
 def test_missed_rounds_that_follow_one_another_share_a_line(place):
-    done = place.run("run-once", "--slot", f"{place.slot - timedelta(days=3):%Y-%m-%dT%H:%M}")
+    place.run_at(place.slot - timedelta(days=3), "run-once")
+
+    done = place.run("run-once")
 
     first, last = (place.at(place.slot - timedelta(days=days)) for days in (2, 1))
     newest = f"missed: the newest due slot is {place.at(place.slot)} UTC"
@@ -101,10 +115,12 @@ def test_missed_rounds_that_follow_one_another_share_a_line(place):
 
 
 def test_a_round_opened_by_hand_fills_a_recorded_skip(place):
-    place.run("run-once", "--slot", f"{place.slot - timedelta(days=2):%Y-%m-%dT%H:%M}")
+    place.run_at(place.slot - timedelta(days=2), "run-once")
+    before = place.run("run-once")
 
     place.run("run-once", "--slot", f"{place.slot - timedelta(days=1):%Y-%m-%dT%H:%M}")
 
+    assert "is skipped" in before.out
     rounds = json.loads(place.run("rounds", "--json").out)["rounds"]
     assert [(each["round"], each["state"]) for each in rounds] == [
         (1, "closed"),
@@ -142,6 +158,7 @@ def test_an_alert_is_listed_ended_by_hand_and_kept(filled):
     [row] = filled.run("alerts").lines[2:]
     assert row.startswith(f"{begin}  mail     recall at least 0.95  resolved  round ")
     assert row.endswith(": the label rule changed")
+    assert re.search(r"predictions of \S+ \S+ to \S+ \S+, fired \S+ \S+, until ", row)
 
 
 def test_show_says_in_which_round_the_alert_fired(filled):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 from standardwebhooks import Webhook
 
 from monitor.storage.database import Database
+from monitor.storage.tables import effects
 from tests.hooks.alertmanagers import StandIn, now
 from tests.hooks.receivers import TOKEN, Receiver
 
@@ -25,6 +27,15 @@ def kill(place):
                 " where id = (select min(id) from effects where status = 'waiting')"
             )
         )
+    database.close()
+
+
+def put_off(place):
+    """Let all that waits be tried in an hour."""
+    later = datetime.now(UTC) + timedelta(hours=1)
+    database = Database(f"sqlite:///{place.folder}/monitor.db")
+    with database.write() as connection:
+        connection.execute(update(effects).values(next_try=later))
     database.close()
 
 
@@ -54,6 +65,20 @@ def test_effects_as_json_have_every_field(filled):
     }
     assert (first["sink"], first["tries"], first["first"]) == ("mlflow", 1, True)
     assert (second["tries"], second["first"], second["last_error"]) == (0, False, None)
+
+
+def test_a_pass_is_not_all_well_while_a_delivery_is_dead_that_it_did_not_try(filled):
+    kill(filled)
+    put_off(filled)
+
+    done = filled.run("run-once")
+    told = filled.run("run-once", "--json")
+
+    assert (done.code, told.code) == (75, 75)
+    [line] = [line for line in done.lines if line.startswith("not delivered: ")]
+    assert line.startswith("not delivered: mail: 8 rounds wait for MLflow since ")
+    assert line.endswith(": it is gone")
+    assert [each["sink"] for each in json.loads(told.out)["dead"]] == ["mlflow"]
 
 
 def test_with_nothing_open_there_is_nothing_to_list(place):

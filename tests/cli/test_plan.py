@@ -35,6 +35,22 @@ def test_assumed_values_need_neither_config_nor_data(bare):
     assert not list(bare.folder.iterdir())
 
 
+def test_a_width_of_nothing_is_said_to_come_from_a_class_labeled_whole(bare):
+    few = "plan --precision .8 --recall .6 --flagged-rate .01 --size 1000 --labels 500"
+
+    done = bare.run(*few.split())
+
+    assert "Every item of flagged gets a label: none of it is left to chance." in done.lines
+    assert any("give precision +-0 % (labeled whole), recall +-" in line for line in done.lines)
+
+
+def test_a_width_that_is_left_is_not_said_to_be_labeled_whole(bare):
+    done = bare.run(*ASSUMED.split(), "--labels", "1000")
+
+    assert "whole" not in done.out
+    assert "Every item" not in done.out
+
+
 def test_the_notebook_says_what_the_command_says(bare):
     said = json.loads(bare.run(*ASSUMED.split(), "--recall-margin", ".06", "--json").out)
 

@@ -19,6 +19,7 @@ import pytest
 import structlog
 
 from monitor.cli import main
+from monitor.wiring import build
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,6 +87,11 @@ class Workplace:
             assert text.count(before) == 1, before
             text = text.replace(before, after)
         self.write("config.yaml", text)
+
+    def run_at(self, time, *words):
+        """Run the command line as if it were another time."""
+        with mock.patch.dict(build.__kwdefaults__, clock=lambda: time):
+            return self.run(*words)
 
     def write(self, name, text):
         (self.folder / name).write_text(text)

@@ -5,7 +5,13 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.domain.labels import Statement, current_answers, current_label
+from monitor.domain.labels import (
+    Statement,
+    corrected_evidence_label,
+    current_answers,
+    current_label,
+    evidence_label,
+)
 from monitor.domain.model import Answer, LabelKind
 
 NOON = datetime(2025, 3, 10, 12, tzinfo=UTC)
@@ -113,3 +119,57 @@ def test_an_adjudicator_who_cannot_tell_or_took_it_back_leaves_it_to_the_others(
 
     assert current_label(others, "eve") is Answer.POSITIVE
     assert current_label([*others, withdrawn], "eve") is Answer.POSITIVE
+
+
+def test_evidence_takes_the_answer_that_was_accepted_first_as_it_stands_now():
+    first, second = said(Answer.NEGATIVE, minute=5), said(Answer.POSITIVE, by="bo", minute=1)
+    corrected = said(Answer.POSITIVE, minute=6)
+
+    assert evidence_label([first, second]) is Answer.NEGATIVE
+    assert evidence_label([second, first]) is Answer.POSITIVE
+    assert evidence_label([first, second, corrected]) is Answer.POSITIVE
+
+
+def test_evidence_takes_the_answer_of_the_adjudicator_before_all_others():
+    votes = [said(Answer.NEGATIVE), said(Answer.POSITIVE, by="bo")]
+
+    assert evidence_label(votes, "bo") is Answer.POSITIVE
+    assert evidence_label([*votes, said(Answer.CANNOT_TELL, by="cy")], "cy") is Answer.NEGATIVE
+
+
+@given(st.lists(st.tuples(st.sampled_from(list(Answer)), st.sampled_from("abc")), max_size=6))
+def test_whether_an_item_is_evidence_does_not_depend_on_what_is_answered(told):
+    """Only on who answers: swapping what they say, item by item, counts the same items."""
+    swap = {Answer.POSITIVE: Answer.NEGATIVE, Answer.NEGATIVE: Answer.POSITIVE}
+    statements = [said(answer, by=by, minute=at) for at, (answer, by) in enumerate(told)]
+    for place, each in enumerate(statements):
+        swapped = [*statements]
+        swapped[place] = each._replace(answer=swap.get(each.answer, each.answer))
+
+        assert (evidence_label(statements) is None) == (evidence_label(swapped) is None)
+
+
+def test_evidence_of_one_moment_that_contradicts_itself_counts_all_the_same():
+    both = [said(Answer.NEGATIVE), said(Answer.POSITIVE)]
+
+    assert current_label(both) is Answer.CANNOT_TELL
+    assert evidence_label(both) is Answer.NEGATIVE
+
+
+def test_an_item_that_lost_its_answer_keeps_the_one_that_it_had():
+    mine, other = said(Answer.NEGATIVE), said(Answer.POSITIVE, by="bo", minute=1)
+    taken_back = said(None, minute=2, kind=LabelKind.WITHDRAWN)
+    declined = said(Answer.CANNOT_TELL, minute=2)
+
+    assert corrected_evidence_label([mine, other]) is Answer.NEGATIVE
+    assert corrected_evidence_label([mine, taken_back]) is Answer.NEGATIVE
+    assert corrected_evidence_label([mine, declined]) is Answer.NEGATIVE
+
+
+def test_an_answer_that_was_changed_or_outvoted_counts_as_it_is_now():
+    mine = said(Answer.NEGATIVE)
+    others = [said(Answer.POSITIVE, by=name, minute=1) for name in ("bo", "cy")]
+
+    assert corrected_evidence_label([mine, said(Answer.POSITIVE, minute=1)]) is Answer.POSITIVE
+    assert corrected_evidence_label([mine, *others]) is Answer.POSITIVE
+    assert corrected_evidence_label([]) is None

@@ -110,6 +110,7 @@ def test_kept_alerts_are_open_again_after_it_forgot_them(alertmanager):
     [
         ("test", {}, "PrMonitorTest", timedelta(minutes=5)),
         ("round.abandoned", {}, "PrMonitorNoEstimate", timedelta(days=1)),
+        ("round.attention", {}, "PrMonitorAttention", timedelta(days=1)),
         ("delivery.dead", {"sink": "ops"}, "PrMonitorDelivery", timedelta(days=7)),
         ("delivery.recovered", {"sink": "ops"}, "PrMonitorDelivery", timedelta(0)),
     ],

@@ -58,6 +58,7 @@ def test_the_service_gets_what_happened_what_to_do_and_the_link():
         ("alert.resolved", "success"),
         ("alert.revised", "info"),
         ("round.abandoned", "warning"),
+        ("round.attention", "warning"),
         ("delivery.dead", "warning"),
         ("delivery.recovered", "success"),
         ("test", "info"),

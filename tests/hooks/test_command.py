@@ -98,6 +98,20 @@ def test_a_program_that_hangs_is_killed_with_all_that_it_started(run, tmp_path):
     assert failure.value.sink_down
 
 
+def test_what_a_program_leaves_behind_is_ended_with_it(run, tmp_path):
+    program = (
+        "import os, time\n"
+        "pid = os.fork()\n"
+        "if not pid: time.sleep(0.4); open('alive', 'w'); os._exit(0)\n"
+    )
+
+    receipt = run(program)
+
+    time.sleep(0.8)
+    assert receipt == "exit code 0"
+    assert not (tmp_path / "alive").exists()
+
+
 def test_a_program_that_a_signal_ended_is_told_so(run):
     with pytest.raises(DeliveryFailed, match="was killed by signal 9"):
         run("import os; os.kill(os.getpid(), 9)")

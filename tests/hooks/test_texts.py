@@ -69,6 +69,7 @@ def test_the_parts_are_what_happened_what_to_do_and_where_to_look():
         ({}, "ALERT: mail-travel, precision"),
         ({"event": "alert.resolved"}, "resolved: mail-travel, precision"),
         ({"event": "round.abandoned", "metric": None}, "no estimate: mail-travel"),
+        ({"event": "round.attention", "metric": None}, "needs a look: mail-travel"),
         (
             {"event": "delivery.dead", "metric": None, "sink": "ops"},
             "not delivered: mail-travel, ops",

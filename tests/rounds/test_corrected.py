@@ -69,7 +69,7 @@ def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
 
     known = known_around([now, now], None, asked.carry)[-1]
     plain, audited = (
-        estimate_round(now, [now], known, reference=None, settings=each, seed=1)
+        estimate_round(now, [now], known, evidence=now, reference=None, settings=each, seed=1)
         for each in (asked, corrected)
     )
 

@@ -1,5 +1,6 @@
 """A delivery that ends its process does not end every process, and who wakes late is mended."""
 
+import random
 from datetime import timedelta
 
 import pytest
@@ -55,11 +56,11 @@ def test_a_delivery_that_ends_every_process_is_left_alone_after_some(database):
     add_effect(database, add_round(database, monitor="spam"), "other")
     ops = Deadly("deadly")
 
-    lives(database, ops, DEADLY_TRIES + 3)
+    lives(database, ops, DEADLY_TRIES + 4)
 
     found = stored(database, "deadly")
-    assert ops.deaths == DEADLY_TRIES
-    assert (found.status, found.tries, found.claimed_by) == ("dead", DEADLY_TRIES + 1, None)
+    assert ops.deaths == 1 + DEADLY_TRIES
+    assert (found.status, found.tries, found.claimed_until) == ("dead", DEADLY_TRIES + 1, None)
     assert "ended, or hung, before it was done" in found.last_error
     assert "other" in ops.got
     assert any(key.startswith("delivery.dead/ops/") for key in ops.got)
@@ -71,13 +72,13 @@ def test_it_is_tried_again_more_and_more_rarely(database):
     waits = []
 
     now = MONDAY
-    lives(database, ops, DEADLY_TRIES + 1, now)
+    lives(database, ops, DEADLY_TRIES + 2, now)
     for _ in range(3):
         waits.append(stored(database, "deadly").next_try - now)
         now += waits[-1]
         lives(database, ops, 2, now)
 
-    assert ops.deaths == DEADLY_TRIES + 3
+    assert ops.deaths == 1 + DEADLY_TRIES + 3
     assert timedelta(minutes=10) < waits[0] < waits[1] < waits[2]
 
 
@@ -90,6 +91,80 @@ def test_a_delivery_that_failed_often_and_is_then_killed_once_is_tried_at_once(d
     lives(database, ops, 2)
 
     assert ops.deaths == 2
+
+
+class Storm:
+    """Kills whoever delivers, from outside: one of a few deliveries, whichever it is."""
+
+    def __init__(self, database, seed):
+        self.kills = 0
+        self.got = []
+        self.calm = False
+        self._database = database
+        self._chance = random.Random(seed)  # noqa: S311
+
+    def deliver(self, effect):
+        if not self.calm and self._chance.random() < 0.4:
+            self.kills += 1
+            raise Death
+        self.got.append(effect.key)
+        return "taken"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_storm_that_kills_processes_makes_no_delivery_dead(database, seed):
+    rounds = [add_round(database, monitor=f"monitor-{place}") for place in range(8)]
+    for number in range(12):
+        for place, round_id in enumerate(rounds):
+            add_effect(database, round_id, f"{place}-{number:02}")
+    ops = Storm(database, seed)
+
+    lives(database, ops, 40)
+    ops.calm = True
+    deliver(database, {"ops": ops, "log": ops}, lambda: MONDAY)
+
+    with database.read() as connection:
+        found = connection.execute(select(effects.c.status, effects.c.tries)).all()
+    assert ops.kills > 20
+    assert {row.status for row in found} == {"done"}
+    for place in range(8):
+        mine = [key for key in ops.got if key.startswith(f"{place}-")]
+        assert mine == [f"{place}-{number:02}" for number in range(12)]
+
+
+def test_what_was_being_delivered_when_its_process_ended_comes_after_all_else(database):
+    add_effect(database, add_round(database), "deadly")
+    for place in range(3):
+        add_effect(database, add_round(database, monitor=f"monitor-{place}"), f"other-{place}")
+    ops = Deadly("deadly")
+
+    lives(database, ops, 1)
+    before = list(ops.got)
+    lives(database, ops, 1)
+
+    assert before == []
+    assert ops.got == ["other-0", "other-1", "other-2"]
+    assert ops.deaths == 2
+
+
+def test_of_several_the_one_that_ended_fewer_processes_is_tried_first(database):
+    for name in ("deadly", "innocent"):
+        add_effect(database, add_round(database, monitor=name), name)
+    ops = Deadly("deadly")
+    lives(database, ops, 3)
+    with database.write() as connection:  # as if its process had been killed from outside
+        innocent = stored(database, "innocent").id
+    again = Deadly("deadly")
+    with database.write() as connection:
+        connection.execute(
+            update(effects)
+            .where(effects.c.id == innocent)
+            .values(status="waiting", claimed_by="elsewhere/1/1", claimed_until=0)
+        )
+
+    lives(database, again, 1)
+
+    assert (again.got, again.deaths) == (["innocent"], 1)
 
 
 @pytest.mark.parametrize("kind", [EffectKind.ROUND_RUN, EffectKind.FLEET_POINT])

@@ -242,13 +242,13 @@ def test_a_queue_whose_next_try_is_in_the_future_has_no_turn(database, round_id,
 def test_who_saw_a_head_before_another_put_it_off_does_not_try_it_again(database, round_id, clock):
     add_effect(database, round_id, "notice-1")
     with database.read() as connection:
-        [(head, _)] = effect_store.heads(connection, clock())
+        [head] = effect_store.heads(connection, clock())
     ops = Receiver()
     ops.failing = {"notice-1": down()}
     deliver(database, {"ops": ops}, clock)
 
     with database.write() as connection:
-        assert effect_store.claim_effect(connection, head, clock()) is None
+        assert effect_store.claim_effect(connection, head.id, clock()) is None
 
 
 def test_an_effect_of_a_sink_that_is_not_in_the_config_waits(database, round_id, clock):

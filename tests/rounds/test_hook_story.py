@@ -143,9 +143,9 @@ def test_a_firing_alert_says_what_how_sure_how_often_false_where_and_what_to_do(
 
     data = message["data"]
     assert (message["type"], data["event"]) == ("alert.firing", "alert.firing")
-    assert "mail: precision is under its limit 0.7." in data["sentence"]
-    assert "(95 % interval)" in data["sentence"]
-    assert "one false alarm per 52 rounds" in data["sentence"]
+    assert "mail: precision is under its limit 0.7: " in data["sentence"]
+    assert "(95 % interval" in data["sentence"]
+    assert "one false alarm per 52 rounds" in data["promise"]
     assert "pr-monitor show 2 -m mail" in data["to_do"]
     assert f"pr-monitor alerts resolve {story.alert().id[:8]}" in data["to_do"]
     assert (data["link"], data["alert"]) == ("http://m/2", story.alert().id)
@@ -219,7 +219,9 @@ def test_an_alert_ended_by_hand_ends_in_the_hooks_too(story):
     last = story.told()[-1]
     assert (last["type"], last["data"]["alert"]) == ("alert.resolved", alert.id)
     assert last["data"]["sentence"] == (
-        "mail: the alert on precision (at least 0.7) of round 2 was ended by hand: a known outage."
+        "mail: the alert on precision (at least 0.7) of round 2 was ended by hand: a known outage. "
+        f"It fired {alert.fired_at:%Y-%m-%d %H:%M} UTC by round 2, on the predictions of "
+        f"{alert.window}."
     )
     assert story.open() == []
 

@@ -183,9 +183,9 @@ def test_slots_skipped_by_a_clock_ahead_of_the_time_are_run_when_they_come(scene
     ]
 
 
-def test_the_first_window_after_a_change_goes_back_to_the_slot_before_by_the_new_schedule(scene):
+def test_the_first_window_after_a_change_begins_where_the_last_one_ended(scene):
     steps.open_due(scene.parts)
-    scene.settings = settings(schedule=prague("0 0 * * *"))
+    scene.settings = settings(schedule=prague("0 0 * * *", lag=timedelta(minutes=10)))
     for scene.now in (utc(3, 2, 12), utc(3, 3, 12)):
         steps.open_due(scene.parts)
 
@@ -193,11 +193,18 @@ def test_the_first_window_after_a_change_goes_back_to_the_slot_before_by_the_new
 
     assert [f"{row['window_end']}"[5:16] for row in windows] == [
         "03-01 01:30",
-        "03-01 23:00",
-        "03-02 23:00",
+        "03-01 22:50",
+        "03-02 22:50",
     ]
-    assert f"{windows[1]['window_start']}"[5:16] == "02-28 23:00"
-    assert windows[2]["window_start"] == windows[1]["window_end"]
+    assert all(a["window_end"] == b["window_start"] for a, b in pairwise(windows))
+
+
+def test_an_old_slot_run_first_by_hand_makes_no_slot_since_then_due(scene):
+    steps.open_slot(scene.parts, utc(1, 5, 1, 30), backfill=False)
+
+    steps.open_due(scene.parts)
+
+    assert states(scene) == [("01-05 01:30", "open"), ("03-01 01:30", "open")]
 
 
 def test_the_page_names_the_dates_that_are_tested():

@@ -37,12 +37,23 @@ def payload_of(row):
     return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
 
 
-def test_nobody_is_bothered_while_there_is_time(scene):
+def test_nobody_is_bothered_in_the_first_half_of_the_time(scene):
+    scene.now += timedelta(days=2, hours=11)
+
+    found = standing(scene)
+
+    assert (found.status, found.problems, found.concerns) == ("ok", [], [])
+
+
+def test_a_round_without_any_answer_after_half_its_time_needs_a_look(scene):
     scene.now += timedelta(days=3, hours=23)
 
     found = standing(scene)
 
-    assert (found.status, found.problems) == ("ok", [])
+    assert (found.status, found.problems) == ("attention", [])
+    assert found.concerns == [
+        "round 2: it has no answer, and more than half of the time for labels is over"
+    ]
 
 
 def test_a_round_without_any_answer_near_its_end_is_a_problem(scene):

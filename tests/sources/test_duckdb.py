@@ -244,12 +244,75 @@ def test_the_predicted_class_is_known_in_every_type(tmp_path, kind, positive):
     assert [part.size for part in source.scan(WEEK, TWO, 5, "s").strata] == [3, 2]
 
 
+def test_a_predicted_value_that_is_not_named_is_a_bad_row_and_counted_by_value(tmp_path):
+    words = ["spam", "ham", "ham", "eggs", "news", "news", ""]
+    rows = [(str(i), GOOD[1], word, "") for i, word in enumerate(words)]
+    columns = {"id": "mail_id", "time": "scored_at", "predicted": "score"}
+
+    source = csv_source(
+        tmp_path, rows, threshold=None, columns=columns, positive="spam", negative="ham"
+    )
+    frame = source.scan(WEEK, TWO, 5, "s")
+
+    assert [part.size for part in frame.strata] == [1, 2]
+    assert dict(frame.unknown) == {"news": 2, "eggs": 1}
+    assert frame.bad_rows == {
+        "predicted missing": 1,
+        "predicted neither positive nor negative": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("positive", "flagged"), [(None, "1"), (1, "1"), (True, "true"), (0, "0"), ("no", "no")]
+)
+def test_zeros_and_ones_need_no_negative(positive, flagged):
+    columns = {"id": "mail_id", "time": "scored_at", "predicted": "class"}
+    chosen = {} if positive is None else {"positive": positive}
+
+    found = settings_with(threshold=None, columns=columns, **chosen).negatives
+
+    assert flagged not in found
+    assert {"0", "false"} & set(found) or {"1", "true"} & set(found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"negative": 0}, "negative needs columns.predicted"),
+        (
+            {
+                "threshold": None,
+                "columns": {"id": "mail_id", "time": "scored_at", "predicted": "c"},
+                "negative": [0, 1],
+            },
+            "negative: '1' is also in positive",
+        ),
+        (
+            {
+                "threshold": None,
+                "columns": {"id": "mail_id", "time": "scored_at", "predicted": "c"},
+                "negative": [],
+            },
+            "negative: an empty list matches nothing",
+        ),
+    ],
+)
+def test_a_negative_that_cannot_be_is_refused(changes, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        settings_with(**changes)
+
+
 def test_words_for_the_flagged_class_are_taken_exactly(tmp_path):
     rows = [(name, GOOD[1], name, "") for name in ("fraud", "Fraud", "theft", "none")]
     columns = {"id": "mail_id", "time": "scored_at", "predicted": "score"}
 
     source = csv_source(
-        tmp_path, rows, threshold=None, columns=columns, positive=["fraud", "theft"]
+        tmp_path,
+        rows,
+        threshold=None,
+        columns=columns,
+        positive=["fraud", "theft"],
+        negative=["Fraud", "none"],
     )
 
     assert [part.size for part in source.scan(WEEK, TWO, 5, "s").strata] == [2, 2]

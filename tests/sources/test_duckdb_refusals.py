@@ -22,6 +22,7 @@ from tests.sources.prediction_files import (
     parquet_source,
     refused,
     settings_with,
+    write_csv,
 )
 
 
@@ -32,6 +33,27 @@ def test_a_missing_column_is_named_with_those_there_are_and_the_closest(tmp_path
         "p.csv has no column 'scored_on' (columns.time); its columns are mail_id, scored_at, "
         "score, text; did you mean 'scored_at'?"
     )
+
+
+def test_of_many_columns_the_first_are_named_and_how_many_there_are(tmp_path):
+    names = [f"f{place}" for place in range(4_999)] + ["y" * 500]
+    write_csv(tmp_path / "p.csv", [range(5_000)], names)
+    columns = {**COLUMNS, "show": []}
+    source = DuckdbSource(settings_with(path="p.csv", columns=columns), tmp_path)
+
+    said = refused(source)
+
+    assert said.startswith("p.csv has no column 'mail_id' (columns.id); the first of its 5,000 ")
+    assert said.endswith("columns are " + ", ".join(names[:20]))
+
+
+def test_the_closest_of_many_columns_is_named_though_it_is_not_among_the_first(tmp_path):
+    names = [*(f"f{place}" for place in range(4_999)), "mail_ident"]
+    write_csv(tmp_path / "p.csv", [range(5_000)], names)
+    columns = {**COLUMNS, "show": []}
+    source = DuckdbSource(settings_with(path="p.csv", columns=columns), tmp_path)
+
+    assert refused(source).endswith("f19; did you mean 'mail_ident'?")
 
 
 def test_no_file_is_said_with_the_place_that_was_looked_at(tmp_path):

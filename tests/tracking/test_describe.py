@@ -6,6 +6,8 @@ import math
 import subprocess
 import sys
 
+import pytest
+
 from monitor.domain.report import AgreementRow, AnswersRow
 from monitor.tracking.describe import describe
 from monitor.tracking.figures import timeline_figure, timeline_png
@@ -230,3 +232,23 @@ def test_drawing_leaves_pyplot_alone():
     )
 
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("[refund](https://evil.example)", r"\[refund\](https\://evil.example)"),
+        ("![x](//evil.example/x.png)", r"!\[x\](//evil.example/x.png)"),
+        (r"\[x](//evil.example)", r"\\\[x\](//evil.example)"),
+        ("<https://evil.example>", r"\<https\://evil.example\>"),
+        ("WWW.evil.example", r"WWW\.evil.example"),
+        ("@root", r"\@root"),
+        ("_new_ ~~old~~ a_b", r"\_new\_ \~\~old\~\~ a_b"),
+    ],
+)
+def test_a_value_of_a_segment_is_text_and_no_link(value, written):
+    [row] = [row for row in segments() if (row.value, row.metric) == ("CZ", "precision")]
+
+    text = describe(make_report(1, segments=[row.model_copy(update={"value": value})]))
+
+    assert f"| {written}&emsp; |" in text

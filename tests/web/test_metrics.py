@@ -170,7 +170,7 @@ def test_as_many_queries_are_made_for_many_monitors_as_for_one(alerting):
     told(alerting, monitors=["mail", *(f"other-{number}" for number in range(20))])
 
     assert len(asked) == for_one
-    assert len([one for one in asked if one.lstrip().lower().startswith("select")]) == 9
+    assert len([one for one in asked if one.lstrip().lower().startswith("select")]) == 13
 
 
 def test_nothing_of_any_item_and_no_reason_is_told(alerting):

@@ -45,7 +45,7 @@ def running(tmp_path, clock):
 @pytest.fixture
 def get(running):
     address = Address("127.0.0.1", free_port())
-    server = WebServer(make_app(running.told()), address)
+    server = WebServer(make_app(running.told(), listen=address.host), address)
     server.start()
     with httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=30) as client:
         yield client.get

@@ -7,7 +7,9 @@ from structlog.testing import capture_logs
 
 from monitor import wiring
 from monitor.config import load_config
+from monitor.rounds import steps
 from monitor.running import Running
+from monitor.storage import schema
 from monitor.web.health import Pulse
 from tests.small_config import HOOKS, configure
 from tests.web.serving import samples
@@ -125,3 +127,42 @@ def test_of_hooks_only_the_names_of_changed_settings_are_told(path, running):
     _, logs = reload(running)
 
     assert logs[-1]["settings"] == "hooks.ops.allow_private changed; hooks.ops.timeout changed"
+
+
+def test_what_other_settings_mean_for_the_next_round_is_told(path, running):
+    open_a_round(running)
+    change(path, "threshold: 0.5", "threshold: 0.6")
+
+    _, logs = reload(running)
+
+    [told] = [line for line in logs if line["event"] == "next round"]
+    assert (told["monitor"], told["log_level"]) == ("mail", "warning")
+    assert told["change"].startswith(
+        "source.threshold 0.5 -> 0.6: the next round begins a new history"
+    )
+
+
+def test_settings_that_begin_nothing_are_not_told_of_again(path, running):
+    open_a_round(running)
+    change(path, "{precision: 0.5}", "{precision: 0.6}")
+
+    _, logs = reload(running)
+
+    assert [line["event"] for line in logs] == ["config reloaded", "config changed"]
+
+
+def test_what_a_removed_monitor_leaves_open_is_told(path, running):
+    open_a_round(running)
+    change(path, "- name: mail\n", "- name: spam\n")
+
+    _, logs = reload(running)
+
+    [told] = [line for line in logs if line["event"] == "monitor not in the config"]
+    assert (told["monitor"], told["log_level"]) == ("mail", "warning")
+    assert "mail is in the store but not in the config (renamed or removed?)" in told["left"]
+
+
+def open_a_round(running):
+    plant = running.plant
+    schema.ready(plant.database)
+    steps.open_due(plant.monitors[0])

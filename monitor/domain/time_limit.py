@@ -1,0 +1,104 @@
+"""Reading that may never end, as from a network mount that is gone, with an end to the waiting.
+
+Nothing can end a thread that waits for a disk. So reading has a thread of its own, which is asked
+to stop and then left behind: it does no harm, and ends with the process.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+from monitor.domain.errors import SourceUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+T = TypeVar("T")
+
+LIMIT = timedelta(minutes=10)
+"""Of one reading, unless the config gives another; 10 million rows take seconds."""
+
+_TO_STOP = 5.0  # seconds that a query has to stop once it is asked to
+_left_behind: dict[str, _Reading[object]] = {}
+
+
+class _Reading(threading.Thread, Generic[T]):
+    """A thread that reads, and keeps what came of it."""
+
+    def __init__(self, read: Callable[[], T]) -> None:
+        super().__init__(name="reading", daemon=True)
+        self.stops: list[Callable[[], object]] = []
+        self.error: BaseException | None = None
+        self.result: T | None = None
+        self._read = read
+
+    def run(self) -> None:
+        try:
+            self.result = self._read()
+        except BaseException as error:  # noqa: BLE001  it is raised where somebody waits for it
+            self.error = error
+
+
+def within(limit: timedelta, place: str, read: Callable[[], T]) -> T:
+    """Read, and wait for it no longer than this; whoever still hangs there is not asked again.
+
+    Parameters
+    ----------
+    place
+        Where it is read from, for people, and to know it again.
+
+    Raises
+    ------
+    SourceUnavailable
+        If nothing came in time.
+    """
+    hung = _left_behind.get(place)
+    if hung is not None and hung.is_alive():
+        message = f"{place} still does not answer: {_ADVICE}"
+        raise SourceUnavailable(message)
+    reading = _Reading(read)
+    reading.start()
+    reading.join(limit.total_seconds())
+    if reading.is_alive():
+        _leave(reading, place)
+        message = f"{place} did not answer within {_span(limit)}: {_ADVICE}"
+        raise SourceUnavailable(message)
+    if reading.error is not None:
+        raise reading.error
+    return cast("T", reading.result)
+
+
+_ADVICE = (
+    "is its disk or network mount there, and is it a file and no pipe? It is tried again; if a "
+    "scan needs longer, raise source.timeout"
+)
+
+
+def _leave(reading: _Reading[T], place: str) -> None:
+    for stop in list(reading.stops):
+        stop()
+    reading.join(_TO_STOP)
+    if reading.is_alive():
+        _left_behind[place] = cast("_Reading[object]", reading)
+
+
+def _span(limit: timedelta) -> str:
+    seconds = limit.total_seconds()
+    return f"{seconds:g} s" if seconds < 120 else f"{seconds / 60:g} minutes"  # noqa: PLR2004
+
+
+@contextmanager
+def stopped_by(stop: Callable[[], object]) -> Iterator[None]:
+    """Name what ends a query in this block, should nobody wait for it any more."""
+    reading = threading.current_thread()
+    if not isinstance(reading, _Reading):
+        yield
+        return
+    reading.stops.append(stop)
+    try:
+        yield
+    finally:
+        reading.stops.remove(stop)

@@ -1,0 +1,167 @@
+"""What keeps a monitor from being called ok though its rounds go on, in a few queries for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import and_, select
+
+from monitor.domain.model import LabelKind
+from monitor.domain.state import RoundState
+from monitor.storage import round_store
+from monitor.storage.tables import concerns, estimates, label_events, monitors, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Connection, ScalarSelect
+
+    from monitor.storage.round_store import Round
+
+_ENDED = rounds.c.state.in_((RoundState.CLOSED, RoundState.ABANDONED))
+_CLOSED = rounds.c.state == RoundState.CLOSED
+_DRAWN = rounds.c.history_id.is_not(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Something about a round of a monitor that needs a look."""
+
+    monitor: str
+    round: int
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"round {self.round}: {self.sentence}"
+
+
+def read_attention(
+    connection: Connection, now: datetime, monitor: str | None = None
+) -> list[Attention]:
+    """Read what needs a look about the newest rounds of a monitor, or of all.
+
+    These are the concerns about the newest drawn and the newest closed round, precision or recall
+    that the newest closed round could not estimate, and rounds without any answer after half of
+    the time that there is for labels.
+    """
+    return [
+        *_concerns(connection, now, monitor),
+        *_not_estimable(connection, now, monitor),
+        *_unanswered(connection, now, monitor),
+    ]
+
+
+def without_estimate(
+    connection: Connection, now: datetime, monitor: str | None = None
+) -> list[Attention]:
+    """Read of each monitor whose newest ended round was abandoned which one that is, and why."""
+    query = (
+        select(monitors.c.name, rounds.c.number, rounds.c.reason)
+        .join(rounds, rounds.c.id == _newest(_ENDED, now))
+        .where(rounds.c.state == RoundState.ABANDONED, _named(monitor))
+        .order_by(monitors.c.name)
+    )
+    return [Attention(*row) for row in connection.execute(query)]
+
+
+def newest_concerns(connection: Connection, found: Round) -> list[str]:
+    """Read the concerns about a round, and those about the monitor's newest drawn one."""
+    query = (
+        select(concerns.c.sentence)
+        .join(rounds, rounds.c.id == concerns.c.round_id)
+        .where(concerns.c.round_id.in_((found.id, newest_drawn(connection, found.monitor_id))))
+        .order_by(rounds.c.slot, concerns.c.kind)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def newest_drawn(connection: Connection, monitor_id: int) -> int | None:
+    """Id of a monitor's newest round that has a sample."""
+    query = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, _DRAWN)
+    return connection.execute(query.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+
+
+def _newest(condition: ColumnElement[bool], now: datetime) -> ScalarSelect[int]:
+    """Id of a monitor's newest round of some kind, found by a step or two back from its end."""
+    return (
+        select(rounds.c.id)
+        .where(rounds.c.monitor_id == monitors.c.id, rounds.c.slot <= now, condition)
+        .order_by(rounds.c.slot.desc())
+        .limit(1)
+        .correlate(monitors)
+        .scalar_subquery()
+    )
+
+
+def _named(monitor: str | None) -> ColumnElement[bool]:
+    return monitors.c.id.is_not(None) if monitor is None else monitors.c.name == monitor
+
+
+def _concerns(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
+    newest = (
+        select(
+            monitors.c.name,
+            _newest(_DRAWN, now).label("drawn"),
+            _newest(_CLOSED, now).label("closed"),
+        )
+        .where(_named(monitor))
+        .subquery()
+    )
+    query = (
+        select(newest.c.name, rounds.c.number, concerns.c.sentence)
+        .join(concerns, concerns.c.round_id.in_((newest.c.drawn, newest.c.closed)))
+        .join(rounds, rounds.c.id == concerns.c.round_id)
+        .order_by(newest.c.name, rounds.c.slot, concerns.c.noted_at, concerns.c.kind)
+    )
+    return [Attention(*row) for row in connection.execute(query)]
+
+
+def _not_estimable(
+    connection: Connection, now: datetime, monitor: str | None
+) -> Iterator[Attention]:
+    query = (
+        select(monitors.c.name, rounds.c.number, estimates.c.metric, estimates.c.reason)
+        .join(rounds, rounds.c.id == _newest(_CLOSED, now))
+        .join(
+            estimates,
+            and_(estimates.c.round_id == rounds.c.id, estimates.c.version == rounds.c.version),
+        )
+        .where(
+            estimates.c.metric.in_(("precision", "recall")),
+            estimates.c.basis == "round",
+            estimates.c.estimand == "window",
+            estimates.c.point.is_(None),
+            _named(monitor),
+        )
+        .order_by(monitors.c.name, estimates.c.metric)
+    )
+    for name, number, metric, reason in connection.execute(query):
+        yield Attention(name, number, f"{metric} is not estimable: {reason}")
+
+
+def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
+    labeling = round_store.find_rounds(connection, monitor, states=(RoundState.LABELING,))
+    late = [each for each in labeling if now >= _half_time(each, now)]
+    given = (
+        select(label_events.c.round_id)
+        .distinct()
+        .where(
+            label_events.c.round_id.in_([each.id for each in late]),
+            label_events.c.kind == LabelKind.GIVEN,
+        )
+    )
+    answered = set(connection.execute(given).scalars()) if late else set()
+    sentence = "it has no answer, and more than half of the time for labels is over"
+    return [
+        Attention(each.monitor, each.number, sentence) for each in late if each.id not in answered
+    ]
+
+
+def _half_time(found: Round, now: datetime) -> datetime:
+    """When half of the time is over in which labels may come; those that mature come after that."""
+    if found.deadline is None:
+        return now + timedelta.resolution
+    return found.deadline - (found.settings.deadline - found.settings.matures) / 2

@@ -1,0 +1,78 @@
+"""Windows that were drawn before: how much they held, and how much of it was flagged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import case, func, select
+
+from monitor.domain.model import Window
+from monitor.storage.tables import histories, rounds, strata
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A window as its round saw it when it was drawn."""
+
+    number: int
+    window: Window
+    rows: int
+
+
+def drawn_before(connection: Connection, monitor_id: int, slot: datetime) -> Drawn | None:
+    """Read the newest drawn window of a monitor before a slot."""
+    query = (
+        select(rounds.c.number, rounds.c.window_start, rounds.c.window_end, rounds.c.rows)
+        .where(
+            rounds.c.monitor_id == monitor_id,
+            rounds.c.slot < slot,
+            rounds.c.history_id.is_not(None),
+            rounds.c.rows.is_not(None),
+        )
+        .order_by(rounds.c.slot.desc())
+    )
+    row = connection.execute(query.limit(1)).first()
+    if row is None:
+        return None
+    return Drawn(row.number, Window(row.window_start, row.window_end), row.rows)
+
+
+def flagged_sizes(
+    connection: Connection,
+    monitor_id: int,
+    *,
+    before: datetime,
+    threshold: float | None,
+    at_most: int,
+) -> list[tuple[int, int]]:
+    """Read how many items were flagged, of how many, in the newest drawn windows before a slot.
+
+    Those of any model version, so that a new one is compared with the old one; but of one
+    threshold, since another one flags another share.
+    """
+    newest = (
+        select(rounds.c.id)
+        .join(histories, histories.c.id == rounds.c.history_id)
+        .where(
+            rounds.c.monitor_id == monitor_id,
+            rounds.c.slot < before,
+            histories.c.threshold.is_not_distinct_from(threshold),
+        )
+        .order_by(rounds.c.slot.desc())
+        .limit(at_most)
+        .subquery()
+    )
+    flagged = func.sum(case((strata.c.flagged, strata.c.size), else_=0))
+    query = (
+        select(flagged, func.sum(strata.c.size))
+        .join(newest, newest.c.id == strata.c.round_id)
+        .group_by(strata.c.round_id)
+        .order_by(strata.c.round_id)
+    )
+    return [(int(some), int(size)) for some, size in connection.execute(query) if size]

@@ -1,0 +1,121 @@
+"""A source that never answers holds up its own monitor, for a time, and no command for ever."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+
+from monitor.datafiles import DataFiles, opened
+from monitor.domain import time_limit
+from monitor.domain.errors import SourceUnavailable
+from monitor.domain.time_limit import within
+from tests.cli.workplace import CONFIG
+from tests.sources.prediction_files import copy_to
+from tests.workers import ROOT
+
+COMMAND = [sys.executable, "-c", "from monitor.cli import main; main()"]
+
+
+@pytest.fixture(params=["pipe.parquet", "pipe.csv"])
+def hanging(request, place, mlflow_tables):
+    """Two monitors, the first of which reads from a pipe that nobody writes to."""
+    shutil.copy(mlflow_tables, place.folder / "mlflow.db")
+    os.mkfifo(place.folder / request.param)
+    text = CONFIG.format(mlflow="sqlite:///mlflow.db", cron=place.cron, labeling="{kind: files}")
+    first = text.replace("name: mail", "name: first").replace("predictions.parquet", request.param)
+    first = first.replace("threshold: 0.5", "threshold: 0.5\n      timeout: 1s")
+    second = text[text.index("  - name: mail") :]
+    place.write("config.yaml", first + second)
+    return place
+
+
+def run(place, *words):
+    """Run a command in a process of its own, which has to end by itself."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MLFLOW_DISABLE_TELEMETRY": "true"}
+    return subprocess.run(
+        [*COMMAND, *words],
+        cwd=place.folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_pass_goes_on_with_the_others_and_status_says_why(hanging):
+    ran = run(hanging, "run-once")
+    status = run(hanging, "status", "--json")
+
+    assert ran.returncode == 75, ran.stderr
+    assert "mail: round 1" in ran.stdout
+    assert "is labeling" in ran.stdout
+    first, mail = json.loads(status.stdout)["monitors"]
+    [problem] = first["problems"]
+    assert "did not answer within 1 s: is its disk or network mount there" in problem
+    assert mail["open_rounds"][0]["state"] == "labeling"
+
+
+def test_check_goes_on_too(hanging):
+    checked = run(hanging, "check")
+
+    assert "PROBLEM  source of first: " in checked.stdout
+    assert "did not answer within 1 s" in checked.stdout
+    assert "ok       source of mail: 200 predictions" in checked.stdout
+    assert checked.returncode == 75
+
+
+def test_a_query_that_takes_too_long_is_stopped(tmp_path):
+    copy_to(tmp_path / "p.parquet", "select 1 as id")
+
+    def endless():
+        with opened(DataFiles(("p.parquet",), tmp_path)) as table:
+            return table.rows(
+                "select sum(a.range * b.range) from range(1e7::int) a, range(1e7::int) b"
+            )
+
+    with pytest.raises(SourceUnavailable, match="p did not answer within 1 s"):
+        within(timedelta(seconds=1), "p", endless)
+
+    assert "reading" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_who_still_hangs_is_not_asked_again(monkeypatch):
+    monkeypatch.setattr(time_limit, "_TO_STOP", 0)
+    go_on = threading.Event()
+    asked = []
+
+    def hangs():
+        asked.append(1)
+        go_on.wait(60)
+
+    with pytest.raises(SourceUnavailable, match=r"p did not answer within 0\.1 s"):
+        within(timedelta(seconds=0.1), "p", hangs)
+    started = time.monotonic()
+    with pytest.raises(SourceUnavailable, match="p still does not answer"):
+        within(timedelta(seconds=60), "p", hangs)
+    waited = time.monotonic() - started
+    go_on.set()
+    for thread in threading.enumerate():
+        if thread.name == "reading":
+            thread.join(10)
+
+    assert (asked, waited < 5) == ([1], True)
+    assert within(timedelta(seconds=60), "p", lambda: "read") == "read"
+
+
+def test_what_is_wrong_with_a_source_is_said_as_without_a_limit():
+    def broken():
+        message = "as it was raised"
+        raise ValueError(message)
+
+    with pytest.raises(ValueError, match="as it was raised"):
+        within(timedelta(seconds=60), "p", broken)

@@ -1,0 +1,62 @@
+"""A model that the config names and MLflow does not know: told, and it holds nothing back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from tests.small_config import runs
+
+NOPE = ("    labeling", "    model: models:/nope/7\n    labeling")
+SAID = (
+    "MLflow shows no model version models:/nope/7 to this user; register it, correct `model` in "
+    "the config, or give the user permission READ on it"
+)
+
+
+@pytest.fixture
+def nope(place, mlflow_tables):
+    """A folder whose MLflow answers and has no models."""
+    shutil.copy(mlflow_tables, place.folder / "mlflow.db")
+    place.config(mlflow="sqlite:///mlflow.db", model=NOPE)
+    return place
+
+
+def test_check_says_that_there_is_no_such_model(nope):
+    done = nope.run("check")
+
+    assert f"PROBLEM  model of mail: {SAID}" in done.lines
+    assert done.code == 78
+
+
+def test_a_model_is_looked_up_only_where_mlflow_answers(place):
+    place.config(model=NOPE)
+
+    done = place.run("check")
+
+    assert not [line for line in done.lines if "model of mail" in line]
+    assert done.code == 75
+
+
+def test_rounds_show_in_mlflow_without_it_and_status_says_why_it_has_no_tags(nope):
+    ran = nope.run("run-once")
+    again = nope.run("run-once")
+    status = nope.run("status", "--json")
+
+    assert (ran.code, again.code) == (0, 0)
+    assert len(runs(nope.folder, "monitor/mail")) == 1
+    assert len(runs(nope.folder, "monitor")) == 1
+    [mail] = json.loads(status.out)["monitors"]
+    assert f"the model is not tagged: {SAID}" in mail["notes"]
+    assert mail["waiting"] == []
+
+
+def test_a_model_that_was_corrected_in_the_config_is_no_longer_complained_of(nope):
+    nope.run("run-once")
+    nope.config(mlflow="sqlite:///mlflow.db")
+
+    status = nope.run("status", "--json")
+
+    assert "not tagged" not in status.out

@@ -1,0 +1,158 @@
+"""`rounds`: what it leaves out, where something new began; `backfill` where people are asked."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from tests.cli.workplace import PEOPLE
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def paused(place):
+    """A round, two skipped ones and one more."""
+    place.run_at(place.slot - 3 * DAY, "run-once")
+    place.run("run-once")
+    return place
+
+
+def numbers(done):
+    return [line.split()[1] for line in done.lines if line.startswith("mail   ")]
+
+
+def test_rounds_leaves_out_skipped_ones_and_says_how_many(paused):
+    done = paused.run("rounds")
+
+    assert numbers(done) == ["1", "4"]
+    assert done.lines[-1] == "2 skipped rounds not shown; --skipped shows them too"
+
+
+def test_rounds_shows_skipped_ones_when_asked(paused):
+    done = paused.run("rounds", "--skipped")
+
+    assert numbers(done) == ["1", "2", "3", "4"]
+    assert "not shown" not in done.out
+
+
+def test_rounds_shows_the_last_ones_only_when_asked(filled):
+    done = filled.run("rounds", "--last", "3")
+
+    assert numbers(done) == ["6", "7", "8"]
+    assert "not shown" not in done.out
+
+
+def test_rounds_as_json_says_how_many_are_hidden(paused):
+    some, everything = (
+        json.loads(paused.run("rounds", "--json", *more).out) for more in ([], ["--skipped"])
+    )
+
+    assert (some["hidden"], len(some["rounds"])) == (2, 2)
+    assert (everything["hidden"], len(everything["rounds"])) == (0, 4)
+
+
+def test_rounds_says_where_a_new_history_began(place):
+    place.run_at(place.slot - DAY, "run-once")
+    place.config(threshold=("threshold: 0.5", "threshold: 0.6"))
+    place.run("run-once")
+
+    done = place.run("rounds")
+
+    assert done.lines[-1] == "mail: round 2 begins a new history (source.threshold 0.5 -> 0.6)"
+    begins = [each["begins"] for each in json.loads(place.run("rounds", "--json").out)["rounds"]]
+    assert begins == [[], [{"what": "history", "settings": ["source.threshold 0.5 -> 0.6"]}]]
+
+
+def test_rounds_says_where_another_schedule_began(place):
+    place.run_at(place.slot - DAY, "run-once")
+    cron = f"{(place.slot - timedelta(minutes=5)).minute} * * * *"
+    place.config(cron=(place.cron, cron))
+    place.run("run-once")
+
+    lines = place.run("rounds").lines
+
+    assert any(
+        f"is the first by another schedule (schedule.cron {place.cron} -> {cron})" in line
+        for line in lines
+    )
+
+
+def test_rounds_of_one_history_and_schedule_have_no_such_line(filled):
+    done = filled.run("rounds")
+
+    assert "history" not in done.out
+    assert "schedule" not in done.out
+
+
+def test_a_backfill_that_asks_people_says_what_it_waits_for(place):
+    place.config(labeling=PEOPLE)
+
+    done = place.run("backfill", "--from", f"{place.slot - 2 * DAY:%Y-%m-%dT%H:%M}")
+
+    first, second = done.out.splitlines()
+    assert first.startswith("mail: 2 of 2 windows opened, due ")
+    assert first.endswith(" UTC: 2 labeling")
+    assert second.startswith("mail: 2 rounds waiting for 80 answers of people by 2")
+    assert second.endswith(
+        f"; the task files stand in {place.folder}/labels, filled copies go into "
+        f"{place.folder}/labels/filled; then run: pr-monitor run-once"
+    )
+    assert len(list((place.folder / "labels").glob("*.csv"))) == 2
+
+
+def test_check_says_what_another_threshold_and_schedule_mean(place):
+    place.run_at(place.slot - DAY, "run-once")
+    place.config(
+        threshold=("threshold: 0.5", "threshold: 0.6"),
+        zone=("time_zone: UTC", "time_zone: Etc/GMT"),
+    )
+
+    done = place.run("check")
+
+    notes = [line for line in done.lines if line.startswith("note     changes of mail: ")]
+    assert ["begins a new history" in notes[0], "begins where the last one" in notes[1]] == [
+        True,
+        True,
+    ]
+    told = json.loads(place.run("check", "--json").out)["checks"]
+    assert len([each for each in told if each["note"] is not None]) == 2
+
+
+def test_check_of_a_config_that_changes_nothing_has_no_note(place):
+    place.run_at(place.slot - DAY, "run-once")
+
+    assert "note " not in place.run("check").out
+
+
+def test_a_renamed_monitor_is_told_by_check_and_status_with_its_open_alert(filled):
+    [alert] = json.loads(filled.run("alerts", "--json").out)["alerts"]
+    filled.config(name=("name: mail", "name: post"))
+
+    check, status = (" ".join(filled.run(each).out.split()) for each in ("check", "status"))
+
+    told = (
+        "mail is in the store but not in the config (renamed or removed?), with an alert on recall "
+        f"({alert['id'][:8]}) open. Nothing watches it, unless another config on this store has it"
+    )
+    assert f"note not in the config: {told}" in check
+    assert f"warning: {told}" in status
+    [left] = json.loads(filled.run("status", "--json").out)["left_behind"]
+    assert (left["monitor"], left["alerts"][0]["id"]) == ("mail", alert["id"])
+
+
+def test_a_pass_ends_the_alert_of_a_renamed_monitor_when_nobody_runs_it(filled):
+    filled.config(name=("name: mail", "name: post"))
+    soon = filled.run_at(filled.slot + 1.9 * DAY, "run-once")
+    kept = json.loads(filled.run("alerts", "--json").out)["alerts"]
+
+    filled.run_at(filled.slot + 2.1 * DAY, "run-once")
+
+    [ended] = json.loads(filled.run("alerts", "--json").out)["alerts"]
+    assert soon.code == 75  # MLflow is nowhere
+    assert ([each["state"] for each in kept], ended["state"]) == (["firing"], "resolved")
+    assert ended["ended_why"] == "the monitor is no longer in the config"
+    assert "left_behind" in filled.run("status", "--json").out
+    assert json.loads(filled.run("status", "--json").out)["left_behind"] == []

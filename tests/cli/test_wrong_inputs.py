@@ -1,0 +1,225 @@
+"""Every row of docs/wrong-input.md, run through the commands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.cli.workplace import COLUMN
+
+PAGE = Path(__file__).parents[2] / "docs" / "wrong-input.md"
+BY_CLASS = {
+    "columns": ("show: [subject]}", "show: [subject], predicted: verdict}"),
+    "threshold": ("      threshold: 0.5\n", ""),
+}
+AT_ONCE = ("matures: 1s", "matures: 0s")
+TRUTH = COLUMN.replace("predictions.parquet", "truth.csv").replace(*AT_ONCE)
+REFERENCE = "    reference: {}\n    labeling"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the page: what each command is promised to say."""
+
+    name: str
+    check: str
+    round: str
+    status: str
+
+
+def rows_of_the_page():
+    lines = [line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines()]
+    return [Row(*cells) for cells in lines if len(cells) == 4 and cells[0] != "input"]
+
+
+ROWS = {row.name: row for row in rows_of_the_page()}
+
+
+def quoted(cell):
+    """The words of a cell that a command says."""
+    found = re.search('"(.*)"', cell)
+    return found[1] if found else ""
+
+
+def predictions(**columns):
+    return lambda place: (place.config(), place.predictions(**columns))
+
+
+def classes(sql, **changes):
+    """Predictions whose class stands in a column `verdict`."""
+
+    def write(place):
+        place.predictions(verdict=sql)
+        place.config(**{**BY_CLASS, **changes})
+
+    return write
+
+
+def config(**changes):
+    return lambda place: (place.predictions(), place.config(**changes))
+
+
+def csv_twice(place):
+    place.write("predictions.csv", "mail_id,scored_at,score,score\n")
+    place.config(
+        path=("path: predictions.parquet\n      columns", "path: predictions.csv\n      columns")
+    )
+
+
+def cut_off(place):
+    place.predictions()
+    place.config()
+    whole = (place.folder / "predictions.parquet").read_bytes()
+    (place.folder / "predictions.parquet").write_bytes(whole[: len(whole) // 2])
+
+
+def stopped(place):
+    place.predictions(scored_at=f"timestamptz '{place.now.isoformat()}' - interval 50 hour")
+    place.config()
+
+
+def reference(rows):
+    """A file of labeled items from before launch."""
+
+    def write(place):
+        place.predictions()
+        place.write("before.csv", "score,label\n" + "\n".join(rows))
+        asked = REFERENCE.format("{path: before.csv, value: label}")
+        place.config(reference=("    labeling", asked))
+
+    return write
+
+
+def truth(mail_id, is_travel="(i % 5 = 0)::int", rows=800, **changes):
+    """A truth of its own beside the predictions."""
+
+    def write(place):
+        place.predictions(mail_id="lpad(i::varchar, 6, '0')")
+        place.predictions("truth.csv", rows=rows, mail_id=mail_id, is_travel=is_travel)
+        place.config(TRUTH, **changes)
+
+    return write
+
+
+ID = "lpad(i::varchar, 6, '0')"
+INPUTS = {
+    "no file is there": lambda place: place.config(),
+    "the file is cut off": cut_off,
+    "a CSV header names a column twice": csv_twice,
+    "a column is misspelt in the config": config(column=("score: score", "score: scor")),
+    "scores are words": predictions(score="'high'"),
+    "times name no zone": predictions(scored_at="timestamp '2026-03-02 06:00:00'"),
+    "no time can be read": predictions(scored_at="'yesterday'"),
+    "ids are fractions": predictions(mail_id="i / 7"),
+    "classes are spam and ham, the config names none": classes(
+        "case when i % 10 = 0 then 'spam' else 'ham' end"
+    ),
+    "classes are spam and ham, the config names spam": classes(
+        "case when i % 10 = 0 then 'spam' else 'ham' end",
+        threshold=("threshold: 0.5", "positive: spam"),
+    ),
+    "the class of one row is no class": classes(
+        "case when i = 700 then 'error' when i % 10 = 0 then '1' else '0' end"
+    ),
+    "every id stands there twice": predictions(mail_id="'m' || (i // 2)"),
+    "one id in ten is missing": predictions(mail_id="case when i % 10 > 0 then 'm' || i end"),
+    "one score in ten is NaN": predictions(
+        score="case when i % 10 = 3 then 'nan'::double when i % 10 = 0 then 0.9 else 0.1 end"
+    ),
+    "there are no rows at all": predictions(rows=0),
+    "predictions ended two days ago": stopped,
+    "nothing is flagged": predictions(score="(i % 90) / 200"),
+    "everything is flagged": predictions(score="0.5 + (i % 90) / 200"),
+    "the threshold is of another scale": config(threshold=("threshold: 0.5", "threshold: 50")),
+    "a tenth as much is flagged as in the reference": config(
+        reference=("    labeling", REFERENCE.format("{tp: 700, fp: 200, fn: 10, tn: 90}"))
+    ),
+    "the reference has scores of the other class": reference(
+        [f"{i / 100},{int(i < 45)}" for i in range(100)]
+    ),
+    "no file of labels is there": config(
+        labels=("path: predictions.parquet, id", "path: truth.csv, id"), at_once=AT_ONCE
+    ),
+    "the column of labels is misspelt": config(
+        labels=("value: is_travel", "value: is_travl"), at_once=AT_ONCE
+    ),
+    "labels are yes and no": truth(ID, is_travel="case when i % 5 = 0 then 'yes' else 'no' end"),
+    "ids of the labels have lost their zeros": truth("i::varchar"),
+    "ids of the labels are of another kind": truth("'order-' || i"),
+    "three in four labels are missing": truth(
+        ID, is_travel="case when i % 4 = 0 then (i % 5 = 0)::int end"
+    ),
+    "no label is positive": predictions(is_travel="0"),
+    "labels are those of the other class": predictions(
+        is_travel="(i % 90 < 45)::int", score="(i % 90) / 100"
+    ),
+    "a value means both classes": classes("'1'", threshold=("threshold: 0.5", "negative: [0, 1]")),
+    "threshold and predicted class both decide": config(columns=BY_CLASS["columns"]),
+    "labelers are shown the score": config(columns=("show: [subject]", "show: [subject, score]")),
+    "a key is misspelt": config(key=("    sample", "    smaple")),
+    "a limit is 80": config(limit=("    labeling", "    limits: {recall: 80}\n    labeling")),
+    "labels come late and the deadline early": config(
+        deadline=("matures: 1s", "matures: 60d, deadline: 5d")
+    ),
+}
+
+
+def test_every_row_of_the_page_is_run():
+    assert set(INPUTS) == set(ROWS)
+    assert len(ROWS) >= 30
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_the_commands_say_of_a_wrong_input_what_the_page_says(bare, name):
+    row = ROWS[name]
+    INPUTS[name](bare)
+
+    checked, ran, status = bare.run("check"), bare.run("run-once"), bare.run("status")
+
+    assert_checked(row, checked)
+    assert_ran(row, ran)
+    assert_status(row, status)
+
+
+def assert_checked(row, checked):
+    grade, words = row.check.split()[0], quoted(row.check)
+    if row.check.startswith('"'):
+        assert checked.code == 78
+        assert words in checked.err
+        return
+    lines = [line for line in checked.lines if words in line]
+    assert lines, checked.out
+    assert lines[0].startswith(f"{grade} ".ljust(9))
+    of_data = [line for line in checked.lines if re.match("PROBLEM  (source|labels) of", line)]
+    assert bool(of_data) == (grade == "PROBLEM")
+    assert checked.code == (65 if of_data else 75)  # MLflow is down here
+
+
+def assert_ran(row, ran):
+    said = "\n".join(ran.lines)
+    if row.check.startswith('"'):
+        assert ran.code == 78
+    elif row.round == "refused":
+        assert ran.code == 65
+        assert " is closed" not in said
+        assert " is abandoned" not in said
+    elif row.round == "not drawn":
+        assert " is closed" not in said
+        assert " is labeling" not in said
+    elif row.round == "unlabeled":
+        assert "no flagged item has a label" in said
+    else:
+        assert row.round == "closed"
+        assert " is closed" in said, said
+
+
+def assert_status(row, status):
+    if row.check.startswith('"'):
+        assert (status.code, quoted(row.status) in status.err) == (78, True)
+        return
+    stands = status.lines[0].removeprefix("mail: ")
+    assert stands in row.status.split('"')[0].split(), status.out
+    assert quoted(row.status) in status.out

@@ -1,0 +1,194 @@
+"""R7: a clock that was days ahead and is right again holds up no notice and hides no round."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import update
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.model import Answer, EffectKind
+from monitor.rounds.effects import deliver
+from monitor.rounds.overview import overview
+from monitor.storage import round_claims
+from monitor.storage.database import clock_ms
+from monitor.storage.tables import effects, rounds
+from monitor.web.metrics import Own, exposition
+from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, WEEK, Scene, settings
+from tests.storage.rows import add_effect, add_round, claimed, claimed_effect
+from tests.web.serving import samples
+
+AHEAD = timedelta(days=10)
+ELSEWHERE = "another-machine/17/1"
+
+
+class Hook:
+    """Takes what it gets, unless it is down."""
+
+    def __init__(self):
+        self.got = []
+        self.error = None
+
+    def deliver(self, effect):
+        if self.error is not None:
+            raise self.error
+        self.got.append(effect.payload.get("event", effect.key))
+        return "taken"
+
+
+@pytest.fixture
+def hook():
+    return Hook()
+
+
+@pytest.fixture
+def scene(database):
+    """Two good rounds, then one that fires an alert by a clock that is ten days ahead."""
+    asked = settings(limits=LIMITS, reference=REFERENCE, hooks=("ops",), model="models:/mail/7")
+    scene = Scene(database, asked)
+    for number in (1, 2):
+        scene.play(number)
+    scene.now += AHEAD
+    scene.week(3, precision=0.1)
+    scene.run()
+    scene.answer()
+    scene.run()
+    assert scene.round(3).slot == MONDAY + 2 * WEEK > scene.now - AHEAD
+    return scene
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DeliveryFailed("it does not answer"),
+        DeliveryFailed("it is gone", lasting=True),
+        DeliveryFailed("busy", retry_after=timedelta(days=3)),
+    ],
+)
+def test_a_notice_that_was_put_off_goes_out_at_the_next_pass(scene, hook, error):
+    hook.error = error
+    sinks = {"ops": hook, "log": Hook()}
+    for _ in range(5):
+        deliver(scene.database, sinks, lambda: scene.now)
+        scene.now += timedelta(minutes=20)
+
+    scene.now -= AHEAD
+    hook.error = None
+    deliver(scene.database, sinks, lambda: scene.now)
+
+    assert hook.got[0] == "alert.firing"
+    [waiting] = scene.rows(
+        "select count(*) as n from effects where sink = 'ops' and done_at is null"
+    )
+    assert waiting["n"] == 0
+
+
+def test_a_wait_that_is_not_too_long_is_kept(database, hook):
+    round_id = add_round(database)
+    add_effect(database, round_id, "notice")
+    hook.error = DeliveryFailed("it does not answer")
+    deliver(database, {"ops": hook}, lambda: MONDAY)
+    hook.error = None
+    with database.write() as connection:
+        hour = MONDAY + timedelta(hours=1)
+        connection.execute(update(effects).values(next_try=hour))
+
+    deliver(database, {"ops": hook}, lambda: MONDAY)
+    early = list(hook.got)
+    deliver(database, {"ops": hook}, lambda: hour)
+
+    assert (early, hook.got) == ([], ["notice"])
+
+
+def test_a_sink_that_takes_nothing_is_told_though_its_turn_began_in_the_future(scene, hook):
+    hook.error = DeliveryFailed("it does not answer")
+    log = Hook()
+    deliver(scene.database, {"ops": hook, "log": log}, lambda: scene.now)
+    scene.now -= AHEAD
+
+    for _ in range(30):
+        deliver(scene.database, {"ops": hook, "log": log}, lambda: scene.now)
+        scene.now += timedelta(hours=1)
+
+    assert "delivery.dead" in log.got
+
+
+def test_the_newest_estimate_is_one_whose_time_has_come(scene):
+    scene.now -= AHEAD
+
+    found = overview(scene.database, scene.parts.settings, scene.now)
+    text = exposition(scene.database, ["mail"], Own(), scene.now)
+
+    assert (found.last_round, found.last_slot) == (2, MONDAY + WEEK)
+    assert found.problems == []
+    assert (
+        "round 3, due 2025-03-17 06:00 UTC, lies ahead of the clock, which was ahead itself when "
+        "it was opened"
+    ) in found.notes
+    slot = samples(text)["pr_monitor_estimate_slot_timestamp_seconds", ("monitor", "mail")]
+    assert slot == (MONDAY + WEEK).timestamp()
+
+
+def test_a_round_ahead_that_was_abandoned_makes_nothing_stale(database):
+    scene = Scene(database, settings())
+    scene.play(1)
+    scene.now += AHEAD
+    scene.week(2)
+    scene.run()
+    scene.now += timedelta(days=6)
+    scene.run()
+
+    scene.now = MONDAY + timedelta(days=1)
+    found = overview(scene.database, scene.parts.settings, scene.now)
+
+    assert scene.round(2).state == "abandoned"
+    assert (found.status, found.problems) == ("learning", [])
+
+
+def test_the_model_is_tagged_by_the_newest_round_whose_time_has_come(scene):
+    scene.now -= AHEAD
+    [item] = scene.rows(
+        "select i.id from items i where i.round_id = :id order by i.id limit 1",
+        id=scene.round(2).id,
+    )
+    scene.labeler.answers[item["id"]] = Answer.CANNOT_TELL
+
+    scene.run()
+
+    assert scene.round(2).version == 2
+    tagged = scene.rows(
+        "select r.number from effects e join rounds r on r.id = e.round_id where e.kind = :kind "
+        "order by e.id desc limit 1",
+        kind=EffectKind.MODEL_TAGS,
+    )
+    assert tagged == [{"number": 2}]
+
+
+def test_a_claim_that_a_clock_ahead_made_does_not_last_until_then(database):
+    round_id = add_round(database)
+    add_effect(database, round_id, "notice")
+    days = round(AHEAD.total_seconds() * 1000)
+    assert claimed(database, round_id)
+    claimed_effect(database, 1)
+    with database.write() as connection:
+        for table in (rounds, effects):
+            connection.execute(
+                update(table).values(claimed_by=ELSEWHERE, claimed_until=clock_ms() + days)
+            )
+
+    assert claimed(database, round_id)
+    claimed_effect(database, 1)
+
+
+def test_a_claim_of_another_machine_is_kept_as_long_as_claims_last(database):
+    round_id = add_round(database)
+    assert claimed(database, round_id)
+    with database.write() as connection:
+        connection.execute(
+            update(rounds).values(
+                claimed_by=ELSEWHERE, claimed_until=clock_ms() + round_claims.CLAIM_MS - 1000
+            )
+        )
+
+    assert claimed(database, round_id) is None

@@ -1,0 +1,218 @@
+"""Rounds close in any order: alerts fire, are told once, and end by what came later in time."""
+
+import json
+
+import pytest
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.errors import MonitorError
+from monitor.domain.model import Answer
+from monitor.domain.settings import Bands, Limits, Sample
+from monitor.rounds import publish, steps
+from monitor.rounds.overview import overview
+from monitor.storage import alert_store
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
+
+
+@pytest.fixture
+def scene(database):
+    sample = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
+    return Scene(database, settings(limits=LIMITS, sample=sample, deadline=52 * WEEK))
+
+
+def alerts(scene):
+    with scene.database.read() as connection:
+        return alert_store.find_alerts(connection)
+
+
+def alert_events(scene):
+    """Sink and event of every notice about an alert, in the order in which they were written."""
+    rows = scene.rows("select sink, payload from effects where kind = 'notice' order by id")
+    told = [(row["sink"], payload(row)["event"]) for row in rows]
+    return [each for each in told if each[1].startswith("alert.")]
+
+
+def payload(row):
+    return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
+
+
+def answer(scene, number):
+    """Let people answer all tasks of one round."""
+    for task in scene.labeler.sent[scene.round(number).name].values():
+        scene.labeler.answers[task.item_id] = scene.truth[task.item_id]
+
+
+def open_rounds(scene, rates):
+    """Open a round a week, labels still to come, each with its precision."""
+    for number, precision in rates.items():
+        scene.week(number, precision=precision)
+        scene.run(number)
+
+
+def close(scene, *numbers):
+    for number in numbers:
+        answer(scene, number)
+        scene.run()
+    return [scene.round(number).state for number in numbers]
+
+
+def test_an_alert_fires_in_a_round_that_closes_after_a_newer_one(scene):
+    scene.settings = scene.settings.model_copy(update={"hooks": ("ops",)})
+    scene.play(1, precision=0.85)
+    open_rounds(scene, {2: 0.3, 3: 0.85})
+
+    states = close(scene, 3, 2)
+
+    assert states == ["closed", "closed"]
+    [alert] = alerts(scene)
+    assert (alert.metric, alert.fired_in_round, alert.state) == ("precision", 2, "firing")
+    assert alert_events(scene) == [("log", "alert.firing"), ("ops", "alert.firing")]
+
+
+def test_a_backfill_behind_closed_rounds_closes_all_and_tells_the_drop_once(scene):
+    scene.labeler.asks_people = False
+    for number in range(1, 15):
+        scene.week(number, precision=0.3 if number in {4, 5, 6} else 0.85)
+    scene.labeler.answers |= scene.truth
+    scene.now = MONDAY + 13 * WEEK
+
+    newest = list(steps.backfill(scene.parts, MONDAY + 9 * WEEK))
+    everything = list(steps.backfill(scene.parts, MONDAY - WEEK))
+
+    assert len(newest) == 4
+    assert len(everything) == 14
+    states = scene.rows("select distinct state from rounds")
+    assert [row["state"] for row in states] == ["closed"]
+    assert [alert.metric for alert in alerts(scene)] == ["precision"]
+    assert alert_events(scene).count(("log", "alert.firing")) == 1
+
+
+def test_an_alert_may_fire_and_be_revised_in_one_pass(scene):
+    """Round 3 fires when it closes, and the labels of round 2 that came late take it back."""
+    scene.play(1, precision=0.85)
+    open_rounds(scene, {2: 0.85, 3: 0.3})
+    close(scene, 3)
+    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+
+    for item in scene.labeler.answers:
+        if scene.truth[item] is Answer.NEGATIVE and item in flagged(scene):
+            scene.labeler.answers[item] = Answer.POSITIVE
+    close(scene, 2)
+
+    assert [alert.state for alert in alerts(scene)] == [AlertState.REVISED]
+    assert [event for _, event in alert_events(scene)] == ["alert.firing", "alert.revised"]
+
+
+def flagged(scene):
+    return {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
+
+
+def test_an_alert_does_not_end_by_rounds_of_the_time_before_it(scene):
+    scene.play(1, precision=0.85)
+    open_rounds(scene, {2: 0.9, 3: 0.9, 4: 0.9, 5: 0.9, 6: 0.3})
+    close(scene, 6)
+    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+
+    close(scene, 2, 3, 4, 5)
+
+    rows = scene.rows("select recovered from evidence where metric = 'precision' and version = 1")
+    assert sum(row["recovered"] > 0.9 for row in rows) >= 4
+    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+
+
+def test_an_alert_ends_by_two_rounds_in_a_row_after_it_whichever_closes_first(scene):
+    scene.play(1, precision=0.85)
+    open_rounds(scene, {2: 0.3, **dict.fromkeys(range(3, 9), 0.95)})
+    close(scene, 2)
+    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+
+    close(scene, 8, 4, 6, 3, 5, 7)
+
+    assert [alert.state for alert in alerts(scene)] == [AlertState.RESOLVED]
+
+
+def test_a_round_of_the_time_before_an_alert_does_not_end_it_by_its_older_limit(scene):
+    scene.play(1, precision=0.85)
+    open_rounds(scene, {2: 0.85})
+    higher = Limits.model_validate({"precision": 0.75, "recall": 0.4})
+    scene.settings = scene.settings.model_copy(update={"limits": higher})
+    open_rounds(scene, {3: 0.3})
+    close(scene, 3)
+    [alert] = alerts(scene)
+    assert (alert.limit, alert.state) == (0.75, AlertState.FIRING)
+
+    close(scene, 2)
+
+    assert [(alert.limit, alert.state) for alert in alerts(scene)] == [(0.75, AlertState.FIRING)]
+
+
+@pytest.mark.parametrize("step", ["close", "draw"])
+def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(scene, monkeypatch, step):
+    scene.play(1)
+    open_rounds(scene, {2: 0.8, 3: 0.8})
+    scene.week(4)
+    where, name = (publish, "close") if step == "close" else (steps, "draw")
+    break_for(
+        monkeypatch, where, name, scene.round(2).slot if step == "close" else MONDAY + 3 * WEEK
+    )
+    answer(scene, 2)
+    answer(scene, 3)
+
+    with pytest.raises(MonitorError, match="KeyError: 'planted'") as caught:
+        scene.run(4)
+
+    stopped, other = (2, 3) if step == "close" else (4, 2)
+    assert caught.value.exit_code == 1
+    assert scene.round(other).state == "closed"
+    assert scene.round(3).state == "closed"
+    assert "stopped by a bug in this program: KeyError: 'planted'" in scene.round(stopped).reason
+    now = overview(scene.database, scene.parts.settings, scene.now)
+    assert any(f"round {stopped} waits: " in problem for problem in now.problems)
+
+
+def break_for(monkeypatch, where, name, slot):
+    whole = getattr(where, name)
+
+    def broken(parts, found, *rest, **named):
+        if found.slot == slot:
+            message = "planted"
+            raise KeyError(message)
+        return whole(parts, found, *rest, **named)
+
+    monkeypatch.setattr(where, name, broken)
+
+
+def test_a_bug_in_correcting_a_closed_round_is_told_and_stops_no_other(scene, monkeypatch):
+    scene.play(1)
+    open_rounds(scene, {2: 0.8})
+    break_for(monkeypatch, publish, "correct", scene.round(1).slot)
+    for item, said in list(scene.labeler.answers.items())[:30]:
+        other = Answer.NEGATIVE if said is Answer.POSITIVE else Answer.POSITIVE
+        scene.labeler.answers[item] = other
+    answer(scene, 2)
+
+    with pytest.raises(MonitorError, match="KeyError: 'planted'"):
+        scene.run()
+
+    assert scene.round(2).state == "closed"
+    assert "stopped by a bug in this program: KeyError" in scene.round(1).reason
+    now = overview(scene.database, scene.parts.settings, scene.now)
+    assert any("round 1 waits: stopped by a bug" in problem for problem in now.problems)
+
+
+def test_a_backfill_goes_on_past_a_round_that_a_bug_stops(scene, monkeypatch):
+    scene.labeler.asks_people = False
+    for number in range(1, 5):
+        scene.week(number)
+    scene.labeler.answers |= scene.truth
+    scene.now = MONDAY + 3 * WEEK
+    break_for(monkeypatch, publish, "close", MONDAY + WEEK)
+
+    filled = steps.backfill(scene.parts, MONDAY - WEEK)
+    slots = [next(filled)[0] for _ in range(4)]
+    with pytest.raises(MonitorError, match="KeyError: 'planted'"):
+        next(filled)
+
+    assert slots == [MONDAY + n * WEEK for n in range(4)]
+    states = [scene.round(number).state for number in (1, 2, 3, 4)]
+    assert states == ["closed", "labeling", "closed", "closed"]

@@ -1,0 +1,219 @@
+"""What people read of limits and alerts: what is wrong first, and no reason that is not so."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from monitor.cli.round_page import round_page, say_round
+from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
+from monitor.domain.report import CauseRow, Notice
+from monitor.domain.settings import Bands, Sample
+from monitor.hooks.texts import body
+from monitor.rounds.overview import overview
+from monitor.rounds.wording import alert_notice
+from monitor.tracking.describe import describe
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+from tests.tracking.reports import make_report
+
+SAMPLE = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
+
+
+@pytest.fixture
+def scene(database):
+    return Scene(database, settings(limits=LIMITS, sample=SAMPLE))
+
+
+class Plant:
+    """Enough of a plant to show a round."""
+
+    def __init__(self, database):
+        self.database = database
+
+
+def shown(scene, number, capsys):
+    say_round(round_page(Plant(scene.database), scene.name, number, None))
+    return " ".join(capsys.readouterr().out.split())
+
+
+def states(scene, number):
+    page = round_page(Plant(scene.database), scene.name, number, None)
+    return {(row["metric"], str(row["state"])) for row in page["evidence"]}
+
+
+def firing(scene):
+    query = "select payload from effects where kind = 'notice' and sink = 'log' order by id"
+    payloads = [row["payload"] for row in scene.rows(query)]
+    found = [json.loads(p) if isinstance(p, str) else p for p in payloads]
+    return next(Notice.model_validate(p) for p in found if p["event"] == "alert.firing")
+
+
+# --- why there is no evidence -------------------------------------------------------------------
+
+
+def test_a_first_round_without_a_reference_is_said_to_learn_only(scene, capsys):
+    scene.play(1)
+
+    text = shown(scene, 1, capsys)
+
+    assert states(scene, 1) == {("precision", "learning"), ("recall", "learning")}
+    assert "alert open" not in text
+    assert "limit precision at least 0.7: this round only learns (e = 1)" in text
+    assert "`reference` in the config lets the first round count" in text
+
+
+def test_a_first_round_with_a_reference_has_evidence(database, capsys):
+    scene = Scene(database, settings(limits=LIMITS, sample=SAMPLE, reference=REFERENCE))
+    scene.play(1)
+
+    text = shown(scene, 1, capsys)
+
+    assert states(scene, 1) == {("precision", "gathered"), ("recall", "gathered")}
+    assert "limit precision at least 0.7: evidence" in text
+    assert "only learns" not in text
+
+
+def test_a_round_under_an_open_alert_says_that_it_is_open(scene, capsys):
+    for number in (1, 2):
+        scene.play(number, precision=0.85)
+    for number in (3, 4):
+        scene.play(number, precision=0.3)
+
+    assert ("precision", "alert_open") in states(scene, 4)
+    assert "limit precision at least 0.7: alert open" in shown(scene, 4, capsys)
+
+
+def test_the_report_of_a_first_round_says_in_mlflow_that_it_only_learns(scene):
+    scene.play(1)
+    [row] = scene.rows("select payload from effects where kind = 'round_run'")
+    payload = json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
+
+    text = describe(type(make_report()).model_validate(payload))
+
+    assert "**Limits precision ≥ 0.7, recall ≥ 0.4:** this round only learns (e = 1)" in text
+
+
+def read(log_e, **changes):
+    asked = {"alert_open": False, "limit": 0.7, "log_threshold": 4.0, "recovered": 0.5}
+    return next_reading(None, log_e=log_e, **(asked | changes))
+
+
+def test_every_reason_for_no_evidence_is_told_from_the_others():
+    nothing, some = (0.0, 0.0, 0.0), (0.1, 0.2, 0.3)
+    found = [
+        evidence_state(read(nothing), is_compared=False),
+        evidence_state(read(nothing), is_compared=True),
+        evidence_state(read(some), is_compared=True),
+        evidence_state(read(some, alert_open=True), is_compared=True),
+        evidence_state(read((0.1, 0.2, 0.3, 0.4), alert_open=True), is_compared=True),
+    ]
+
+    assert found == [
+        EvidenceState.LEARNING,
+        EvidenceState.SILENT,
+        EvidenceState.GATHERED,
+        EvidenceState.ALERT_OPEN,
+        EvidenceState.OTHER_VERSION,
+    ]
+
+
+# --- texts of alerts ----------------------------------------------------------------------------
+
+
+def drop(scene):
+    for number in (1, 2):
+        scene.play(number, precision=0.85)
+    scene.week(3, precision=0.3)
+    scene.run(3)
+    scene.answer()
+    scene.now += timedelta(hours=30)
+    scene.run()
+    return firing(scene)
+
+
+def test_an_alert_says_what_is_wrong_and_how_sure_then_what_to_do_and_the_promise_last(scene):
+    notice = drop(scene)
+
+    parts = body(notice.model_copy(update={"link": "https://mlflow.example.org"}))
+
+    value = f"{notice.point:.2f} (95 % interval {notice.low:.2f} to {notice.high:.2f})"
+    assert parts[0].startswith(f"mail: precision is under its limit 0.7: {value} with earlier")
+    assert parts[1].startswith("What to do: ")
+    assert parts[-1] == "At most one false alarm per 52 rounds is promised, for labels as given."
+    assert "promised" not in "".join(parts[:-1])
+
+
+def test_an_alert_has_the_time_of_its_predictions_and_of_its_firing(scene, capsys):
+    notice = drop(scene)
+
+    window, fired = "2025-03-10 06:00 to 2025-03-17 06:00 UTC", "2025-03-18 12:00"
+    assert f"Fired {fired} UTC by round 3, on the predictions of {window}." in notice.sentence
+    assert str(notice.window_start)[:16] == "2025-03-10 06:00"
+    assert str(notice.window_end)[:16] == "2025-03-17 06:00"
+    [alert] = overview(scene.database, scene.parts.settings, scene.now).alerts
+    assert (str(alert.window), f"{alert.fired_at:%Y-%m-%d %H:%M}") == (window, fired)
+
+
+def test_mlflow_has_both_times_of_an_alert_and_takes_reports_without_them(scene):
+    drop(scene)
+    query = "select payload from effects where kind = 'round_run' order by id desc"
+    payload = scene.rows(query)[0]["payload"]
+    report = type(make_report()).model_validate(
+        json.loads(payload) if isinstance(payload, str) else payload
+    )
+    older = [row.model_copy(update={"fired_at": None}) for row in report.alerts]
+
+    now, before = describe(report), describe(report.model_copy(update={"alerts": older}))
+
+    assert (
+        "fired in round 3 on 2025-03-18 12:00 UTC, by the predictions of 2025-03-10 06:00 UTC to "
+        "2025-03-17 06:00 UTC."
+    ) in now
+    assert "fired in round 3." in before
+
+
+NOISE = CauseRow(
+    rounds=3,
+    before=(0.63, 0.58, 0.68),
+    after=(0.62, 0.54, 0.70),
+    prevalence_before=(0.1, 0.1, 0.1),
+    prevalence_after=(0.1, 0.1, 0.1),
+    change=(-0.01, -0.08, 0.06),
+    by_prevalence=(0.0, -0.05, 0.05),
+    by_classifier=(-0.01, -0.07, 0.06),
+    level=0.95,
+    sentence="precision 0.62 in this round alone and 0.63 in the 3 rounds before differ by no "
+    "more than noise (-0.01, -0.08 to +0.06)",
+)
+
+
+def test_a_difference_within_noise_is_no_comfort_beside_an_alert(scene):
+    notice = drop(scene)
+    [alert] = overview(scene.database, scene.parts.settings, scene.now).alerts
+    report = make_report().model_copy(update={"cause": NOISE})
+
+    told = alert_notice("alert.firing", alert, report, scene.round(3), at=scene.now).sentence
+
+    assert notice.metric == "precision"
+    assert "no more than noise" not in told
+    assert (
+        "It did not fall just now: this round alone has 0.62 and the 3 rounds before 0.63" in told
+    )
+    assert "the alert rests on all these rounds together" in told
+
+
+def test_a_difference_within_noise_is_told_as_such_where_no_alert_is_open():
+    quiet = make_report().model_copy(update={"cause": NOISE, "alerts": []})
+
+    assert "differ by no more than noise" in describe(quiet)
+
+
+def test_the_report_under_an_alert_does_not_say_that_nothing_happened():
+    report = make_report(10, cause=NOISE)
+
+    text = describe(report)
+
+    assert "no more than noise" not in text
+    assert "the alert rests on all these rounds together" in text
