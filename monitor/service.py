@@ -108,19 +108,21 @@ def one_pass(
     plant: Plant,
     monitors: Sequence[Parts],
     *,
+    idle: Idle | None = None,
     before_look: Callable[[Parts], None] = lambda _: None,
 ) -> Pass:
     """Do once what the service does at every tick.
 
-    Before anything that ended another worker is tried again, all else is done and told. Monitors
-    in which nothing changed since another process looked are left alone (`monitor.rounds.idle`).
+    Before anything that ended another worker is tried again, all else is done and told.
 
     Parameters
     ----------
+    idle
+        Knows which monitors need no look; without it all are looked at.
     before_look
         Called with each monitor before it is looked at; the others stay as they are.
     """
-    idle = Idle(plant.database, plant.clock, plant.said_of_monitors())
+    idle = idle or Idle(plant.database, plant.clock)
     others, left = last_ones(idle.needed(monitors))
     errors = _look_at(idle, others, before_look)
     tidy(plant)

@@ -58,10 +58,12 @@ def say_pass(
     plant: Plant, monitors: Sequence[Parts], result: Pass, moved: dict[str, list[Round]]
 ) -> None:
     """Print what a pass did; what went wrong goes to standard error."""
-    from monitor.rounds.overview import open_rounds
+    from monitor.rounds.overview import all_open_rounds
 
     with plant.database.read() as connection:
-        waiting = open_rounds(connection, monitors[0].settings.name if len(monitors) == 1 else None)
+        waiting = all_open_rounds(
+            connection, monitors[0].settings.name if len(monitors) == 1 else None
+        )
     for parts in monitors:
         name = parts.settings.name
         for sentence in _round_sentences(moved[name], told=name in result.errors):

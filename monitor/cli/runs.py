@@ -57,6 +57,7 @@ def run_once(
     something waits for a later run, 78 fix the config.
     """
     from monitor.cli.passes import marks, moves, pass_json, say_pass
+    from monitor.rounds.idle import Idle
     from monitor.service import one_pass
 
     with opened(config) as plant:
@@ -70,7 +71,8 @@ def run_once(
             for parts in monitors:
                 remember(parts)
             _open_asked(monitors, slot)
-        result = one_pass(plant, monitors, before_look=remember)
+        idle = Idle(plant.database, plant.clock, plant.said_of_monitors())
+        result = one_pass(plant, monitors, idle=idle, before_look=remember)
         moved = {
             name: moves(plant, name, before[name]) if name in before else []
             for name in (parts.settings.name for parts in monitors)

@@ -190,7 +190,14 @@ def _overview(
     )
 
 
-def open_rounds(connection: Connection, monitor: str | None = None) -> dict[str, list[OpenRound]]:
+def open_rounds(connection: Connection, monitor: str) -> list[OpenRound]:
+    """Read the rounds of a monitor that have not ended."""
+    return all_open_rounds(connection, monitor).get(monitor, [])
+
+
+def all_open_rounds(
+    connection: Connection, monitor: str | None = None
+) -> dict[str, list[OpenRound]]:
     """Read the rounds of a monitor, or of all, that have not ended, by the monitor's name."""
     rounds = round_store.find_rounds(connection, monitor, states=many_rounds.WAITING)
     progress = many_rounds.read_progress(connection, [each.id for each in rounds])

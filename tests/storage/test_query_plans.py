@@ -11,7 +11,7 @@ from monitor.rounds.dead import bury_orphans
 from monitor.rounds.effects import deliver
 from monitor.rounds.forget import forget_left_behind
 from monitor.rounds.idle import Idle
-from monitor.rounds.overview import open_rounds, overviews
+from monitor.rounds.overview import all_open_rounds, overviews
 from monitor.web.metrics import Own, exposition
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 
@@ -82,7 +82,7 @@ def test_a_page_about_all_monitors_reads_no_rows_of_a_growing_table_but_those_it
     found = overviews(database, [scene.parts.settings] * 2, scene.now)
     overviews(database, [scene.parts.settings], scene.now)
     with database.read() as connection:
-        open_rounds(connection)
+        all_open_rounds(connection)
     page = exposition(database, [scene.name], Own(), scene.now)
     event.remove(database.engine, "before_cursor_execute", note)
 
