@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -239,11 +240,16 @@ class Config(Settings):
 
     def false_alarm_every(self, monitor: MonitorConfig) -> float:
         """Return the rounds per false alarm that a monitor promises, alone or as its share."""
-        promise = self.false_alarms
-        if promise is None:
+        if self.false_alarms is None:
             return monitor.limits.false_alarm_every
+        return self._shared_promise
+
+    @cached_property
+    def _shared_promise(self) -> float:
+        """Rounds per false alarm of every monitor where they promise together."""
         from monitor.stats.fleet import shared_promise  # noqa: PLC0415  numpy takes 0.2 s
 
+        promise = self.false_alarms or FalseAlarms()
         rounds = [rounds_per(each.schedule, promise.per) for each in self.monitors]
         return round(shared_promise(rounds, at_most=promise.at_most), 3)
 

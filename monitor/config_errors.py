@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, SecretStr
@@ -15,6 +16,8 @@ from pydantic import BaseModel, SecretStr
 from monitor.yaml_file import Node, Problem, Way, kind_of, way_to
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
@@ -91,16 +94,21 @@ def line_of(root: Node, way: Way) -> int:
     return node.line
 
 
-def models_at(top: type[BaseModel], loc: tuple[str | int, ...]) -> list[type[BaseModel]]:
+def models_at(top: type[BaseModel], loc: tuple[str | int, ...]) -> tuple[type[BaseModel], ...]:
     """Models that may stand at a place, from pydantic's location or a way in the file."""
+    return _models_under(top, tuple(part for part in loc if isinstance(part, str)))
+
+
+@lru_cache(maxsize=4096)  # a thousand monitors have the same few places
+def _models_under(top: type[BaseModel], keys: tuple[str, ...]) -> tuple[type[BaseModel], ...]:
     models = [top]
-    for part in loc:
+    for part in keys:
         fields = [model.model_fields[part] for model in models if part in model.model_fields]
         if fields:
             models = [model for of in fields for model in _models_in(of.annotation)]
         else:
             models = [model for model in models if part == kind_in(model)] or models
-    return models
+    return tuple(models)
 
 
 def kind_in(model: type[BaseModel]) -> str | None:
@@ -149,7 +157,7 @@ def _sentence(errors: list[ErrorDetails], way: Way, top: type[BaseModel]) -> str
 
 
 def _of_a_choice(
-    error: ErrorDetails, context: dict[str, Any], models: list[type[BaseModel]]
+    error: ErrorDetails, context: dict[str, Any], models: Sequence[type[BaseModel]]
 ) -> str:
     kinds = [kind for model in models if (kind := kind_in(model)) is not None]
     if error["type"] == "union_tag_not_found":
@@ -165,16 +173,17 @@ def _of_a_choice(
     return f"{shown(error['input'])} cannot be used: {plain[:1].lower()}{plain[1:]}"
 
 
-def _missing(key: str, models: list[type[BaseModel]]) -> str:
+def _missing(key: str, models: Sequence[type[BaseModel]]) -> str:
     if any(f"{key}_file" in keys_of(model) for model in models):
         return f"this setting is missing; add `{key}: ${{NAME}}` or `{key}_file: PATH`"
     return f"this setting is missing; add a line `{key}: ...`"
 
 
-def keys_of(model: type[BaseModel]) -> list[str]:
+@cache
+def keys_of(model: type[BaseModel]) -> tuple[str, ...]:
     """Keys that the file may hold here; a secret may also be named by the file it stands in."""
     secrets = [f"{key}_file" for key, of in model.model_fields.items() if is_secret(of.annotation)]
-    return [*model.model_fields, *secrets]
+    return (*model.model_fields, *secrets)
 
 
 def is_secret(annotation: object) -> bool:
@@ -223,7 +232,7 @@ def _wrong_type(wanted: str, value: object) -> str:
     return f"{wanted} is wanted, found {what}"
 
 
-def _unknown_key(key: str, models: list[type[BaseModel]]) -> str:
+def _unknown_key(key: str, models: Sequence[type[BaseModel]]) -> str:
     known = sorted({name for model in models for name in keys_of(model)})
     return f"there is no such setting here; {_closest(key, known)}"
 

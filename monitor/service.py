@@ -17,7 +17,6 @@ import structlog
 from monitor import signals
 from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
 from monitor.lanes import Lanes
-from monitor.rounds import steps
 from monitor.rounds.dead import bury_orphans
 from monitor.rounds.effects import Delivered, deliver
 from monitor.rounds.forget import forget_left_behind
@@ -30,7 +29,7 @@ from monitor.storage import effect_store
 from monitor.web.health import Pulse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
     from queue import SimpleQueue
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from apscheduler.schedulers.background import BackgroundScheduler
 
     from monitor.domain.ports import EffectHandler
+    from monitor.rounds.idle import Look
     from monitor.rounds.parts import Parts
     from monitor.storage.effect_store import Waiting
     from monitor.web.server import WebServer
@@ -76,6 +76,8 @@ class Pass:
 
 def advance(parts: Parts) -> MonitorError | None:
     """Take a monitor as far as it gets; what stops it is logged and returned."""
+    from monitor.rounds import steps  # noqa: PLC0415  scipy takes half a second
+
     name = parts.settings.name
     try:
         steps.run(parts)
@@ -102,18 +104,33 @@ def tidy(plant: Plant) -> None:
     forget_left_behind(plant.database, names, plant.clock)
 
 
-def one_pass(plant: Plant, monitors: Sequence[Parts]) -> Pass:
+def one_pass(
+    plant: Plant,
+    monitors: Sequence[Parts],
+    *,
+    idle: Idle | None = None,
+    before_look: Callable[[Parts], None] = lambda _: None,
+) -> Pass:
     """Do once what the service does at every tick.
 
     Before anything that ended another worker is tried again, all else is done and told.
+
+    Parameters
+    ----------
+    idle
+        Knows which monitors need no look; without it all are looked at.
+    before_look
+        Called with each monitor before it is looked at; the others stay as they are.
     """
-    others, left = last_ones(Idle(plant.database, plant.clock).needed(monitors))
-    errors = advance_all(look.parts for look in others)
+    idle = idle or Idle(plant.database, plant.clock)
+    others, left = last_ones(idle.needed(monitors))
+    errors = _look_at(idle, others, before_look)
     tidy(plant)
     delivered = deliver(plant.database, plant.handlers, plant.clock, link=plant.link)
     if left:
-        errors |= advance_all(look.parts for look in left)
+        errors |= _look_at(idle, left, before_look)
         delivered.add(deliver(plant.database, plant.handlers, plant.clock, link=plant.link))
+    idle.keep()
     return Pass(errors, delivered, _dead(plant, monitors))
 
 
@@ -123,6 +140,22 @@ def _dead(plant: Plant, monitors: Sequence[Parts]) -> list[Waiting]:
     with plant.database.read() as connection:
         waiting = effect_store.find_waiting(connection)
     return [each for each in waiting if each.dead and each.monitor in names]
+
+
+def _look_at(
+    idle: Idle, looks: Sequence[Look], before_look: Callable[[Parts], None]
+) -> dict[str, MonitorError]:
+    """Take monitors as far as they get, and note how the looks at them ended."""
+    errors = advance_all(_told_before(looks, before_look))
+    for look in looks:
+        idle.looked(look, well=look.parts.settings.name not in errors)
+    return errors
+
+
+def _told_before(looks: Iterable[Look], before_look: Callable[[Parts], None]) -> Iterator[Parts]:
+    for look in looks:
+        before_look(look.parts)
+        yield look.parts
 
 
 def serve(

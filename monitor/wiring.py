@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from monitor.config import ReferenceFile
@@ -59,6 +60,21 @@ class Plant:
         """
         self.config.monitor(name)
         return next(parts for parts in self.monitors if parts.settings.name == name)
+
+    def said_of_monitors(self) -> dict[str, str]:
+        """Write all that decides what a look at each monitor finds, but for data and labels."""
+        program = version("mlflow-pr-monitor")
+        return {
+            parts.settings.name: "\n".join(
+                [
+                    program,
+                    str(self.config.folder),
+                    said.model_dump_json(),
+                    parts.settings.model_dump_json(),
+                ]
+            )
+            for said, parts in zip(self.config.monitors, self.monitors, strict=True)
+        }
 
 
 def build(config: Config, *, clock: Clock = utc_now, database: Database | None = None) -> Plant:

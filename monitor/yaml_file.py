@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from ruamel.yaml.parser import Parser
 
 from monitor.domain.errors import ConfigRefused
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from ruamel.yaml.events import Event
     from ruamel.yaml.nodes import Node as Parsed
 
 Way: TypeAlias = tuple[str | int, ...]
@@ -161,26 +163,43 @@ def _text_of(path: Path, if_missing: str) -> str:
         raise ConfigRefused(message) from None
 
 
-def _check_size(path: Path, text: str) -> None:
-    """Refuse deep nesting and endless lists before anything recursive or slow looks at them."""
-    depth = 0
-    for number, event in enumerate(YAML(typ="safe", pure=True).parse(text)):
-        depth += isinstance(event, CollectionStartEvent)
-        depth -= isinstance(event, CollectionEndEvent)
-        if depth > MAX_DEPTH or number > MAX_NODES:
-            line = event.start_mark.line + 1
-            deep = f"nested more than {MAX_DEPTH} levels deep"
-            what = deep if depth > MAX_DEPTH else f"over {MAX_NODES} values; is it a config file?"
-            message = f"{path}:{line}: {what}"
-            raise ConfigRefused(message)
+class _TooLarge(Exception):
+    """The file is nested too deep, or holds too many values."""
+
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(line, what)
+        self.line, self.what = line, what
+
+
+class _CountingParser(Parser):
+    """Refuses deep nesting and endless lists before anything recursive or slow looks at them."""
+
+    depth = events = 0
+
+    def get_event(self) -> Event:
+        """Hand out the next event, unless it is one too many."""
+        event: Event = super().get_event()
+        self.events += 1
+        self.depth += isinstance(event, CollectionStartEvent)
+        self.depth -= isinstance(event, CollectionEndEvent)
+        if self.depth > MAX_DEPTH:
+            what = f"nested more than {MAX_DEPTH} levels deep"
+            raise _TooLarge(event.start_mark.line + 1, what)
+        if self.events > MAX_NODES:
+            what = f"over {MAX_NODES} values; is it a config file?"
+            raise _TooLarge(event.start_mark.line + 1, what)
+        return event
 
 
 def _parsed(path: Path, text: str) -> Parsed | None:
     try:
-        _check_size(path, text)
         yaml = YAML(typ="safe", pure=True)
+        yaml.Parser = _CountingParser
         yaml.composer.warn_double_anchors = False  # allowed, and the warning quotes the file
         found: Parsed | None = yaml.compose(text)
+    except _TooLarge as error:
+        message = f"{path}:{error.line}: {error.what}"
+        raise ConfigRefused(message) from None
     except YAMLError as error:
         raise ConfigRefused(_syntax(path, error)) from None
     except (ValueError, LookupError, AttributeError, TypeError, AssertionError) as error:

@@ -58,6 +58,20 @@ def test_a_promise_for_all_is_shared_out_by_rounds_and_frozen_in_what_rounds_see
     assert promise_lines(config) == ["false alarms: at most 4 a year over 3 monitors with limits"]
 
 
+def test_a_promise_for_all_is_shared_out_once_however_many_monitors_there_are(load, monkeypatch):
+    counted = []
+
+    def noted(*asked):
+        counted.append(asked)
+        return rounds_per(*asked)
+
+    monkeypatch.setattr("monitor.config.rounds_per", noted)
+
+    build(load(*[WEEKLY] * 20, promise="false_alarms: {}\n"))
+
+    assert len(counted) == 20
+
+
 def test_by_default_the_promise_is_one_false_alarm_a_year(load):
     config = load(WEEKLY, WEEKLY, promise="false_alarms: {}\n")
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from monitor.cli.data_checks import check_source, check_truth
 from monitor.domain.errors import DeliveryFailed, MonitorError, gravest
 from monitor.hooks.apprise import AppriseHandler
 from monitor.hooks.command import CommandHandler
@@ -56,6 +55,8 @@ class Check:
 
 def checks(plant: Plant, config: Path) -> Iterator[Check]:
     """Try one after the other, so that each is shown when it is known."""
+    from monitor.cli.data_checks import check_source  # scipy, of which status needs nothing
+
     yield Check("config", "; ".join([str(config), *promise_lines(plant.config)]))
     store = _tried("store", partial(_store, plant.database))
     yield store
@@ -139,6 +140,8 @@ def _tried(what: str, act: Callable[[], Found | str]) -> Check:
 
 def _labels(parts: Parts) -> Found | str:
     if isinstance(parts.labeler, ColumnLabeler):
+        from monitor.cli.data_checks import check_truth
+
         return check_truth(parts, parts.labeler)
     return check_labels(parts)
 

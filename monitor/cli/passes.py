@@ -15,6 +15,7 @@ from monitor.storage import round_store
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from monitor.rounds.overview import OpenRound
     from monitor.rounds.parts import Parts
     from monitor.service import Pass
     from monitor.storage.round_store import Round
@@ -58,12 +59,18 @@ def say_pass(
     plant: Plant, monitors: Sequence[Parts], result: Pass, moved: dict[str, list[Round]]
 ) -> None:
     """Print what a pass did; what went wrong goes to standard error."""
+    from monitor.rounds.overview import all_open_rounds
+
+    with plant.database.read() as connection:
+        waiting = all_open_rounds(
+            connection, monitors[0].settings.name if len(monitors) == 1 else None
+        )
     for parts in monitors:
         name = parts.settings.name
         for sentence in _round_sentences(moved[name], told=name in result.errors):
             say(f"{name}: {sentence}", indent="  ")
         if not moved[name] and name not in result.errors:
-            for sentence in _still(plant, parts):
+            for sentence in _still(parts, waiting.get(name, [])):
                 say(f"{name}: {sentence}", indent="  ")
     say_failures(result)
 
@@ -118,12 +125,8 @@ def _waits(found: Round) -> str:
     return "" if until is None else f" and waits{until_text(until)}"
 
 
-def _still(plant: Plant, parts: Parts) -> Iterator[str]:
+def _still(parts: Parts, waiting: Sequence[OpenRound]) -> Iterator[str]:
     """Say what a monitor in which nothing moved waits for."""
-    from monitor.rounds.overview import open_rounds
-
-    with plant.database.read() as connection:
-        waiting = open_rounds(connection, parts.settings.name)
     for each in waiting:
         yield (
             f"round {each.round} (due {minute(each.slot)} UTC) waits for "

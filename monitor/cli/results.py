@@ -44,13 +44,13 @@ def status(
         say_overview,
         with_links,
     )
-    from monitor.rounds.overview import overview
+    from monitor.rounds.overview import overviews
 
     with opened(config) as plant:
         chosen = plant.monitors if monitor is None else (plant.parts(monitor),)
+        asked = [parts.settings for parts in chosen]
         found = [
-            with_links(overview(plant.database, parts.settings, plant.clock()), plant.link)
-            for parts in chosen
+            with_links(each, plant.link) for each in overviews(plant.database, asked, plant.clock())
         ]
         gone = [] if monitor is not None else _not_in_the_config(plant)
         promised = plant.config.false_alarms_a_year()

@@ -61,15 +61,26 @@ def run_once(
     that waits for better predictions too), 75 something waits for a later run, 78 fix the config.
     """
     from monitor.cli.passes import marks, moves, pass_json, say_pass
+    from monitor.rounds.idle import Idle
     from monitor.service import one_pass
 
     with opened(config) as plant:
         monitors = _chosen(plant, monitor)
-        before = {parts.settings.name: marks(plant, parts) for parts in monitors}
+        before: dict[str, dict[int, tuple[str, int]]] = {}
+
+        def remember(parts: Parts) -> None:
+            before.setdefault(parts.settings.name, marks(plant, parts))
+
         if slot is not None:
+            for parts in monitors:
+                remember(parts)
             _open_asked(monitors, slot)
-        result = one_pass(plant, monitors)
-        moved = {name: moves(plant, name, known) for name, known in before.items()}
+        idle = Idle(plant.database, plant.clock, plant.said_of_monitors())
+        result = one_pass(plant, monitors, idle=idle, before_look=remember)
+        moved = {
+            name: moves(plant, name, before[name]) if name in before else []
+            for name in (parts.settings.name for parts in monitors)
+        }
         if json:
             say_json(pass_json(result, moved))
         else:

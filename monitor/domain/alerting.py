@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from monitor.stats.detector import Evidence
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from monitor.stats.detector import Evidence
 
 RECOVERED = 0.9
 
@@ -85,7 +85,7 @@ class Reading:
         """Log M, to compare with ``log_threshold``; None while an alert is open."""
         if self.log_m is None:
             return None
-        mean = Evidence(self.log_m).log_mean
+        mean = _chain(self.log_m).log_mean
         return mean if math.isfinite(mean) else None
 
 
@@ -120,7 +120,7 @@ def next_reading(
         and (last.limit, last.log_threshold) == (limit, log_threshold)
         and len(last.log_m) == len(log_e)  # else from a version with other alternatives
     )
-    before = Evidence(last.log_m) if goes_on and last and last.log_m else Evidence()
+    before = _chain(last.log_m if goes_on and last else None)
     # A round that says nothing (e = 1) takes no step: M would grow by 1 and in the end fire.
     after = before.after(log_e) if any(log_e) else before
     return Reading(
@@ -142,9 +142,18 @@ def resolves(last: Reading, now: Reading) -> bool:
 
 def evidence_of(log_e: Sequence[Sequence[float]]) -> Evidence:
     """Evidence of a chain, recomputed from the log e of its rounds in the order of closing."""
+    from monitor.stats.detector import Evidence  # noqa: PLC0415  scipy takes half a second
+
     return Evidence.replay(row for row in log_e if any(row))
 
 
 def is_comparable(log_e: Sequence[Sequence[float]]) -> bool:
     """Whether these rounds were read against the alternatives that this version has."""
-    return all(len(row) == len(Evidence().log_m) for row in log_e)
+    return all(len(row) == len(_chain().log_m) for row in log_e)
+
+
+def _chain(log_m: tuple[float, ...] | None = None) -> Evidence:
+    """Go on with the evidence of a chain, or begin one."""
+    from monitor.stats.detector import Evidence  # noqa: PLC0415
+
+    return Evidence(log_m) if log_m else Evidence()

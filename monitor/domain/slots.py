@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from heapq import merge
 from itertools import islice, pairwise, takewhile, tee
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _MANY = 366  # a year of days, seven of weeks
+_FIRST = datetime(2024, 1, 1, tzinfo=UTC)  # a Monday
 _LONGEST_CHANGE = timedelta(days=1)  # of a clock: Apia left out a day in 2011
 
 
@@ -30,22 +32,22 @@ def slots_after(schedule: Schedule, after: datetime) -> Iterator[datetime]:
     end, and one inside the repeated hour once. Where either begins with ``*``, slots come
     whenever the clock shows their time: never in the skipped hour, twice in the repeated one.
     """
-    return _instants(schedule, after, reverse=False)
+    return _instants(schedule.cron, schedule.time_zone, after, reverse=False)
 
 
 def slots_before(schedule: Schedule, before: datetime) -> Iterator[datetime]:
     """Every slot earlier than ``before``, in UTC, descending and never twice."""
-    return _instants(schedule, before, reverse=True)
+    return _instants(schedule.cron, schedule.time_zone, before, reverse=True)
 
 
-def _instants(schedule: Schedule, start: datetime, *, reverse: bool) -> Iterator[datetime]:
+def _instants(cron: str, time_zone: str, start: datetime, *, reverse: bool) -> Iterator[datetime]:
     # cronsim reads the cron line; the clock changes are ours, since it steps over whole hours and
     # so loses slots of zones that change by half an hour.
-    zone = ZoneInfo(schedule.time_zone)
-    walls = CronSim(schedule.cron, _first_wall(zone, start, reverse=reverse), reverse=reverse)
+    zone = ZoneInfo(time_zone)
+    walls = CronSim(cron, _first_wall(zone, start, reverse=reverse), reverse=reverse)
     found = (
         (_after_the_gap(wall, zone) for wall in walls)
-        if _is_at_set_times(schedule.cron)
+        if _is_at_set_times(cron)
         else _whenever_shown(walls, zone, reverse=reverse)
     )
     last = start
@@ -112,9 +114,37 @@ def rounds_per(schedule: Schedule, span: timedelta) -> float:
 
     Counted from one fixed Monday on, so that the answer never depends on today.
     """
-    first = datetime(2024, 1, 1, tzinfo=UTC)
-    slots = list(islice(slots_after(schedule, first), _MANY))
-    return span / ((slots[-1] - slots[0]) / (len(slots) - 1))
+    return span / _mean_gap(schedule.cron, schedule.time_zone)
+
+
+@lru_cache(maxsize=4096)
+def _mean_gap(cron: str, time_zone: str) -> timedelta:
+    first, last, count = _ends_of_many(cron, time_zone)
+    return (last - first) / (count - 1)
+
+
+def _ends_of_many(cron: str, time_zone: str) -> tuple[datetime, datetime, int]:
+    """First and last of many slots, and how many; of one slot a day only these are computed."""
+    minute, hour, *days = cron.split()
+    if not (minute.isdigit() and hour.isdigit()):
+        slots = list(islice(_instants(cron, time_zone, _FIRST, reverse=False), _MANY))
+        return slots[0], slots[-1], len(slots)
+    zone, walls = ZoneInfo(time_zone), _days(" ".join(days))
+    time = timedelta(hours=int(hour), minutes=int(minute))
+    begin = next(i for i, day in enumerate(walls) if _after_the_gap(day + time, zone) > _FIRST)
+    chosen = walls[begin : begin + _MANY]
+    first, last = (_after_the_gap(day + time, zone) for day in (chosen[0], chosen[-1]))
+    return first, last, len(chosen)
+
+
+@lru_cache(maxsize=256)
+def _days(cron_days: str) -> tuple[datetime, ...]:
+    """Midnights on the wall of enough days, from the day before on: it may have begun already.
+
+    Hundreds of monitors differ in their time of day, but hardly in their days.
+    """
+    before = _FIRST.replace(tzinfo=None) - timedelta(days=1, minutes=1)
+    return tuple(islice(CronSim(f"0 0 {cron_days}", before), _MANY + 2))
 
 
 def newest_slot(schedule: Schedule, now: datetime) -> datetime:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from monitor.rounds.draw import base_key
 from monitor.storage import frame_store, round_store
 
 if TYPE_CHECKING:
@@ -134,6 +133,8 @@ def _new_schedule(before: Round, now: Round) -> list[Change]:
 
 
 def _has_history(connection: Connection, monitor_id: int, settings: RoundSettings) -> bool:
+    from monitor.rounds.draw import base_key  # noqa: PLC0415  scipy takes half a second
+
     known = frame_store.newest_history(
         connection, monitor_id, threshold=settings.threshold, key_parts=base_key(settings)
     )

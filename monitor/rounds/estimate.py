@@ -10,6 +10,7 @@ import numpy as np
 from monitor.domain.report import EstimateRow, NoticeRow
 from monitor.rounds.corrected import corrected_rows
 from monitor.rounds.known import of_class, reference_counts
+from monitor.rounds.learning import LEARNING_ROUNDS
 from monitor.stats.alternatives import guess
 from monitor.stats.counts import Counts, StratumCounts
 from monitor.stats.detector import log_e_factor
@@ -49,7 +50,6 @@ METRICS = (
     "recall_gain",
 )
 BOUNDED = ("precision", "recall")
-LEARNING_ROUNDS = 6
 PROPOSED_QUANTILE = 0.05
 
 

@@ -4,6 +4,7 @@ A look at a monitor costs some twenty queries and reads its tasks. So the servic
 each monitor stood before its last look. If it stands the same now, its labels' place too, and no
 slot or deadline has come, another look would find what that one found. Reading this takes two
 queries for all monitors together. Memory may be lost at any time: then everything is looked at.
+`run-once`, a new process each time, keeps it in the store (`monitor.rounds.remembered`).
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import MonitorError
 from monitor.domain.ports import Watchable
 from monitor.domain.slots import slots_after
+from monitor.rounds.remembered import keep, mark_of, read_kept
 from monitor.storage.watch_store import NOTHING, standings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from monitor.domain.ports import Clock
     from monitor.rounds.parts import Parts
+    from monitor.rounds.remembered import Kept
     from monitor.storage.database import Database
     from monitor.storage.watch_store import Standing
 
@@ -44,24 +47,38 @@ class Look:
 
     def still_holds(self, parts: Parts, standing: Standing, labels: str, now: datetime) -> bool:
         """Whether another look now would find what this one found."""
-        late = standing.deadline is not None and standing.deadline <= now
         return (
             self.parts is parts
             and self.standing == standing
             and self.labels == labels
-            and not standing.presses
-            and not late
-            and now < self.next_slot
-            and timedelta(0) <= now - self.at < LONGEST
+            and _is_quiet(standing, now, self.at, self.next_slot)
         )
 
 
-class Idle:
-    """Remembers the last good look at each monitor."""
+def _is_quiet(standing: Standing, now: datetime, at: datetime, next_slot: datetime) -> bool:
+    """Whether nothing presses, and no time has come since a look that makes another due."""
+    late = standing.deadline is not None and standing.deadline <= now
+    return (
+        not standing.presses and not late and now < next_slot and timedelta(0) <= now - at < LONGEST
+    )
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+
+class Idle:
+    """Remembers the last good look at each monitor.
+
+    Parameters
+    ----------
+    configs
+        All that the config says of each monitor, by name, as a text. Where it is given, good
+        looks of earlier processes count too, and `keep` keeps those of this one.
+    """
+
+    def __init__(
+        self, database: Database, clock: Clock, configs: Mapping[str, str] | None = None
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._configs = configs
         self._good: dict[str, Look] = {}
 
     def needed(self, monitors: Sequence[Parts]) -> list[Look]:
@@ -69,6 +86,7 @@ class Idle:
         now = self._clock()
         with self._database.read() as connection:
             standing = standings(connection, now - _longest_open(monitors))
+            kept = {} if self._configs is None else read_kept(connection)
         places: dict[str, str] = {}
         looks = []
         for parts in monitors:
@@ -76,6 +94,8 @@ class Idle:
             stands, labels = standing.get(name, NOTHING), _labels(parts, places)
             good = self._good.get(name)
             if labels and good and good.still_holds(parts, stands, labels, now):
+                continue
+            if labels and name in kept and self._as_kept(kept[name], name, stands, labels, now):
                 continue
             following = next(slots_after(parts.settings.round.schedule, now))
             looks.append(Look(parts, now, stands, labels, following))
@@ -88,6 +108,19 @@ class Idle:
             self._good[name] = look
         else:
             self._good.pop(name, None)
+
+    def keep(self) -> None:
+        """Keep the good looks of this process for the next one."""
+        if self._configs is not None:
+            keep(self._database, self._good.values(), self._configs)
+
+    def _as_kept(
+        self, kept: Kept, name: str, standing: Standing, labels: str, now: datetime
+    ) -> bool:
+        config = (self._configs or {}).get(name)
+        if config is None or kept.mark != mark_of(standing, labels, config):
+            return False
+        return _is_quiet(standing, now, kept.at, kept.next_slot)
 
 
 def last_ones(looks: Sequence[Look]) -> tuple[list[Look], list[Look]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import UNTAGGED, EffectKind
@@ -12,26 +12,24 @@ from monitor.domain.report import EstimateRow, Notice, Status
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
 from monitor.rounds.dead import what_to_do
-from monitor.rounds.estimate import LEARNING_ROUNDS, propose_limits
+from monitor.rounds.learning import LEARNING_ROUNDS, proposed_limits
 from monitor.rounds.report import SHOWN
-from monitor.rounds.tally import Tally
 from monitor.rounds.tell import LOG, MLFLOW
 from monitor.rounds.waiting import gives_up_at, until_text
 from monitor.rounds.wording import notice_id
 from monitor.storage import (
     alert_store,
     attention_store,
-    copy_store,
     effect_care,
     effect_store,
     estimate_store,
-    frame_store,
-    label_store,
+    many_rounds,
     round_store,
 )
+from monitor.storage.many_rounds import Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -41,12 +39,22 @@ if TYPE_CHECKING:
     from monitor.storage.attention_store import Attention
     from monitor.storage.database import Database
     from monitor.storage.effect_store import Waiting
+    from monitor.storage.many_rounds import Progress
     from monitor.storage.round_store import Round
 
+NOTHING_SEEN = Seen()
+"""A monitor that has no round yet."""
 
-_WAITING = (RoundState.OPEN, RoundState.LABELING)
-_GOING_ON = (*_WAITING, RoundState.CLOSED)
-"""States whose reason says what keeps a round from its next step."""
+
+class _OfMonitor(Protocol):
+    """Anything that belongs to a monitor."""
+
+    @property
+    def monitor(self) -> str:
+        """Name of the monitor."""
+
+
+Of = TypeVar("Of", bound=_OfMonitor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,74 +99,144 @@ class Overview:
     told: dict[str, Notice]
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What the store says of all monitors that are asked about, by name or by round."""
+
+    seen: Mapping[str, Seen]
+    progress: Mapping[int, Progress]
+    estimates: Mapping[int, list[EstimateRow]]
+    alerts: Mapping[str, list[Alert]]
+    held_up: Mapping[str, list[Waiting]]
+    issues: Mapping[int, Mapping[str, tuple[int, bool]]]
+    notices: Mapping[int, list[dict[str, Any]]]
+    told: Mapping[str, Notice]
+    gave_none: Mapping[str, list[Attention]]
+    attention: Mapping[str, list[Attention]]
+
+
 def overview(database: Database, settings: MonitorSettings, now: datetime) -> Overview:
     """Say how one monitor stands."""
+    return overviews(database, [settings], now)[0]
+
+
+def overviews(
+    database: Database, monitors: Sequence[MonitorSettings], now: datetime
+) -> list[Overview]:
+    """Say how some monitors stand, in as many queries as for one."""
+    only = monitors[0].name if len(monitors) == 1 else None
     with database.read() as connection:
-        rounds = round_store.find_rounds(connection, settings.name)
-        waiting = [_open_round(connection, each) for each in rounds if each.state in _WAITING]
-        ahead = [each for each in rounds if each.slot > now]
-        rounds = [each for each in rounds if each.slot <= now]
-        closed = [each for each in rounds if each.state is RoundState.CLOSED]
-        last = closed[-1] if closed else None
-        alerts = alert_store.find_alerts(connection, monitor=settings.name, state=AlertState.FIRING)
-        held_up = effect_store.find_waiting(connection, settings.name)
-        gave_none = attention_store.without_estimate(connection, now, settings.name)
-        problems = [
-            *_problems(settings, rounds, waiting, now),
-            *(f"round {each.round} gave no estimate: {each.sentence}" for each in gave_none),
-            *_dead(held_up),
-        ]
-        attention = attention_store.read_attention(connection, now, settings.name)
-        return Overview(
-            monitor=settings.name,
-            status=_status(settings, alerts, problems, attention),
-            next_slot=next(slots_after(settings.round.schedule, now)),
-            closed_rounds=len(closed),
-            learning_rounds_left=max(0, LEARNING_ROUNDS - len(closed)),
-            proposed_limits=_proposed(connection, settings, last),
-            last_round=None if last is None else last.number,
-            last_slot=None if last is None else last.slot,
-            estimates=[] if last is None else shown_estimates(connection, last),
-            open_rounds=waiting,
-            alerts=alerts,
-            waiting=held_up,
-            problems=problems,
-            concerns=[str(each) for each in attention],
-            notes=[
-                *_ahead(ahead),
-                *_due_soon(settings, waiting, now),
-                *_notes(connection, rounds),
-                *_notices(connection, last),
-                *_untagged(connection, settings),
-            ],
-            told=_told(connection, alerts),
-        )
+        read = _read(connection, only, now)
+        return [_overview(connection, settings, read, now) for settings in monitors]
+
+
+def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
+    seen = many_rounds.read_seen(connection, now, monitor)
+    alerts = alert_store.find_alerts(connection, monitor=monitor, state=AlertState.FIRING)
+    newest = [each.newest.id for each in seen.values() if each.newest is not None]
+    closed = [each.closed.id for each in seen.values() if each.closed is not None]
+    waiting = [found.id for each in seen.values() for found in each.waiting]
+    return _Read(
+        seen=seen,
+        progress=many_rounds.read_progress(connection, waiting),
+        estimates=many_rounds.read_shown(connection, closed),
+        alerts=_by_monitor(alerts),
+        held_up=_by_monitor(effect_store.find_waiting(connection, monitor)),
+        issues=many_rounds.read_all_issues(connection, newest),
+        notices=many_rounds.read_notices(connection, closed),
+        told=_told(connection, alerts),
+        gave_none=_by_monitor(attention_store.without_estimate(connection, now, monitor)),
+        attention=_by_monitor(attention_store.read_attention(connection, now, monitor)),
+    )
+
+
+def _overview(
+    connection: Connection, settings: MonitorSettings, read: _Read, now: datetime
+) -> Overview:
+    seen = read.seen.get(settings.name, NOTHING_SEEN)
+    newest, last = seen.newest, seen.closed
+    waiting = [_open_round(each, read.progress[each.id]) for each in seen.waiting]
+    alerts = read.alerts.get(settings.name, [])
+    held_up = read.held_up.get(settings.name, [])
+    problems = [
+        *_problems(settings, seen, waiting, now),
+        *(
+            f"round {each.round} gave no estimate: {each.sentence}"
+            for each in read.gave_none.get(settings.name, [])
+        ),
+        *_dead(held_up),
+    ]
+    attention = read.attention.get(settings.name, [])
+    return Overview(
+        monitor=settings.name,
+        status=_status(settings, alerts, problems, attention),
+        next_slot=next(slots_after(settings.round.schedule, now)),
+        closed_rounds=seen.closed_rounds,
+        learning_rounds_left=max(0, LEARNING_ROUNDS - seen.closed_rounds),
+        proposed_limits=proposed_limits(connection, settings, last),
+        last_round=None if last is None else last.number,
+        last_slot=None if last is None else last.slot,
+        estimates=[] if last is None else _shown(read.estimates.get(last.id, [])),
+        open_rounds=waiting,
+        alerts=alerts,
+        waiting=held_up,
+        problems=problems,
+        concerns=[str(each) for each in attention],
+        notes=[
+            *_ahead(seen.ahead),
+            *_due_soon(settings, waiting, now),
+            *([] if newest is None else _notes(newest, read.issues.get(newest.id, {}))),
+            *([] if last is None else _notices(last, read.notices.get(last.id, []))),
+            *_untagged(connection, settings),
+        ],
+        told={each.id: read.told[each.id] for each in alerts if each.id in read.told},
+    )
 
 
 def open_rounds(connection: Connection, monitor: str) -> list[OpenRound]:
     """Read the rounds of a monitor that have not ended."""
-    rounds = round_store.find_rounds(connection, monitor, states=_WAITING)
-    return [_open_round(connection, each) for each in rounds]
+    return all_open_rounds(connection, monitor).get(monitor, [])
+
+
+def all_open_rounds(
+    connection: Connection, monitor: str | None = None
+) -> dict[str, list[OpenRound]]:
+    """Read the rounds of a monitor, or of all, that have not ended, by the monitor's name."""
+    rounds = round_store.find_rounds(connection, monitor, states=many_rounds.WAITING)
+    progress = many_rounds.read_progress(connection, [each.id for each in rounds])
+    return {
+        name: [_open_round(each, progress[each.id]) for each in found]
+        for name, found in _by_monitor(rounds).items()
+    }
+
+
+def _by_monitor(found: Iterable[Of]) -> dict[str, list[Of]]:
+    by_name: dict[str, list[Of]] = {}
+    for each in found:
+        by_name.setdefault(each.monitor, []).append(each)
+    return by_name
 
 
 def shown_estimates(
     connection: Connection, found: Round, version: int | None = None
 ) -> list[EstimateRow]:
     """Read precision and recall of a round, from its labels alone and carried."""
-    rows = estimate_store.read_estimates(connection, found.id, version or found.version)
-    return [row for row in rows if (row.metric, row.basis, row.estimand) in SHOWN]
+    return _shown(estimate_store.read_estimates(connection, found.id, version or found.version))
 
 
-def _open_round(connection: Connection, found: Round) -> OpenRound:
-    planned = sum(part.planned for part in frame_store.read_strata(connection, found.id))
-    labels = label_store.label_counts(connection, found.id)
-    copies = copy_store.read_copies(connection, found.id)
+def _shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:
+    """Choose what people see first, in a fixed order."""
+    named = {(row.metric, row.basis, row.estimand): row for row in rows}
+    return [named[each] for each in SHOWN if each in named]
+
+
+def _open_round(found: Round, progress: Progress) -> OpenRound:
     return OpenRound(
         round=found.number,
         slot=found.slot,
         state=found.state,
-        wanted=planned + copies.wanted,
-        answered=sum(each.labeled + each.declined for each in labels) + copies.answered,
+        wanted=progress.wanted,
+        answered=progress.answered,
         deadline=found.deadline,
         reason=found.reason,
         waits_until=gives_up_at(found),
@@ -182,20 +260,17 @@ def _status(
 
 def _problems(
     settings: MonitorSettings,
-    rounds: Sequence[Round],
+    seen: Seen,
     open_rounds: Sequence[OpenRound],
     now: datetime,
 ) -> list[str]:
     found = []
-    newest = newest_slot(settings.round.schedule, now)
-    if not rounds or rounds[-1].slot < newest:
-        found.append(
-            f"the round due {newest:%Y-%m-%d %H:%M} UTC has not been opened; run-once does"
-        )
+    due = newest_slot(settings.round.schedule, now)
+    if seen.newest is None or seen.newest.slot < due:
+        found.append(f"the round due {due:%Y-%m-%d %H:%M} UTC has not been opened; run-once does")
     found += [
         f"round {each.number} waits{until_text(gives_up_at(each))}: {each.reason}"
-        for each in rounds
-        if each.reason is not None and each.state in _GOING_ON
+        for each in seen.kept_from_going_on
     ]
     found += [
         f"round {each.round} is past its deadline with {each.answered} of {each.wanted} answers"
@@ -260,22 +335,7 @@ def _dead(held_up: Sequence[Waiting]) -> list[str]:
     return [f"{waiting_sentence(each)}. {what_to_do(each.sink)}" for each in held_up if each.dead]
 
 
-def _proposed(
-    connection: Connection, settings: MonitorSettings, last: Round | None
-) -> dict[str, float]:
-    if settings.round.limits.bounds or last is None or last.history_id is None:
-        return {}
-    history = frame_store.read_history(connection, last.history_id)
-    ids = [each.id for each in round_store.closed_rounds(connection, history.id)]
-    stored = estimate_store.read_counts(connection, ids)
-    tallies = [Tally(stored[each]) for each in ids]
-    return propose_limits(tallies, history.reference, seed=last.sobol_seed)
-
-
-def _notes(connection: Connection, rounds: Sequence[Round]) -> list[str]:
-    if not rounds:
-        return []
-    issues = frame_store.read_issues(connection, rounds[-1].id)
+def _notes(newest: Round, issues: Mapping[str, tuple[int, bool]]) -> list[str]:
     bad = ", ".join(f"{count} {why}" for why, (count, is_bad) in issues.items() if is_bad)
     told = [
         why if count == 1 else f"{count} {why}"
@@ -283,21 +343,20 @@ def _notes(connection: Connection, rounds: Sequence[Round]) -> list[str]:
         if not is_bad
     ]
     return [
-        f"round {rounds[-1].number}: {text}"
+        f"round {newest.number}: {text}"
         for text in ([f"bad rows left out: {bad}"] if bad else []) + told
     ]
 
 
-def _notices(connection: Connection, last: Round | None) -> list[str]:
+def _notices(last: Round, rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Say what was unusual about the last closed round."""
-    if last is None:
-        return []
-    rows = effect_store.told_notices(connection, last.id, last.version)
     return [f"round {last.number}: {row['sentence']}" for row in rows]
 
 
 def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     """Say why the model version that the config names was not tagged by the last round."""
+    if settings.round.model is None:
+        return []
     found = effect_care.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
     if found is None or not found[1].startswith(UNTAGGED):
         return []

@@ -17,7 +17,6 @@ from monitor.domain.report import (
     TimelinePoint,
 )
 from monitor.rounds.wording import ended, named, number_text, round_key
-from monitor.stats.few_labels import few_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -258,6 +257,8 @@ def _sentence(
         ", ".join(f"{metric} {number_text(find_row(rows, metric, basis))}" for metric in _TOLD)
         for basis in ("round", "carried")
     )
+    from monitor.stats.few_labels import few_labels  # noqa: PLC0415  scipy takes half a second
+
     few = [metric for metric in _TOLD if few_labels(tally.counts, metric, estimand="window")]
     decided = f" (few labels decide {' and '.join(few)})" if few else ""
     firing = [alert for alert in alerts if alert.state == "firing"]

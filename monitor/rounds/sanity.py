@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import UNKNOWN_CLASS
-from monitor.stats.rates import rates_differ
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,6 +120,8 @@ def _is_another_scale(threshold: float, low: float, high: float) -> bool:
 
 
 def _is_far(flagged: int, size: int, usual: Usual) -> bool:
+    from monitor.stats.rates import rates_differ  # noqa: PLC0415  scipy takes half a second
+
     rate = flagged / size
     if rate <= FACTOR * usual.rate and rate * FACTOR >= usual.rate:
         return False

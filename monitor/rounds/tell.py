@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
 from monitor.domain.state import RoundState
-from monitor.rounds.agreement import disagreement_notices
 from monitor.rounds.answering import answers_row
-from monitor.rounds.beside import stored_beside
 from monitor.rounds.report import TIMELINE, abandoned_report, closed_report, timeline_point
 from monitor.rounds.wording import abandoned_notice, alert_notice, ended_notice, unusual_notice
 from monitor.storage import (
@@ -124,6 +122,11 @@ def _report(
     evidence: Evidence,
     now: datetime,
 ) -> RoundReport:
+    from monitor.rounds.agreement import (  # noqa: PLC0415  scipy takes half a second
+        disagreement_notices,
+    )
+    from monitor.rounds.beside import stored_beside  # noqa: PLC0415
+
     found = round_store.read_round(connection, member.round.id)
     alerts = alert_store.find_alerts(connection, monitor=found.monitor)
     shown = [

@@ -82,6 +82,17 @@ def insert_all_new(
     return [int(each) for each in connection.execute(added, list(rows)).scalars()]
 
 
+def put_all(
+    connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, changed: str
+) -> None:
+    """Insert rows; where a row of the same primary key is there, write the ``changed`` column."""
+    insert = _INSERTS[connection.dialect.name](table)
+    written = insert.on_conflict_do_update(
+        index_elements=list(table.primary_key), set_={changed: insert.excluded[changed]}
+    )
+    connection.execute(written, list(rows))
+
+
 class Database:
     """One store: opens transactions and says in a sentence why one cannot be had.
 

@@ -99,7 +99,7 @@ def read_fleet(connection: Connection, now: datetime) -> Fleet:
     newest = _newest_closed(now)
     slots = select(newest.c.monitor, rounds.c.slot).join(rounds, rounds.c.id == newest.c.round_id)
     return Fleet(
-        rounds=_rounds_by_state(connection),
+        rounds=rounds_by_state(connection),
         labeling=_labeling(connection),
         newest={row.monitor: row.slot for row in connection.execute(slots)},
         known=tuple(Known(*row) for row in connection.execute(_estimates(newest))),
@@ -109,16 +109,27 @@ def read_fleet(connection: Connection, now: datetime) -> Fleet:
     )
 
 
-def _rounds_by_state(connection: Connection) -> dict[tuple[str, str], int]:
-    """Count closed rounds as those that are nothing else, which needs no row of them."""
-    names = {row.id: row.name for row in connection.execute(select(monitors.c.id, monitors.c.name))}
+def rounds_by_state(
+    connection: Connection, monitor: str | None = None
+) -> dict[tuple[str, str], int]:
+    """Count the rounds of a monitor, or of all, by name and state.
+
+    Closed ones are counted as those that are nothing else, which needs no row of them.
+    """
+    known = select(monitors.c.id, monitors.c.name)
     per_monitor = select(rounds.c.monitor_id, func.count()).group_by(rounds.c.monitor_id)
-    rest = {each: int(count) for each, count in connection.execute(per_monitor)}
     rare = (
         select(rounds.c.monitor_id, rounds.c.state, func.count())
         .where(rounds.c.state.in_(_RARE))
         .group_by(rounds.c.monitor_id, rounds.c.state)
     )
+    if monitor is not None:
+        known = known.where(monitors.c.name == monitor)
+        asked = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
+        per_monitor = per_monitor.where(rounds.c.monitor_id == asked)
+        rare = rare.where(rounds.c.monitor_id == asked)
+    names = {row.id: row.name for row in connection.execute(known)}
+    rest = {each: int(count) for each, count in connection.execute(per_monitor)}
     found: dict[tuple[str, str], int] = {}
     for monitor_id, state, count in connection.execute(rare):
         found[names[monitor_id], state] = count

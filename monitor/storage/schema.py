@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, inspect, select
+from sqlalchemy import String, column, func, inspect, select, table
 
 from monitor.domain.errors import SchemaMismatch
 from monitor.storage.tables import store
@@ -81,30 +81,30 @@ def found_revision(database: Database) -> str | None:
 
 
 def _found(connection: Connection) -> str | None:
-    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
-
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
-    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
-    return context.get_current_revision()
+    version = table(VERSION_TABLE, column("version_num", String))
+    found: str | None = connection.execute(select(version.c.version_num)).scalar()
+    return found
+
+
+def revisions() -> list[str]:
+    """Names of this program's schemas, oldest first: each migration's file begins with its own."""
+    scripts = (migrations_folder() / "versions").glob("[0-9]*_*.py")
+    return sorted(path.name.partition("_")[0] for path in scripts)
 
 
 def _head() -> str:
-    from alembic.script import ScriptDirectory  # noqa: PLC0415
-
-    head = ScriptDirectory.from_config(alembic_config()).get_current_head()
-    if head is None:
+    known = revisions()
+    if not known:
         message = f"no migrations in {migrations_folder()}: the installation is broken"
         raise SchemaMismatch(message)
-    return head
+    return known[-1]
 
 
 def _refuse_newer(connection: Connection, database: Database) -> None:
-    from alembic.script import ScriptDirectory  # noqa: PLC0415
-
     found = _found(connection)
-    known = {s.revision for s in ScriptDirectory.from_config(alembic_config()).walk_revisions()}
-    if found is not None and found not in known:
+    if found is not None and found not in revisions():
         message = (
             f"the store {database.shown} has schema {found}, which this version does not know: "
             "it was upgraded by a newer mlflow-pr-monitor. Install that version again"

@@ -5,12 +5,15 @@ from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from cronsim import CronSim
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.domain import slots as slots_module
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import (
     newest_slot,
+    rounds_per,
     slots_after,
     slots_before,
     slots_between,
@@ -113,3 +116,38 @@ def test_a_backfill_covers_whole_windows_that_begin_at_its_start_or_later():
 
     assert [slot.year for slot in slots] == [2017, 2018]
     assert window_of(schedule, slots[0]).start == datetime(2015, 12, 31, 18, tzinfo=UTC)
+
+
+@settings(deadline=None)  # 366 leap days one by one take a while
+@given(
+    days=st.sampled_from(
+        ("* * MON", "* * *", "* * MON-FRI", "1 * *", "1 */3 *", "29 2 *", "1 1 MON", "L * *")
+    ),
+    hour=st.sampled_from(("0", "02", "6", "23", "6,18", "2,3", "*/6")),
+    minute=st.sampled_from(("0", "30", "59", "*/20")),
+    zone=st.sampled_from(ZONES),
+)
+def test_rounds_per_a_time_are_those_that_counting_slots_one_by_one_gives(days, hour, minute, zone):
+    schedule = Schedule(cron=f"{minute} {hour} {days}", time_zone=zone)
+    monday = datetime(2024, 1, 1, tzinfo=UTC)
+    slots = list(islice(slots_after(schedule, monday), 366))
+
+    found = rounds_per(schedule, timedelta(weeks=52))
+
+    assert found == timedelta(weeks=52) / ((slots[-1] - slots[0]) / 365)
+
+
+def test_monitors_that_differ_in_their_time_of_day_share_the_search_for_days(monkeypatch):
+    searches = []
+
+    class Noted(CronSim):
+        def __init__(self, *args, **kwargs):
+            searches.append(args[0])
+            super().__init__(*args, **kwargs)
+
+    monkeypatch.setattr(slots_module, "CronSim", Noted)
+
+    for minute in range(60):
+        rounds_per(Schedule(cron=f"{minute} 4 * * SUN"), timedelta(weeks=52))
+
+    assert len(searches) <= 1

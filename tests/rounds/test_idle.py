@@ -190,3 +190,104 @@ def test_as_many_queries_are_made_for_many_idle_monitors_as_for_one(scene, servi
 
     assert looked == []
     assert len([one for one in asked if one.lower().startswith("select")]) == 2
+
+
+def another_process(scene, config="as it is"):
+    """Look as `run-once` does; returns whether it looked."""
+    idle = Idle(scene.database, lambda: scene.now, {scene.name: config})
+    looks = idle.needed([scene.parts])
+    for look in looks:
+        try:
+            steps.run(look.parts)
+        except MonitorError:
+            idle.looked(look, well=False)
+        else:
+            idle.looked(look, well=True)
+    idle.keep()
+    return bool(looks)
+
+
+@pytest.fixture
+def settled(scene):
+    for _ in range(4):
+        if not another_process(scene):
+            return scene
+    raise AssertionError(scene.round(1))
+
+
+def test_what_one_process_looked_at_the_next_one_leaves_alone(settled):
+    settled.now += timedelta(minutes=59)
+
+    assert not another_process(settled)
+
+
+def test_the_next_process_sees_new_labels_late_ones_and_those_that_others_stored(settled):
+    settled.answer()
+    closed = another_process(settled) and settled.round(1).state
+    while another_process(settled):
+        pass
+    settled.labeler.answers[next(iter(settled.labeler.answers))] = Answer.CANNOT_TELL
+    late = another_process(settled) and settled.round(1).version
+    while another_process(settled):
+        pass
+    with settled.database.write() as connection:
+        connection.execute(text("update rounds set label_revision = label_revision + 1"))
+
+    assert (closed, late) == ("closed", 2)
+    assert another_process(settled)
+
+
+@pytest.mark.parametrize("later", [{"hours": 1}, {"days": 5}, {"days": 7}, {"minutes": -1}])
+def test_the_next_process_looks_after_an_hour_at_deadlines_at_slots_and_if_the_clock_went_back(
+    settled, later
+):
+    settled.now += timedelta(**later)
+
+    assert another_process(settled)
+
+
+def test_the_next_process_looks_if_the_config_says_something_else(settled):
+    assert another_process(settled, "something else")
+
+
+def test_the_next_process_looks_again_where_the_last_one_met_an_error(settled):
+    settled.week(2)
+    settled.source.down = True
+    settled.now += timedelta(days=7)
+
+    assert another_process(settled)
+    assert another_process(settled)
+
+
+def test_the_next_process_looks_at_a_round_that_another_worker_has(settled):
+    with settled.database.write() as connection:
+        assert round_claims.claim_round(connection, settled.round(1).id) is not None
+
+    assert another_process(settled)
+
+
+def test_the_next_process_asks_a_labeler_that_cannot_be_watched(settled):
+    settled.labeler = MemoryLabeler()
+
+    assert another_process(settled)
+    assert another_process(settled)
+
+
+def test_a_look_that_another_version_kept_in_its_own_way_counts_for_nothing(settled):
+    with settled.database.write() as connection:
+        connection.execute(text("update labeler_cursors set cursor = '[1]'"))
+
+    assert another_process(settled)
+
+
+def test_processes_that_keep_the_same_look_at_once_do_not_disturb_each_other(settled):
+    settled.now += timedelta(hours=1)
+    both = [Idle(settled.database, lambda: settled.now, {"mail": "as it is"}) for _ in range(2)]
+    for idle in both:
+        for look in idle.needed([settled.parts]):
+            idle.looked(look, well=True)
+
+    for idle in both:
+        idle.keep()
+
+    assert not another_process(settled)

@@ -11,6 +11,8 @@ from monitor.rounds.dead import bury_orphans
 from monitor.rounds.effects import deliver
 from monitor.rounds.forget import forget_left_behind
 from monitor.rounds.idle import Idle
+from monitor.rounds.overview import all_open_rounds, overviews
+from monitor.web.metrics import Own, exposition
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 
 GROWING = "items|payloads|tasks|label_events|counts|estimates|evidence|effects|round_events|rounds"
@@ -45,12 +47,14 @@ def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
 
     sample = Sample(max_labels=40, bands=Bands(flagged=1, passed=1))
     scene = Scene(database, settings(sample=sample, overlap=0.2))
-    idle = Idle(database, lambda: scene.now)
+    idle = Idle(database, lambda: scene.now, {scene.name: "as it is"})
     for number in (1, 2):
         scene.play(number, count=400)
         scene.labeler.second_answers = dict(scene.truth)
         scene.run()
-        idle.needed([scene.parts])
+        for look in idle.needed([scene.parts]):
+            idle.looked(look, well=True)
+        idle.keep()
         deliver(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
         bury_orphans(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
         forget_left_behind(database, [scene.name], lambda: scene.now)
@@ -61,3 +65,32 @@ def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
     with database.read() as connection:
         found = {sql: scanned(connection, sql, values) for sql, values in asked.items()}
     assert {sql: steps for sql, steps in found.items() if steps} == {}
+
+
+def test_a_page_about_all_monitors_reads_no_rows_of_a_growing_table_but_those_it_shows(database):
+    scene = Scene(database, settings(sample=Sample(max_labels=40)))
+    scene.play(1, count=400)
+    scene.week(2, count=400)
+    scene.run(2)
+    asked: dict[str, Any] = {}
+
+    @event.listens_for(database.engine, "before_cursor_execute")
+    def note(_connection, _cursor, statement, parameters, *_):
+        if statement.lstrip().lower().startswith(("select", "with")):
+            asked.setdefault(statement, parameters)
+
+    found = overviews(database, [scene.parts.settings] * 2, scene.now)
+    overviews(database, [scene.parts.settings], scene.now)
+    with database.read() as connection:
+        all_open_rounds(connection)
+    page = exposition(database, [scene.name], Own(), scene.now)
+    event.remove(database.engine, "before_cursor_execute", note)
+
+    assert (found[0].last_round, len(found[0].open_rounds)) == (1, 1)
+    assert "pr_monitor_rounds" in page
+    with database.read() as connection:
+        steps = {sql: scanned(connection, sql, values) for sql, values in asked.items()}
+    in_rows = {
+        sql: [step for step in each if "COVERING" not in step] for sql, each in steps.items()
+    }
+    assert {sql: each for sql, each in in_rows.items() if each} == {}

@@ -166,6 +166,13 @@ def test_alembics_own_check_finds_nothing_to_do(database):
         command.check(schema.alembic_config(connection))
 
 
+def test_the_names_of_the_migrations_are_their_revisions():
+    scripts = ScriptDirectory.from_config(schema.alembic_config())
+
+    assert schema.revisions() == [each.revision for each in scripts.walk_revisions()][::-1]
+    assert schema.revisions()[-1] == scripts.get_current_head()
+
+
 def test_an_empty_store_is_made_ready_and_gets_an_id(empty):
     schema.ready(empty)
 

@@ -1,0 +1,162 @@
+"""What it costs to ask how many monitors with a long past stand, and to find nothing due.
+
+    python -m benchmarks.status_at_size [--postgres] [--monitors 20 200] [--rounds 200]
+
+Every monitor has weekly rounds, closed but for the newest, which waits for half of its labels in
+files; one in 20 has an open alert. Each command is a process of its own, as cron and people start
+it. Prints its processor time (and, on PostgreSQL, that of the server for it), wall time and
+largest memory. The first `run-once` knows nothing of earlier ones; the next finds, minutes later,
+that nothing changed. Ends with the time of a page of metrics, as a service makes it. Filling the
+largest store takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.copied_rounds import fill
+from monitor.config import load_config
+from monitor.storage import schema
+from monitor.storage.database import Database
+from monitor.web.metrics import Own, exposition
+from tests.servers import stoppable_postgres
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+COMMANDS = {
+    "run-once, the first": ["run-once"],
+    "run-once, nothing due": ["run-once"],
+    "status": ["status"],
+    "status --json": ["status", "--json"],
+}
+HEAD = """\
+store: {store}
+mlflow: {{tracking_uri: "sqlite:///mlflow.db"}}
+monitors:
+"""
+MONITOR = """\
+  - name: mail-{number:04}
+    source:
+      kind: duckdb
+      path: predictions.parquet
+      columns: {{id: id, time: at, score: score}}
+      threshold: 0.5
+    schedule: {{cron: "{cron}"}}
+    sample: {{max_labels: 200, bands: {{flagged: 1, passed: 1}}}}
+    labeling: {{kind: files, folder: labels/mail-{number:04}}}
+    limits: {{precision: 0.5, recall: 0.2}}
+"""
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where to keep rounds; ``used`` tells the processor time of its server so far."""
+
+    url: str
+    used: Callable[[], float]
+
+
+def main() -> None:
+    """Measure and print a line for each number of monitors and command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--postgres", action="store_true", help="on PostgreSQL, not SQLite")
+    parser.add_argument("--monitors", type=int, nargs="+", default=[20, 200])
+    parser.add_argument("--rounds", type=int, default=200, help="rounds of each monitor")
+    asked = parser.parse_args()
+    print("monitors  command                 CPU s  server CPU s  wall s  memory MB", flush=True)
+    for number in asked.monitors:
+        with tempfile.TemporaryDirectory() as folder, _store(asked.postgres) as store:
+            config = write_config(Path(folder), store.url, number)
+            _filled(config, asked.rounds)
+            for name, words in COMMANDS.items():
+                told = measured([*words, "--config", str(config)], store)
+                print(f"{number:>8}  {name:<22}  {told}", flush=True)
+            print(f"{number:>8}  {'a page of metrics':<22}  {_page(config)}", flush=True)
+
+
+@contextmanager
+def _store(on_postgres: bool) -> Iterator[Store]:
+    if not on_postgres:
+        yield Store("sqlite:///monitor.db", lambda: 0.0)
+        return
+    with stoppable_postgres() as server:
+        pid = (server.folder / "data" / "postmaster.pid").read_text().split()[0]
+        yield Store(server.url, lambda: _used_by_children(pid))
+
+
+def _used_by_children(pid: str) -> float:
+    """Processor time of a process's children that have ended: connections of the server."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
+
+def write_config(folder: Path, store: str, monitors: int) -> Path:
+    """Write the config of so many monitors whose newest slot was 20 minutes ago."""
+    slot = datetime.now(UTC) - timedelta(minutes=20)
+    cron = f"{slot.minute} {slot.hour} * * {slot.isoweekday() % 7}"
+    each = [MONITOR.format(number=number, cron=cron) for number in range(monitors)]
+    for number in range(monitors):
+        filled = folder / "labels" / f"mail-{number:04}" / "filled"
+        filled.mkdir(parents=True)
+        for week in range(12):
+            (filled / f"week-{week:02}.csv").write_text("task,label\n")
+    config = folder / "config.yaml"
+    config.write_text(HEAD.format(store=store) + "".join(each))
+    return config
+
+
+def _filled(path: Path, rounds: int) -> None:
+    config = load_config(path)
+    database = Database(config.store_url)
+    schema.ready(database)
+    every = [config.settings_of(each) for each in config.monitors]
+    fill(database, every, rounds, datetime.now(UTC))
+    with database.engine.connect() as connection:  # as autovacuum would by and by
+        connection.exec_driver_sql("analyze")
+        connection.commit()
+    database.close()
+
+
+def measured(words: list[str], store: Store) -> str:
+    """Run a command as a process of its own; returns its figures."""
+    code = "from monitor.cli import main; main()"
+    before, begun = store.used(), time.monotonic()
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(child.pid, 0)
+    took = time.monotonic() - begun
+    if status:
+        message = f"{' '.join(words)} ended with {os.waitstatus_to_exitcode(status)}"
+        raise SystemExit(message)
+    time.sleep(0.5)  # the server notices that its client is gone
+    cpu, server = used.ru_utime + used.ru_stime, store.used() - before
+    return f"{cpu:>5.2f}  {server:>12.2f}  {took:>6.2f}  {used.ru_maxrss / 1024:>9.0f}"
+
+
+def _page(path: Path) -> str:
+    """Make a page of metrics twice; returns the figures of the second."""
+    config = load_config(path)
+    database = Database(config.store_url)
+    names = [each.name for each in config.monitors]
+    for _ in range(2):
+        begun, busy = time.monotonic(), time.process_time()
+        exposition(database, names, Own(), datetime.now(UTC))
+        took, cpu = time.monotonic() - begun, time.process_time() - busy
+    database.close()
+    return f"{cpu:>5.2f}  {'-':>12}  {took:>6.2f}  {'-':>9}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""What is asked of the rounds of all monitors at once: a few queries, however many there are.
+
+A round's settings are long, and so are its report and its labels. So no query here reads all
+rounds of a monitor, and of what is long only the part that is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import case, func, select
+
+from monitor.domain.model import EffectKind, LabelKind
+from monitor.domain.state import RoundState
+from monitor.storage import copy_store, estimate_store, label_store, round_store
+from monitor.storage.fleet_store import rounds_by_state
+from monitor.storage.label_store import CHUNK
+from monitor.storage.tables import (
+    effects,
+    label_events,
+    monitors,
+    round_issues,
+    rounds,
+    strata,
+    tasks,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection, ScalarSelect
+
+    from monitor.domain.report import EstimateRow
+    from monitor.storage.round_store import Round
+
+WAITING = (RoundState.OPEN, RoundState.LABELING)
+"""States of rounds that have not ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many answers a round wants, second copies among them, and how many it has."""
+
+    wanted: int
+    answered: int
+
+
+@dataclass(slots=True)
+class Seen:
+    """The rounds of a monitor that people ask about.
+
+    ``newest``, ``closed`` (the newest that is) and ``closed_rounds`` leave out those that lie
+    ``ahead`` of the clock. ``waiting`` have not ended; ``kept_from_going_on`` have a reason why
+    they do not take their next step.
+    """
+
+    newest: Round | None = None
+    closed: Round | None = None
+    closed_rounds: int = 0
+    waiting: list[Round] = field(default_factory=list)
+    kept_from_going_on: list[Round] = field(default_factory=list)
+    ahead: list[Round] = field(default_factory=list)
+
+
+def read_seen(connection: Connection, now: datetime, monitor: str | None = None) -> dict[str, Seen]:
+    """Read of a monitor, or of all, the rounds that people ask about."""
+    ends = select(monitors.c.name, _newest(now), _newest(now, RoundState.CLOSED))
+    if monitor is not None:
+        ends = ends.where(monitors.c.name == monitor)
+    ids = {name: pair for name, *pair in connection.execute(ends)}
+    known = _by_id(connection, [each for pair in ids.values() for each in pair if each is not None])
+    counted = rounds_by_state(connection, monitor)
+    found = {
+        name: Seen(known.get(newest), known.get(closed), counted.get((name, RoundState.CLOSED), 0))
+        for name, (newest, closed) in ids.items()
+    }
+    ahead = _by_id(connection, _ahead(connection, now, monitor))
+    for each in sorted(ahead.values(), key=lambda each: each.slot):
+        seen = found[each.monitor]
+        seen.ahead.append(each)
+        seen.closed_rounds -= each.state is RoundState.CLOSED
+    open_ones = round_store.find_rounds(connection, monitor, states=WAITING)
+    for each in open_ones:
+        found[each.monitor].waiting.append(each)
+    stuck = _by_id(connection, _closed_with_reason(connection, monitor))
+    for each in sorted([*open_ones, *stuck.values()], key=lambda each: each.slot):
+        if each.reason is not None and each.slot <= now:
+            found[each.monitor].kept_from_going_on.append(each)
+    return found
+
+
+def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int, Progress]:
+    """Count the answers that rounds want and have."""
+    planned = _sums(connection, round_ids)
+    labeled = _labeled(connection, round_ids)
+    copies = {
+        each: copy_store.read_copies(connection, each)
+        for each in _with_copies(connection, round_ids)
+    }
+    return {
+        each: Progress(
+            planned.get(each, 0) + (copies[each].wanted if each in copies else 0),
+            labeled.get(each, 0) + (copies[each].answered if each in copies else 0),
+        )
+        for each in round_ids
+    }
+
+
+def read_shown(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[EstimateRow]]:
+    """Read the latest estimates of precision and recall of some rounds."""
+    found: dict[int, list[EstimateRow]] = {}
+    for some in _chunks(round_ids):
+        found |= estimate_store.read_points(connection, some, ("precision", "recall"))
+    return found
+
+
+def read_all_issues(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, dict[str, tuple[int, bool]]]:
+    """Read what is worth telling about the rows of some rounds."""
+    found: dict[int, dict[str, tuple[int, bool]]] = {}
+    for some in _chunks(round_ids):
+        query = select(round_issues).where(round_issues.c.round_id.in_(some))
+        for row in connection.execute(query):
+            told = found.setdefault(row.round_id, {})
+            told[row.reason] = (int(row._mapping["count"]), row.bad)
+    return found
+
+
+def read_notices(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, list[dict[str, Any]]]:
+    """Read the notices of the latest version of some rounds, out of the report that it gave.
+
+    The database takes them out, since reports are a thousand times as long.
+    """
+    found: dict[int, list[dict[str, Any]]] = {}
+    payload = effects.c.payload
+    for some in _chunks(round_ids):
+        query = (
+            select(effects.c.round_id, payload["notices"].label("notices"))
+            .join(rounds, rounds.c.id == effects.c.round_id)
+            .where(
+                effects.c.round_id.in_(some),
+                effects.c.kind == EffectKind.ROUND_RUN,
+                payload["version"].as_integer() == rounds.c.version,
+            )
+            .order_by(effects.c.id)
+        )
+        for row in connection.execute(query):
+            found[row.round_id] = list(row.notices or [])
+    return found
+
+
+def _newest(now: datetime, state: RoundState | None = None) -> ScalarSelect[int]:
+    """Id of a monitor's newest round that is not ahead, found by steps back from its end."""
+    query = select(rounds.c.id).where(rounds.c.monitor_id == monitors.c.id, rounds.c.slot <= now)
+    if state is not None:
+        query = query.where(rounds.c.state == state)
+    return query.order_by(rounds.c.slot.desc()).limit(1).correlate(monitors).scalar_subquery()
+
+
+def _ahead(connection: Connection, now: datetime, monitor: str | None) -> list[int]:
+    query = select(rounds.c.id).join(monitors, monitors.c.id == rounds.c.monitor_id)
+    if monitor is not None:
+        query = query.where(monitors.c.name == monitor)
+    lie_ahead = query.where(rounds.c.slot > now).order_by(rounds.c.slot)
+    return list(connection.execute(lie_ahead).scalars())
+
+
+def _closed_with_reason(connection: Connection, monitor: str | None) -> list[int]:
+    """Ids of closed rounds that wait to be corrected: what keeps them from it is their reason."""
+    query = select(rounds.c.id).where(
+        rounds.c.state == RoundState.CLOSED, rounds.c.reason.is_not(None)
+    )
+    if monitor is not None:
+        mine = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
+        query = query.where(rounds.c.monitor_id == mine)
+    return list(connection.execute(query).scalars())
+
+
+def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None, Round]:
+    return {
+        each.id: each
+        for some in _chunks(round_ids)
+        for each in round_store.read_rounds(connection, some)
+    }
+
+
+def _sums(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for some in _chunks(round_ids):
+        query = (
+            select(strata.c.round_id, func.sum(strata.c.planned))
+            .where(strata.c.round_id.in_(some))
+            .group_by(strata.c.round_id)
+        )
+        found |= {round_id: int(planned) for round_id, planned in connection.execute(query)}
+    return found
+
+
+def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
+    """Count the items of each round to which an answer stands.
+
+    Where nobody took anything back these are all that anybody answered.
+    """
+    found: dict[int, int] = {}
+    taken_back = func.max(case((label_events.c.kind == LabelKind.WITHDRAWN, 1), else_=0))
+    for some in _chunks(round_ids):
+        query = (
+            select(
+                label_events.c.round_id,
+                func.count(label_events.c.item_id.distinct()).label("items"),
+                taken_back.label("taken_back"),
+            )
+            .where(label_events.c.round_id.in_(some))
+            .group_by(label_events.c.round_id)
+        )
+        for row in connection.execute(query).all():
+            found[row.round_id] = (
+                len(label_store.current_labels(connection, row.round_id))
+                if row.taken_back
+                else int(row.items)
+            )
+    return found
+
+
+def _with_copies(connection: Connection, round_ids: Sequence[int]) -> set[int]:
+    found: set[int] = set()
+    for some in _chunks(round_ids):
+        query = select(tasks.c.round_id).where(tasks.c.round_id.in_(some), tasks.c.slot > 1)
+        found.update(connection.execute(query.distinct()).scalars())
+    return found
+
+
+def _chunks(round_ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(round_ids), CHUNK):
+        yield round_ids[start : start + CHUNK]

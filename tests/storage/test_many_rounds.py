@@ -1,0 +1,180 @@
+"""What is read of many rounds at once is what reading them one by one gives."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from sqlalchemy import event
+
+from monitor.domain.model import Answer, EffectKind, LabelEvent, LabelKind
+from monitor.rounds.overview import overview, overviews
+from monitor.rounds.report import SHOWN
+from monitor.storage import (
+    copy_store,
+    effect_store,
+    estimate_store,
+    frame_store,
+    label_store,
+    many_rounds,
+    round_store,
+)
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+
+NAMES = ("mail", "web", "cards")
+
+
+@pytest.fixture
+def scenes(database):
+    """Three monitors: two closed rounds and one that waits, one closed, and none."""
+    found = [
+        Scene(database, settings(overlap=0.2, limits=LIMITS, reference=REFERENCE), name=name)
+        for name in NAMES
+    ]
+    for scene, closed in zip(found, (2, 1, 0), strict=True):
+        for number in range(1, closed + 1):
+            scene.week(number)
+            scene.run(number)
+            scene.answer()
+            scene.labeler.second_answers = dict(scene.truth)
+            scene.run()
+    found[0].week(3)
+    found[0].run(3)
+    return found
+
+
+def all_rounds(database):
+    with database.read() as connection:
+        return round_store.find_rounds(connection)
+
+
+def test_the_rounds_that_people_ask_about_are_found_without_reading_all(scenes, database):
+    now = scenes[0].now
+
+    with database.read() as connection:
+        seen = many_rounds.read_seen(connection, now)
+
+    for name in NAMES[:2]:
+        rounds = [each for each in all_rounds(database) if each.monitor == name]
+        closed = [each for each in rounds if each.state == "closed"]
+        assert seen[name].newest == rounds[-1]
+        assert seen[name].closed == closed[-1]
+        assert seen[name].closed_rounds == len(closed)
+        assert seen[name].waiting == [each for each in rounds if each.state == "labeling"]
+    assert NAMES[2] not in seen
+
+
+def test_a_round_that_lies_ahead_is_not_the_newest(scenes, database):
+    before = scenes[0].now - timedelta(days=1)
+
+    with database.read() as connection:
+        seen = many_rounds.read_seen(connection, before, "mail")
+
+    assert seen["mail"].newest is not None
+    assert seen["mail"].newest.number == 2
+
+
+def test_answers_are_counted_as_the_closing_of_a_round_counts_them(scenes, database):
+    rng = np.random.default_rng(7)
+    rounds = all_rounds(database)
+    with database.write() as connection:
+        keys = list(label_store.all_tasks(connection, [each.id for each in rounds]))
+        for minute in range(300):
+            answer = [*Answer, None][rng.integers(len(Answer) + 1)]
+            said = LabelEvent(
+                keys[rng.integers(len(keys))],
+                ("ada", "bob", "cyd")[rng.integers(3)],
+                answer,
+                kind=LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN,
+                at=scenes[0].now + timedelta(minutes=minute),
+            )
+            label_store.add_events(connection, "memory", [said], scenes[0].now)
+
+    with database.read() as connection:
+        found = many_rounds.read_progress(connection, [each.id for each in rounds])
+        wanted, answered = {}, {}
+        for each in rounds:
+            copies = copy_store.read_copies(connection, each.id)
+            counts = label_store.label_counts(connection, each.id)
+            planned = sum(part.planned for part in frame_store.read_strata(connection, each.id))
+            wanted[each.id] = planned + copies.wanted
+            answered[each.id] = sum(c.labeled + c.declined for c in counts) + copies.answered
+
+    assert {each: progress.wanted for each, progress in found.items()} == wanted
+    assert {each: progress.answered for each, progress in found.items()} == answered
+    assert min(answered.values()) > 0
+
+
+def test_estimates_issues_and_notices_are_those_of_each_round(scenes, database):
+    for scene in scenes[:2]:
+        with database.write() as connection:
+            found = round_store.find_rounds(connection, scene.name)[0]
+            frame_store.write_issues(connection, found.id, {"score NaN": (3, True)})
+    closed = [each for each in all_rounds(database) if each.state == "closed"]
+    ids = [each.id for each in closed]
+
+    with database.read() as connection:
+        shown = many_rounds.read_shown(connection, ids)
+        issues = many_rounds.read_all_issues(connection, ids)
+        notices = many_rounds.read_notices(connection, ids)
+        for each in closed:
+            one_by_one = estimate_store.read_estimates(connection, each.id, each.version)
+            told_first = [row for row in one_by_one if row.metric in {"precision", "recall"}]
+            assert sorted(shown[each.id], key=str) == sorted(told_first, key=str)
+            assert issues.get(each.id, {}) == frame_store.read_issues(connection, each.id)
+            told = effect_store.told_notices(connection, each.id, each.version)
+            assert notices[each.id] == told
+    assert any(issues.values())
+
+
+def test_a_corrected_round_shows_the_notices_of_its_latest_version(scenes, database):
+    scene = scenes[1]
+    found = scene.round(1)
+    with database.write() as connection:
+        report = dict(effect_store.told_report(connection, found.id, 1))
+        for version, text in ((1, "first"), (2, "second")):
+            effect_store.add_effect(
+                connection,
+                key=f"test/{version}",
+                monitor_id=found.monitor_id,
+                round_id=found.id,
+                kind=EffectKind.ROUND_RUN,
+                sink="mlflow",
+                payload=report | {"version": version, "notices": [{"sentence": text}]},
+                now=scene.now,
+            )
+        estimate_store.set_version(connection, found.id, 2, estimated_revision=1)
+
+    with database.read() as connection:
+        notices = many_rounds.read_notices(connection, [found.id])
+
+    assert notices == {found.id: [{"sentence": "second"}]}
+
+
+def test_all_monitors_together_stand_as_each_by_itself(scenes, database):
+    asked = [scene.parts.settings for scene in scenes]
+    now = scenes[0].now
+
+    together = overviews(database, asked, now)
+
+    assert together == [overview(database, each, now) for each in asked]
+    assert [each.closed_rounds for each in together] == [2, 1, 0]
+    assert [
+        [(row.metric, row.basis, row.estimand) for row in each.estimates] for each in together
+    ] == [list(SHOWN), list(SHOWN), []]
+
+
+def test_as_many_queries_are_made_for_many_monitors_as_for_few(scenes, database):
+    asked = []
+    event.listen(database.engine, "after_cursor_execute", lambda *found: asked.append(found[2]))
+    overviews(database, [scene.parts.settings for scene in scenes], scenes[0].now)
+    for_few = len(asked)
+    more = Scene(database, settings(limits=LIMITS, reference=REFERENCE), name="more")
+    more.play(1)
+    asked.clear()
+
+    found = overviews(database, [s.parts.settings for s in (*scenes, more)], scenes[0].now)
+
+    assert found[-1].last_round == 1
+    assert len(asked) == for_few
