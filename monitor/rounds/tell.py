@@ -103,6 +103,8 @@ def tell_ended(connection: Connection, alert: Alert, why: str, now: datetime) ->
     """Write the notices of an alert that somebody ended, for those who were told that it fired."""
     found = round_store.read_round(connection, alert.fired_round_id)
     notice = ended_notice(alert, found, store_id=store_id(connection), why=why, at=now)
+    known = told_key(connection, found.id) or notice.round_key
+    notice = notice.model_copy(update={"round_key": known})
     notify(connection, found, notice, now)
 
 
