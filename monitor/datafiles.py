@@ -90,7 +90,7 @@ class DataFiles:
                     f"no file matches {path} (looked for {whole}); check the path, or wait until "
                     "the first predictions are written"
                 )
-                raise self.refused(message)
+                raise self.refused(message, is_public=True)
             files.update(matches)
         return sorted(files)
 
@@ -317,7 +317,7 @@ def _as_ours(error: duckdb.Error, files: DataFiles) -> InputRefused | SourceUnav
         message = f"{files}: there is no such table or view; {first}"
         return files.refused(message)
     message = f"{files} cannot be read: {first}; is it a whole, valid {files.kind} file?"
-    return files.refused(message)
+    return files.refused(message, is_public=True)
 
 
 @dataclass(frozen=True, slots=True)

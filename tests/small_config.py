@@ -20,7 +20,6 @@ monitors:
       path: predictions.csv
       columns: {{id: id, time: at, score: score, show: [subject]}}
       threshold: 0.5
-      grace: {grace}
     schedule: {{cron: "0 6 * * MON"}}
     sample: {{max_labels: 20, bands: {{flagged: 1, passed: 1}}}}
     labeling: {{kind: files}}
@@ -45,10 +44,13 @@ def write_predictions(folder):
 
 
 def configure(
-    folder, *, store="sqlite:///monitor.db", mlflow="sqlite:///mlflow.db", grace="6h", more=""
+    folder, *, store="sqlite:///monitor.db", mlflow="sqlite:///mlflow.db", grace=None, more=""
 ):
     path = folder / "config.yaml"
-    path.write_text(CONFIG.format(store=store, mlflow=mlflow, grace=grace, more=more))
+    text = CONFIG.format(store=store, mlflow=mlflow, more=more)
+    if grace is not None:
+        text = text.replace("      columns:", f"      grace: {grace}\n      columns:")
+    path.write_text(text)
     return load_config(path)
 
 

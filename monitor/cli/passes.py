@@ -69,8 +69,8 @@ def say_pass(
         name = parts.settings.name
         for sentence in _round_sentences(moved[name], told=name in result.errors):
             say(f"{name}: {sentence}", indent="  ")
-        if not moved[name] and name not in result.errors:
-            for sentence in _still(parts, waiting.get(name, [])):
+        if not moved[name]:
+            for sentence in _still(parts, waiting.get(name, []), told=name in result.errors):
                 say(f"{name}: {sentence}", indent="  ")
     say_failures(result)
 
@@ -125,19 +125,29 @@ def _waits(found: Round) -> str:
     return "" if until is None else f" and waits{until_text(until)}"
 
 
-def _still(parts: Parts, waiting: Sequence[OpenRound]) -> Iterator[str]:
-    """Say what a monitor in which nothing moved waits for."""
-    for each in waiting:
-        yield (
-            f"round {each.round} (due {minute(each.slot)} UTC) waits for "
-            f"{plural(each.wanted - each.answered, 'answer')} of {each.wanted}, until "
-            f"{minute(each.deadline)} UTC"
-            if each.state is RoundState.LABELING
-            else f"round {each.round} (due {minute(each.slot)} UTC) is being drawn elsewhere"
-        )
-    if not waiting:
+def _still(parts: Parts, waiting: Sequence[OpenRound], *, told: bool) -> Iterator[str]:
+    """Say what a monitor in which nothing moved waits for.
+
+    ``told`` says that the reason why it does not go on stands elsewhere.
+    """
+    yield from (
+        _still_sentence(each) for each in waiting if not told or each.waits_until is not None
+    )
+    if not waiting and not told:
         following = next(slots_after(parts.settings.round.schedule, parts.clock()))
         yield f"nothing due; the next round is due {minute(following)} UTC"
+
+
+def _still_sentence(found: OpenRound) -> str:
+    due = f"round {found.round} (due {minute(found.slot)} UTC)"
+    if found.state is RoundState.LABELING:
+        return (
+            f"{due} waits for {plural(found.wanted - found.answered, 'answer')} of "
+            f"{found.wanted}, until {minute(found.deadline)} UTC"
+        )
+    if found.waits_until is not None:
+        return f"{due} is open and waits{until_text(found.waits_until)}"
+    return f"{due} is being drawn elsewhere"
 
 
 def _round_json(found: Round) -> dict[str, Any]:
@@ -148,4 +158,5 @@ def _round_json(found: Round) -> dict[str, Any]:
         "version": found.version,
         "partial": found.partial,
         "reason": found.reason,
+        "waits_until": gives_up_at(found),
     }

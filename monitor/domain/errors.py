@@ -64,9 +64,17 @@ class SchemaMismatch(ConfigRefused):
 
 
 class InputRefused(MonitorError):
-    """Data given by a person or a pipeline cannot be used as it is."""
+    """Data given by a person or a pipeline cannot be used as it is.
+
+    ``is_public`` says that the message repeats nothing that may stand in a row, so that hooks and
+    MLflow may have it.
+    """
 
     exit_code = EXIT_INPUT
+
+    def __init__(self, message: str, *, is_public: bool = False) -> None:
+        super().__init__(message)
+        self.is_public = is_public
 
 
 class SourceRefused(InputRefused):

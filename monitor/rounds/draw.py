@@ -24,7 +24,7 @@ from monitor.rounds.tally import Tally
 from monitor.rounds.tell import tell_abandoned
 from monitor.rounds.usual import look_odd
 from monitor.rounds.waiting import waits_until
-from monitor.rounds.wording import command_for
+from monitor.rounds.wording import command_for, show_command
 from monitor.stats.alternatives import check_testable
 from monitor.stats.bands import affordable_bands, band_edges
 from monitor.stats.half_space import LimitCannotBeTested
@@ -55,6 +55,9 @@ PROFILE = 10_000
 """Scores per class that place the band edges: an edge's rank is then right to half a percent."""
 
 
+_HELD_BACK = "the predictions could not be used as they are; what was wrong stands in"
+
+
 @dataclass(frozen=True, slots=True)
 class Sight:
     """A window as scanned, and the history it belongs to (``known`` is None for a new one)."""
@@ -68,12 +71,13 @@ class Sight:
 class Found:
     """What a look at a window found.
 
-    ``fault`` is why it cannot be sampled, ``concerns`` what makes it look as if not all of it
-    were there.
+    ``fault`` is why it cannot be sampled, ``told`` the same for hooks and MLflow where that may
+    repeat a row's own text; ``concerns`` is what makes it look as if not all of it were there.
     """
 
     sight: Sight | None
     fault: str | None = None
+    told: str | None = None
     concerns: tuple[Concern, ...] = ()
 
     @property
@@ -124,8 +128,9 @@ def _seen(parts: Parts, found: Round) -> Found:
     except SourceRefused as error:
         if found.settings.origin == "backfill":
             raise
-        return Found(None, str(error))
-    return Found(sight, fault, concerns)
+        told = None if error.is_public else f"{_HELD_BACK} {show_command(found)}"
+        return Found(None, str(error), told)
+    return Found(sight, fault, concerns=concerns)
 
 
 def _why_empty(parts: Parts, found: Round) -> str:
@@ -249,7 +254,7 @@ def _abandon(parts: Parts, found: Round, claim: Claim, seen: Found, first_look: 
             first_look_at=first_look,
             closed_at=now,
         )
-        tell_abandoned(connection, found, reason, now)
+        tell_abandoned(connection, found, seen.told or reason, now)
 
 
 def _write_sample(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LONGEST = timedelta(hours=1)
 """Each monitor is looked at this often at least: time itself ends the taking of late labels."""
 
-_SLACK = timedelta(days=7)  # a round may close somewhat after its deadline
+_SLACK = timedelta(days=10)  # a round may wait to be drawn, and close after its deadline
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,8 @@ def tell_ended(
     found = round_store.read_round(connection, alert.fired_round_id)
     store = store_id(connection)
     notice = ended_notice(alert, found, store_id=store, how=how, why=why, at=now)
+    known = told_key(connection, found.id) or notice.round_key
+    notice = notice.model_copy(update={"round_key": known})
     notify(connection, found, notice, now)
 
 

@@ -38,6 +38,11 @@ def command_for(found: Round, slot: datetime) -> str:
     return f"pr-monitor run-once --slot {slot.astimezone(UTC):%Y-%m-%dT%H:%MZ} -m {found.monitor}"
 
 
+def show_command(found: Round) -> str:
+    """Give the command that shows a round."""
+    return f"pr-monitor show {found.number} -m {found.monitor}"
+
+
 def number_text(row: EstimateRow | None) -> str:
     """Say an estimate in a few characters: ``0.86 (0.80 to 0.91)``."""
     if row is None or row.point is None or row.low is None or row.high is None:

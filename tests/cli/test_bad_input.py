@@ -117,7 +117,13 @@ def test_a_window_without_rows_is_waited_for(place):
     assert "mail: STALE" in status.lines
     until = place.until(status)
     assert f"  problem: round 1 waits until {until} UTC: {reason}" in status.lines
-    assert ran.code == 65
+    again = place.run("run-once")
+    due = f"round 1 (due {place.at(place.slot)} UTC)"
+    assert again.lines == [
+        f"mail: {due} is open and waits until {until} UTC",
+        f"mail: {reason}",
+    ]
+    assert (ran.code, again.code) == (65, 65)
 
 
 def test_a_window_without_rows_is_abandoned_with_the_reason(place):

@@ -7,7 +7,7 @@ drawn all the same, with a concern. A pass comes every hour, as long as it takes
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
@@ -103,7 +103,7 @@ FAULTS = {
 @pytest.fixture
 def scene(database, tmp_path):
     """A monitor whose labels are never in, so that its rounds are drawn and no more."""
-    scene = Scene(database, settings(hooks=("ops",), deadline=timedelta(days=90)))
+    scene: Any = Scene(database, settings(hooks=("ops",), deadline=timedelta(days=90)))
     scene.source = DuckdbSource(
         DuckdbSettings(
             path="*.parquet",
@@ -178,3 +178,24 @@ def test_a_window_that_stays_incomplete_is_drawn_after_the_grace_with_concerns(s
     with scene.database.read() as connection:
         concerns = concern_store.read_concerns(connection, found.id)
     assert set(concerns) == {"few_rows", "old_rows"}
+
+
+def test_what_stands_in_a_row_is_not_told_outside_though_the_fault_quotes_it(scene, tmp_path):
+    canary = "canary of a payload"
+    (tmp_path / "week-4.csv").write_text(f"id,at,score,text\nm1,2025-03-20,{canary},\n")
+    scene.source = DuckdbSource(
+        DuckdbSettings(
+            path="*.csv",
+            columns=Columns(id="id", time="at", score="score", show=("text",)),
+            threshold=THRESHOLD,
+            time_zone="UTC",
+        ),
+        tmp_path,
+    )
+    passes(scene, scene.now + GRACE)
+
+    [reason] = scene.rows("select reason from rounds where state = 'abandoned'")
+    outside = scene.rows("select payload from effects")
+    assert canary in reason["reason"]
+    assert "what was wrong stands in pr-monitor show 4 -m mail" in str(outside)
+    assert canary not in str(outside)

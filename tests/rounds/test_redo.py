@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -179,7 +180,7 @@ def test_what_a_slow_worker_puts_away_is_not_what_is_out_now(unlabeled):
 @pytest.fixture
 def folder(database, tmp_path):
     """A round labeled through files, abandoned since no answer came by its deadline."""
-    scene = Scene(database, settings(**AT_ONCE))
+    scene: Any = Scene(database, settings(**AT_ONCE))
     scene.labeler = FilesLabeler(FilesSettings(), tmp_path)
     scene.week(1)
     scene.run(1)
