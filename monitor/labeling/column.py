@@ -25,7 +25,7 @@ from monitor.datafiles import (
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
 from monitor.domain.settings import Duration, Labeling
-from monitor.rounds.sanity import listed
+from monitor.domain.values import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

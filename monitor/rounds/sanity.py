@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import UNKNOWN_CLASS
+from monitor.domain.values import listed
 from monitor.stats.rates import rates_differ
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
 
@@ -27,7 +26,6 @@ LEVEL = 0.999
 """Probability that chance alone makes no rate of this size odd."""
 
 FLAGGED, THRESHOLD, LATE = "flagged", "threshold", "late_rows"
-_SHOWN = 4  # values in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +67,6 @@ def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
         "each value under source.positive or source.negative"
     )
     raise SourceRefused(message)
-
-
-def listed(values: Mapping[str, int]) -> str:
-    """Say which values there are, the most frequent first: ``'ham' (720 rows)``."""
-    ordered = sorted(values.items(), key=lambda each: (-each[1], each[0]))
-    shown = [f"{text!r} ({count} rows)" for text, count in ordered[:_SHOWN]]
-    more = len(ordered) - _SHOWN
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) -> list[Concern]:
