@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from monitor.domain.state import RoundState
 from monitor.rounds.batch import Batch, Evidence, Member
 from monitor.rounds.beside import is_as_stored, look_beside, write_beside
-from monitor.rounds.concerns import note_inverted
+from monitor.rounds.concerns import INVERTED, note
 from monitor.rounds.estimate import estimate_round
 from monitor.rounds.evidence import correct_evidence, freeze_evidence
 from monitor.rounds.known import known_around
 from monitor.rounds.notices import round_news
+from monitor.rounds.order import inverted_order
 from monitor.rounds.pictures import with_pictures
 from monitor.rounds.tally import Tally
 from monitor.rounds.tell import tell, tell_abandoned
@@ -44,6 +45,7 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
     batch = _read_batch(parts, found)
     estimates = with_pictures(parts.database, batch, _estimated(batch))
     beside = look_beside(parts.database, batch)
+    inverted = inverted_order(parts.database, batch, estimates[found.id].pictures)
     now = parts.clock()
     with parts.database.write() as connection:
         round_store.move(
@@ -64,7 +66,8 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
         later, revised = correct_evidence(connection, batch.affected[1:], estimates, now)
         evidence = Evidence({due.id: readings} | later, (*moves, *revised))
         _write_readings(connection, batch, evidence)
-        note_inverted(connection, due, estimates[due.id].pictures, now)
+        if inverted is not None:
+            note(connection, due, INVERTED, inverted, now)
         tell(connection, batch, estimates, evidence, now)
 
 
