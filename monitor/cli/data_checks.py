@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _JOINED = 1_000  # items of each class that are looked up in the truth
 _SHOWN = 3  # ids of each side
 _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
-_NONE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +105,13 @@ def check_truth(parts: Parts, labeler: ColumnLabeler) -> Found:
     ids = [each.id for part in frame.strata for each in part.candidates]
     truth = labeler.truth_of(ids)
     is_mature = window.end + settings.matures <= parts.clock()
-    needs_rows = settings.missing_means == "unanswered"
-    if (
-        ids
-        and truth.examples
-        and truth.known < (_FEW if is_mature and needs_rows else _NONE) * len(ids)
-    ):
-        sentence = _unjoined(window, ids, truth)
-        if is_mature and not truth.known:
-            raise LabelsRefused(sentence)
-        looks = (*looks, sentence)
+    has_a_row_each = is_mature and settings.missing_means == "unanswered"
+    if not truth.examples:
+        looks = (*looks, "it has no row yet") if has_a_row_each else looks
+    elif ids and not truth.known and is_mature:
+        raise LabelsRefused(_unjoined(window, ids, truth))
+    elif truth.known < (_FEW * len(ids) if has_a_row_each else min(1, len(ids))):
+        looks = (*looks, _unjoined(window, ids, truth))
     if truth.known and not truth.positive:
         sentence = f"none of the {truth.known} known is positive; is labeling.positive right?"
         looks = (*looks, sentence)

@@ -26,7 +26,7 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
 from monitor.domain.settings import Duration, Labeling
 from monitor.domain.time_limit import LIMIT, within
-from monitor.rounds.sanity import listed
+from monitor.domain.values import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

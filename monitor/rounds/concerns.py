@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.rounds.pictures import Pictures
     from monitor.storage.round_store import Round
 
 INVERTED = "inverted"
@@ -57,23 +56,6 @@ def note(connection: Connection, found: Round, kind: str, sentence: str, now: da
     notify(connection, stored, notice, now)
     _tag_model(connection, stored, store, sentence, now)
     return True
-
-
-def note_inverted(
-    connection: Connection, found: Round, pictures: Pictures | None, now: datetime
-) -> None:
-    """Note that the labels of a round order its scores the other way round."""
-    if pictures is None or pictures.curves is None:
-        return
-    point, low, high = pictures.curves.roc_area
-    if high < 0.5:  # noqa: PLR2004  chance
-        note(
-            connection,
-            found,
-            INVERTED,
-            inverted_text("labels of this round", point, low, high),
-            now,
-        )
 
 
 def inverted_text(where: str, point: float, low: float, high: float) -> str:

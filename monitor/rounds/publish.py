@@ -12,12 +12,13 @@ from monitor.domain.labels import corrected_evidence_label, current_label, evide
 from monitor.domain.state import RoundState
 from monitor.rounds.batch import Batch, Evidence, Member
 from monitor.rounds.beside import is_as_stored, look_beside, write_beside
-from monitor.rounds.concerns import note_inverted
+from monitor.rounds.concerns import INVERTED, note
 from monitor.rounds.disputes import look_for_disputes, note_disputes
 from monitor.rounds.estimate import estimate_round
 from monitor.rounds.evidence import correct_evidence, freeze_evidence
 from monitor.rounds.known import known_around
 from monitor.rounds.notices import round_news
+from monitor.rounds.order import inverted_order
 from monitor.rounds.pictures import with_pictures
 from monitor.rounds.tally import Tally
 from monitor.rounds.tell import tell, tell_abandoned
@@ -49,6 +50,7 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
     estimates = with_pictures(parts.database, batch, _estimated(batch))
     beside = look_beside(parts.database, batch)
     disputes = look_for_disputes(parts.database, batch.affected[0])
+    inverted = inverted_order(parts.database, batch, estimates[found.id].pictures)
     now = parts.clock()
     with parts.database.write() as connection:
         round_store.move(
@@ -73,7 +75,8 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
         for member in later:
             _write_readings(connection, member, corrected[member.round.id])
         evidence = Evidence({due.round.id: readings} | corrected, (*moves, *revised))
-        note_inverted(connection, due.round, estimates[due.round.id].pictures, now)
+        if inverted is not None:
+            note(connection, due.round, INVERTED, inverted, now)
         tell(connection, batch, estimates, evidence, now)
 
 

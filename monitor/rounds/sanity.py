@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import UNKNOWN_CLASS
+from monitor.domain.values import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
 
@@ -26,7 +25,6 @@ LEVEL = 0.999
 """Probability that chance alone makes no rate of this size odd."""
 
 FLAGGED, THRESHOLD, LATE = "flagged", "threshold", "late_rows"
-_SHOWN = 4  # values in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +66,6 @@ def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
         "each value under source.positive or source.negative"
     )
     raise SourceRefused(message)
-
-
-def listed(values: Mapping[str, int]) -> str:
-    """Say which values there are, the most frequent first: ``'ham' (720 rows)``."""
-    ordered = sorted(values.items(), key=lambda each: (-each[1], each[0]))
-    shown = [f"{text!r} ({count} rows)" for text, count in ordered[:_SHOWN]]
-    more = len(ordered) - _SHOWN
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) -> list[Concern]:
@@ -120,7 +110,6 @@ def _is_another_scale(threshold: float, low: float, high: float) -> bool:
 
 
 def _is_far(flagged: int, size: int, usual: Usual) -> bool:
-    from monitor.stats.rates import rates_differ  # noqa: PLC0415  scipy takes half a second
 
     rate = flagged / size
     if rate <= FACTOR * usual.rate and rate * FACTOR >= usual.rate:

@@ -252,3 +252,38 @@ def test_columns_are_told_for_the_check(tmp_path):
     write(tmp_path, [])
 
     assert set(labeler_of(tmp_path).columns()) == {"mail_id", "is_fraud", "known_at"}
+
+
+def test_a_truth_of_which_no_value_means_anything_is_refused_as_a_whole(tmp_path):
+    write(tmp_path, [("001", "yes", ""), ("002", "no", ""), ("003", "no", "")])
+
+    sentence = (
+        r"holds 'no' \(2 rows\), 'yes' \(1 rows\), which the config does not name; list each value "
+        "under labeling.positive or labeling.negative"
+    )
+    with pytest.raises(LabelsRefused, match=sentence):
+        labeler_of(tmp_path).collect(TASKS, None)
+
+
+@pytest.mark.parametrize("positive", [1, True, [1, True]])
+def test_a_positive_of_one_or_true_takes_no_word_for_a_zero(tmp_path, positive):
+    write(tmp_path, [("001", "0", ""), ("002", "no", "")])
+
+    found = labeler_of(tmp_path, positive=positive).collect(TASKS, None)
+
+    assert given(found) == {"k1": Answer.NEGATIVE}
+    assert [refusal.where for refusal in found.refused] == ["truth.csv, id 002"]
+
+
+def test_the_values_that_mean_nothing_are_counted_over_the_whole_file(tmp_path):
+    write(tmp_path, [("001", "1", ""), ("002", "no", ""), ("009", "no", ""), ("010", "", "")])
+
+    assert labeler_of(tmp_path).unknown_values() == ({"no": 2}, 3)
+
+
+def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):
+    write(tmp_path, [("001", "1", ""), ("002", "0", ""), ("2", "1", ""), ("3", "1", "")])
+
+    found = labeler_of(tmp_path).truth_of(["001", "002", "003"])
+
+    assert (found.known, found.positive, found.examples) == (2, 1, ("001", "002", "2"))

@@ -8,6 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
+from monitor.domain.settings import Bands, Sample
 from monitor.rounds.concerns import note
 from monitor.rounds.overview import overview
 from monitor.rounds.parts import ReferenceItems
@@ -139,6 +140,24 @@ def test_scores_that_order_the_other_way_round_are_told_when_labels_are_in(scene
     [concern] = [each for each in standing(scene).concerns if "positives have lower" in each]
     assert concern.startswith("round 3: by the labels of this round, positives have lower scores")
     assert len([sink for sink, sentence in told(scene) if "positives have lower" in sentence]) == 2
+
+
+def test_few_labels_a_round_tell_of_a_turned_score_together(database):
+    asked = settings(limits=LIMITS, sample=Sample(max_labels=20, bands=Bands(flagged=1, passed=1)))
+    scene = Scene(database, asked)
+    told_after = []
+    for number in range(1, 8):
+        scene.week(number)
+        for row in scene.source.rows:
+            scene.truth[row["id"]] = "1" if row["score"] < 0.1 else "0"
+        scene.run(number)
+        scene.answer()
+        scene.run()
+        told_after.append(any("positives have lower" in sentence for _, sentence in told(scene)))
+
+    assert (told_after[0], told_after[-1]) == (False, True)
+    [concern] = [each for each in standing(scene).concerns if "positives have lower" in each]
+    assert "by the labels of the last" in concern
 
 
 @pytest.mark.parametrize(("turned", "concerns"), [(False, 0), (True, 1)])
