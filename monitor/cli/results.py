@@ -76,7 +76,7 @@ def rounds(
             plant.config.monitor(monitor)
         with plant.database.read() as connection:
             rows = [
-                (each, shown_estimates(connection, each) if each.version else [])
+                (each, shown_estimates(connection, each) if each.estimated_version else [])
                 for each in round_store.find_rounds(connection, monitor)
             ]
     if json:

@@ -343,7 +343,10 @@ class Labeling(Settings):
 
 
 class RoundSettings(Settings):
-    """All that shapes a round, frozen when it opens; holds no secret."""
+    """All that shapes a round, frozen when it opens; holds no secret.
+
+    ``planned`` are the labels of each stratum where a round is done again whose plan is known.
+    """
 
     model: str | None = None
     threshold: float | None = None
@@ -361,6 +364,7 @@ class RoundSettings(Settings):
     hooks: tuple[str, ...] = ()
     level: Annotated[float, Field(ge=0.95, le=0.95)] = 0.95
     origin: Literal["schedule", "backfill"] = "schedule"
+    planned: dict[str, int] | None = None
 
 
 class MonitorSettings(Settings):

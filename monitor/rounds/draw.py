@@ -168,7 +168,8 @@ def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> Non
     known = known_before(parts, found, sight, reference)
     plan = plan_labels(frame, known, settings)
     untestable = _untestable(frame, known, settings)
-    wanted: list[int] = plan.labels.tolist()  # databases know no numpy integers
+    planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
+    wanted = _as_before(frame, settings) or planned
     drawn = [
         Item(
             c.id,
@@ -223,6 +224,17 @@ def _write_sample(parts: Parts, found: Round, claim: Claim, sight: Sight) -> Non
             history_id=history_id,
             rows=frame.rows,
         )
+
+
+def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
+    """Give each stratum what it had when the round was done before; None if that is not known.
+
+    So the same items are drawn, though today's plan may be another: their answers are there.
+    """
+    before = settings.planned or {}
+    if {part.stratum.name for part in frame.strata} != set(before):
+        return None
+    return [min(before[part.stratum.name], len(part.candidates)) for part in frame.strata]
 
 
 def _doubled(drawn: Sequence[Item], overlap: float) -> set[str]:

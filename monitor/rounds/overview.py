@@ -24,6 +24,7 @@ from monitor.storage import (
     estimate_store,
     frame_store,
     label_store,
+    restored_store,
     round_store,
 )
 
@@ -89,7 +90,11 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
         waiting = [_open_round(connection, each) for each in rounds if each.state in _WAITING]
         alerts = alert_store.find_alerts(connection, monitor=settings.name, state=AlertState.FIRING)
         held_up = effect_store.find_waiting(connection, settings.name)
-        problems = _problems(settings, rounds, waiting, now) + _dead(held_up)
+        problems = [
+            *_problems(settings, rounds, waiting, now),
+            *(restored_store.read_doubt(connection, rounds[-1].id) if rounds else []),
+            *_dead(held_up),
+        ]
         return Overview(
             monitor=settings.name,
             status=_status(settings, alerts, problems),

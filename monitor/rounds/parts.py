@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from monitor.domain.ports import Clock, Labeler, Source
+    from monitor.domain.ports import Clock, Labeler, RoundRuns, Source
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
 
@@ -30,7 +30,7 @@ class Parts:
     """One monitor: its settings, its store, and the adapters built for it.
 
     ``reference`` reads labeled items from before launch where the config names a file of them.
-    ``notify`` are the sinks that get notices; ``mlflow`` whether MLflow gets the rounds.
+    ``runs`` shows what MLflow knows of the rounds, should the store have forgotten some.
     """
 
     settings: MonitorSettings
@@ -39,3 +39,4 @@ class Parts:
     labeler: Labeler
     clock: Clock
     reference: Callable[[], ReferenceItems] | None = None
+    runs: RoundRuns | None = None

@@ -166,7 +166,7 @@ def _newest_closed() -> Subquery:
     """Each monitor with its newest closed round, found by a step or two back from its end."""
     newest = (
         select(rounds.c.id)
-        .where(rounds.c.monitor_id == monitors.c.id, rounds.c.version > 0)
+        .where(rounds.c.monitor_id == monitors.c.id, rounds.c.version >= rounds.c.first_version)
         .order_by(rounds.c.slot.desc())
         .limit(1)
         .correlate(monitors)
