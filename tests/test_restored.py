@@ -220,12 +220,23 @@ class Shop:
 
 
 @pytest.fixture
-def shop(folder, store_url, monkeypatch):
+def receiver(folder, monkeypatch):
     with Receiver(204) as receiver:
         monkeypatch.setenv("OPS_HOOK", receiver.url)
         monkeypatch.setenv("OPS_HOOK_SECRET", SECRET)
         monkeypatch.chdir(folder)
-        yield Shop(folder, store_url, receiver)
+        yield receiver
+
+
+@pytest.fixture
+def shop(folder, store_url, receiver):
+    return Shop(folder, store_url, receiver)
+
+
+@pytest.fixture
+def small_shop(folder, receiver):
+    """A shop for what does not depend on the database."""
+    return Shop(folder, f"sqlite:///{folder}/monitor.db", receiver)
 
 
 def live_through(shop, precisions):
@@ -273,6 +284,7 @@ def test_lost_rounds_are_done_again_and_an_alert_that_fired_in_them_fires_again(
     assert [each.version for each in before.rounds[KNOWN - 1 :]] == [2, 2, 2, 2]
 
     shop.restore()
+    assert shop.command("db", "upgrade").code == 0
     done = shop.command("db", "restored")
     codes = settle(shop)
 
@@ -314,7 +326,10 @@ def test_an_alert_open_in_the_backup_that_lost_rounds_resolved_is_resolved_again
     assert_mlflow_is_right(shop)
 
 
-def test_the_command_may_be_killed_and_repeated_and_says_when_nothing_is_lost(shop, monkeypatch):
+def test_the_command_may_be_killed_and_repeated_and_says_when_nothing_is_lost(
+    small_shop, monkeypatch
+):
+    shop = small_shop
     live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
     shop.restore()
     plant = wiring.build(load_config(shop.folder / "config.yaml"))
@@ -340,7 +355,8 @@ def interrupted(*_):
     raise KeyboardInterrupt
 
 
-def test_a_restored_store_skips_nothing_before_somebody_ran_the_command(shop):
+def test_a_restored_store_skips_nothing_before_somebody_ran_the_command(small_shop):
+    shop = small_shop
     live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
 
     shop.restore()

@@ -53,6 +53,8 @@ def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     for each in done:
         for problem in each.problems:
             say_error(f"{each.monitor}: {problem}")
+    if any(each.forgotten is None for each in done):
+        say_error("run this again once that is mended; it goes on from where it was")
     raise typer.Exit(gravest(problem.exit_code for each in done for problem in each.problems))
 
 
@@ -62,7 +64,8 @@ def _restored(parts: Parts) -> Done:
 
     done = Done(parts.settings.name)
     if parts.runs is None:
-        return done
+        message = f"{parts.settings.name} was built without MLflow"
+        raise AssertionError(message)
     try:
         done.forgotten = reconcile(parts, parts.runs)
     except MonitorError as error:
