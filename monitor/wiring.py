@@ -24,6 +24,7 @@ from monitor.storage import effect_care
 from monitor.storage.database import Database
 from monitor.tracking.links import round_link
 from monitor.tracking.mlflow import MlflowHandler
+from monitor.tracking.shown import MlflowRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,6 +142,7 @@ def _parts(config: Config, monitor: MonitorConfig, database: Database, clock: Cl
         labeler=_labeler(config, monitor, clock),
         clock=clock,
         reference=_reference(config, monitor),
+        runs=MlflowRuns(config.mlflow, config.folder),
     )
 
 

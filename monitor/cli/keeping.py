@@ -44,9 +44,9 @@ def backup(
     """Copy a SQLite store while it is in use.
 
     The copy holds the store as it was at one moment, is checked, and appears whole or not at all.
-    To restore it, stop the service, put the copy in the place of the store, take away the store's
-    -wal and -shm files, and run: pr-monitor db check. What the service had told MLflow and hooks
-    since is told again, under the same ids.
+    To restore it, stop the service and whatever calls run-once, take the store with its -wal and
+    -shm files away, put the copy in its place, and run: pr-monitor db upgrade, then: pr-monitor db
+    restored, which does again what the copy does not know.
     """
     from monitor.storage import sqlite_file
 

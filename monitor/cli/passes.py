@@ -107,7 +107,8 @@ def _round_sentences(rounds: Sequence[Round], *, told: bool) -> Iterator[str]:
 
 def _round_sentence(found: Round, *, told: bool) -> str:
     due = f"round {found.number} (due {minute(found.slot)} UTC)"
-    version = f", version {found.version}" if found.version > 1 else ""
+    newest = found.estimated_version
+    version = f", version {newest}" if newest > 1 else ""
     partial = ", partial" if found.partial else ""
     silent = not found.reason or (told and found.state in WAITING)
     reason = "" if silent else f": {found.reason}"
@@ -155,7 +156,7 @@ def _round_json(found: Round) -> dict[str, Any]:
         "round": found.number,
         "slot": found.slot,
         "state": found.state,
-        "version": found.version,
+        "version": found.estimated_version,
         "partial": found.partial,
         "reason": found.reason,
         "waits_until": gives_up_at(found),

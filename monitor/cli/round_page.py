@@ -74,7 +74,7 @@ def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> 
             "state": found.state,
             "reason": found.reason,
             "version": version,
-            "latest_version": found.version,
+            "latest_version": found.estimated_version,
             "partial": found.partial,
             "strata": strata,
             "estimates": [row.model_dump() for row in estimates],
@@ -173,11 +173,12 @@ def find_round(connection: Connection, monitor: str, number: int) -> Round:
 
 
 def _version(found: Round, asked: int | None) -> int:
-    if asked is not None and asked > found.version:
-        there = f"the newest is {found.version}" if found.version else "it has no estimate yet"
+    newest = found.estimated_version
+    if asked is not None and asked > newest:
+        there = f"the newest is {newest}" if newest else "it has no estimate yet"
         message = f"round {found.number} of {found.monitor} has no version {asked}; {there}"
         raise InputRefused(message)
-    return asked or found.version
+    return asked or newest
 
 
 def _strata(connection: Connection, found: Round, version: int) -> list[dict[str, Any]]:

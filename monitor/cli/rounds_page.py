@@ -82,7 +82,7 @@ def round_json(row: Row) -> dict[str, Any]:
         "slot": found.slot,
         "window": [found.window.start, found.window.end],
         "state": found.state,
-        "version": found.version,
+        "version": found.estimated_version,
         "partial": found.partial,
         "reason": found.reason,
         "history": found.history_id,
@@ -156,7 +156,8 @@ def _two_lines(row: Row) -> list[list[str]]:
 
 def _more(found: Round) -> str:
     """Say what is special about a round's estimates."""
-    version = f"version {found.version}" if found.version > 1 else ""
+    newest = found.estimated_version
+    version = f"version {newest}" if newest > 1 else ""
     return ", ".join(filter(None, [version, "partial" if found.partial else ""]))
 
 

@@ -11,6 +11,7 @@ import typer
 
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, opened
 from monitor.cli.printing import say, say_json
+from monitor.cli.restored import restored
 
 if TYPE_CHECKING:
     from monitor.cli.checks import Check
@@ -62,6 +63,7 @@ def add_to(app: typer.Typer) -> None:
     db = typer.Typer(help="Make, upgrade or check the tables of the store.", no_args_is_help=True)
     db.command("upgrade")(upgrade)
     db.command("check")(check_schema)
+    db.command("restored")(restored)
     app.add_typer(db, name="db")
 
 

@@ -249,6 +249,17 @@ UNTAGGED = "not tagged: "
 
 
 @dataclass(frozen=True, slots=True)
+class ShownRun:
+    """The run of a round as MLflow shows it; ``version`` is 0 where it was never written whole."""
+
+    run_id: str
+    slot: datetime
+    version: int
+    state: str
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Effect:
     """Something to be done outside, kept in the store until it is done.
 

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from monitor.domain.model import Collected, Effect, Frame, Stratum, Task, Window
+    from monitor.domain.model import (
+        Collected,
+        Effect,
+        Frame,
+        ShownRun,
+        Stratum,
+        Task,
+        Window,
+    )
 
 Clock = Callable[[], datetime]
 """Gives the present time, aware, in UTC."""
@@ -110,3 +118,25 @@ class AlertKeeper(Protocol):
         DeliveryFailed
             If it did not take them.
         """
+
+
+class RoundRuns(Protocol):
+    """What MLflow shows of a store's rounds: asked where the store may have forgotten some.
+
+    Every call raises `DeliveryFailed` if MLflow does not answer.
+    """
+
+    def find(self, store_id: str, monitor: str) -> Sequence[ShownRun]:
+        """Find all runs of a monitor's rounds, deleted ones too, in slot order."""
+
+    def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
+        """Tell the latest slot that a live run is of; None where there is none."""
+
+    def report(self, run: ShownRun) -> Mapping[str, Any] | None:
+        """Read the report that a run was written from; None where it is not there any more."""
+
+    def put_away(self, runs: Sequence[ShownRun]) -> None:
+        """Delete runs of rounds that are done again, so that nobody finds or restores them."""
+
+    def rewind(self, store_id: str, monitor: str, newest_round: int) -> None:
+        """Let the monitor's long-lived run take rounds after this one for news again."""

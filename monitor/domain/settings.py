@@ -346,7 +346,8 @@ class RoundSettings(Settings):
     """All that shapes a round, frozen when it opens; holds no secret.
 
     ``origin`` is why it was opened: because its slot was due (``schedule``, as recorded skips
-    are), because somebody asked for the slot (``by_hand``), or by a ``backfill``.
+    are), because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``planned`` are
+    the labels of each stratum where a round is done again whose plan is known.
     """
 
     model: str | None = None
@@ -367,6 +368,7 @@ class RoundSettings(Settings):
     hooks: tuple[str, ...] = ()
     level: Annotated[float, Field(ge=0.95, le=0.95)] = 0.95
     origin: Literal["schedule", "by_hand", "backfill"] = "schedule"
+    planned: dict[str, int] | None = None
 
 
 class MonitorSettings(Settings):

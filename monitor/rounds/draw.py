@@ -272,7 +272,8 @@ def _write_sample(
     plan = plan_labels(frame, known, settings)
     untestable = _untestable(frame, known, settings)
     odd = look_odd(parts, frame, found.slot, settings)
-    wanted: list[int] = plan.labels.tolist()  # databases know no numpy integers
+    planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
+    wanted = _as_before(frame, settings) or planned
     drawn = [
         Item(
             c.id,
@@ -339,6 +340,17 @@ def _deadline(parts: Parts, settings: RoundSettings, now: datetime) -> datetime:
     if settings.origin == "backfill" and not parts.labeler.asks_people:
         return now
     return now + settings.deadline
+
+
+def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
+    """Give each stratum what it had when the round was done before; None if that is not known.
+
+    So the same items are drawn, though today's plan may be another: their answers are there.
+    """
+    before = settings.planned or {}
+    if {part.stratum.name for part in frame.strata} != set(before):
+        return None
+    return [min(before[part.stratum.name], len(part.candidates)) for part in frame.strata]
 
 
 def _doubled(drawn: Sequence[Item], overlap: float) -> set[str]:

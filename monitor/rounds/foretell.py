@@ -217,7 +217,7 @@ def _of_rounds(parts: Parts) -> Known | None:
     """Take the newest closed round's sizes, and the rates that its history carries."""
     with parts.database.read() as connection:
         rounds = round_store.find_rounds(connection, parts.settings.name)
-        closed = [each for each in rounds if each.version and each.history_id is not None]
+        closed = [each for each in rounds if each.estimated_version and each.history_id is not None]
         if not closed or closed[-1].history_id is None:
             return None
         history = frame_store.read_history(connection, closed[-1].history_id)

@@ -24,6 +24,7 @@ from monitor.storage import (
     effect_store,
     estimate_store,
     many_rounds,
+    restored_store,
     round_store,
 )
 from monitor.storage.many_rounds import Seen
@@ -164,6 +165,7 @@ def _overview(
             f"round {each.round} gave no estimate: {each.sentence}"
             for each in read.gave_none.get(settings.name, [])
         ),
+        *([] if newest is None else restored_store.read_doubt(connection, newest.id)),
         *_dead(held_up),
     ]
     attention = read.attention.get(settings.name, [])

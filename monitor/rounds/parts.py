@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from monitor.domain.ports import Clock, Labeler, Source
+    from monitor.domain.ports import Clock, Labeler, RoundRuns, Source
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
 
@@ -32,8 +32,8 @@ class Parts:
     """One monitor: its settings, its store, and the adapters built for it.
 
     ``reference`` reads labeled items from before launch where the config names a file of them.
-    ``tries`` remembers looks in vain.
-    ``notify`` are the sinks that get notices; ``mlflow`` whether MLflow gets the rounds.
+    ``tries`` remembers looks in vain, ``runs`` shows what MLflow knows of the rounds, should the
+    store have forgotten some.
     """
 
     settings: MonitorSettings
@@ -43,3 +43,4 @@ class Parts:
     clock: Clock
     reference: Callable[[], ReferenceItems] | None = None
     tries: Tries = field(default_factory=Tries)
+    runs: RoundRuns | None = None

@@ -80,14 +80,17 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
         tell(connection, batch, estimates, evidence, now)
 
 
-def correct(parts: Parts, found: Round, claim: Claim) -> None:
+def correct(
+    parts: Parts, found: Round, claim: Claim, *, above: Mapping[int, int] | None = None
+) -> None:
     """Give a closed round, and those that carry it, a new version from labels that came late.
 
-    Label events that leave all counts as they were (a second annotator agrees) make none.
+    Label events that leave all counts as they were (a second annotator agrees) make none, unless
+    ``above`` says, by round id, which versions MLflow shows that the store has forgotten.
     """
-    batch = _read_batch(parts, found)
+    batch = _read_batch(parts, found, above or {})
     disputes = look_for_disputes(parts.database, batch.affected[0])
-    if _says_the_same(parts, batch.affected[0]):
+    if not above and _says_the_same(parts, batch.affected[0]):
         with parts.database.write() as connection:
             round_claims.hold(connection, claim)
             note_disputes(connection, found, disputes, parts.clock())
@@ -101,7 +104,8 @@ def correct(parts: Parts, found: Round, claim: Claim) -> None:
     version = batch.affected[0].version
     with parts.database.write() as connection:
         round_claims.hold(connection, claim)
-        round_store.note_event(connection, found, f"labels changed: version {version}", now)
+        why = "MLflow showed a later version" if above else "labels changed"
+        round_store.note_event(connection, found, f"{why}: version {version}", now)
         note_disputes(connection, found, disputes, now)
         _write_versions(connection, batch, estimates, beside)
         readings, moves = correct_evidence(connection, batch.affected, estimates, now)
@@ -126,7 +130,7 @@ def abandon(parts: Parts, found: Round, claim: Claim, reason: str) -> None:
         tell_abandoned(connection, found, reason, now)
 
 
-def _read_batch(parts: Parts, found: Round) -> Batch:
+def _read_batch(parts: Parts, found: Round, above: Mapping[int, int] | None = None) -> Batch:
     if found.history_id is None:
         message = f"round {found.id} was not drawn, so it has no history to publish into"
         raise AssertionError(message)
@@ -139,7 +143,7 @@ def _read_batch(parts: Parts, found: Round) -> Batch:
             store_id=store_id(connection),
             history=history,
             members=tuple(
-                Member(each, tally, each.version + 1)
+                Member(each, tally, max(each.version, (above or {}).get(each.id, 0)) + 1)
                 for each, tally in zip(rounds, _tallies(connection, rounds), strict=True)
             ),
             due=due,

@@ -110,6 +110,7 @@ def _is_another_scale(threshold: float, low: float, high: float) -> bool:
 
 
 def _is_far(flagged: int, size: int, usual: Usual) -> bool:
+    from monitor.stats.rates import rates_differ  # noqa: PLC0415  scipy takes half a second
 
     rate = flagged / size
     if rate <= FACTOR * usual.rate and rate * FACTOR >= usual.rate:

@@ -25,13 +25,18 @@ from monitor.rounds import publish
 from monitor.rounds.collect import collect, put_away, send
 from monitor.rounds.draw import draw
 from monitor.rounds.heartbeat import kept
-from monitor.rounds.missed import number_of, record_missed, was_skipped_ahead
+from monitor.rounds.missed import (
+    number_of,
+    record_missed,
+    refuse_if_forgotten,
+    was_skipped_ahead,
+)
 from monitor.rounds.redo import redo_abandoned
 from monitor.rounds.windows import NOTHING_LEFT, free_window
 from monitor.storage import copy_store, frame_store, label_store, round_claims, round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -116,6 +121,7 @@ def open_due(parts: Parts) -> None:
     with parts.database.read() as connection:
         due = _due(connection, parts, parts.clock())
     if due:
+        refuse_if_forgotten(parts, due[:-1])
         record_missed(parts, due[:-1], due[-1])
         _open(parts, due[-1], parts.settings.round, "due")
 
@@ -189,15 +195,9 @@ def backfill(
         if round_id is None:
             yield slot, None
             continue
-        obstacles.append(_met(partial(_filled, parts, round_id)))
+        obstacles.append(_met(partial(go_through, parts, round_id)))
         yield slot, _read(parts, round_id)
     _raise_gravest(obstacles)
-
-
-def _filled(parts: Parts, round_id: int) -> None:
-    begin(parts, round_id)
-    collect(parts, _out(parts, [_read(parts, round_id)]))
-    finish(parts, round_id)
 
 
 def backfill_slots(parts: Parts, start: datetime, end: datetime | None = None) -> list[datetime]:
@@ -214,6 +214,13 @@ def backfill_slots(parts: Parts, start: datetime, end: datetime | None = None) -
         for slot in slots
         if (window := window_of(schedule, slot)).start <= span[1] and window.end > span[0]
     ]
+
+
+def go_through(parts: Parts, round_id: int) -> None:
+    """Take one round as far as it gets, before another one is drawn that may build on it."""
+    begin(parts, round_id)
+    collect(parts, _out(parts, [_read(parts, round_id)]))
+    finish(parts, round_id)
 
 
 def begin(parts: Parts, round_id: int) -> None:
@@ -242,6 +249,15 @@ def finish(parts: Parts, round_id: int) -> None:
             _close_if_due(parts, found, claim)
         elif found.state is RoundState.CLOSED and _changed(found):
             _retried(lambda: publish.correct(parts, _read(parts, round_id), claim))
+
+    _claimed(parts, round_id, step)
+
+
+def publish_above(parts: Parts, round_id: int, above: Mapping[int, int]) -> None:
+    """Give a closed round, and those that carry it, versions above these, by round id."""
+
+    def step(claim: Claim) -> None:
+        _retried(lambda: publish.correct(parts, _read(parts, round_id), claim, above=above))
 
     _claimed(parts, round_id, step)
 

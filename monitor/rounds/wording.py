@@ -12,7 +12,7 @@ from monitor.domain.state import RoundState
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from monitor.domain.report import EstimateRow, NoticeRow, RoundReport
+    from monitor.domain.report import AlertRow, EstimateRow, NoticeRow, RoundReport
     from monitor.storage.alert_store import Alert
     from monitor.storage.round_store import Round
 
@@ -137,6 +137,33 @@ def ended_notice(
         since=alert.fired_at,
         window_start=found.window.start,
         window_end=found.window.end,
+    )
+
+
+def forgotten_notice(alert: AlertRow, found: Round, *, store_id: str, at: datetime) -> Notice:
+    """Tell people of an alert that was open when the store was restored to a time before it."""
+    return Notice(
+        id=notice_id("alert.resolved", alert.id),
+        event="alert.resolved",
+        store_id=store_id,
+        round_key=round_key(store_id, found),
+        monitor=found.monitor,
+        round=alert.fired_in_round,
+        slot=found.slot,
+        metric=alert.metric,
+        side=alert.side,
+        limit=alert.limit,
+        false_alarm_every=found.settings.limits.false_alarm_every,
+        model=found.settings.model,
+        sentence=(
+            f"{found.monitor}: the alert on {alert.metric} "
+            f"({alert.side.replace('_', ' ')} {alert.limit:g}) of round {alert.fired_in_round} "
+            "ends here, because the store was restored from a backup that does not know it. This "
+            "does not mean that anything got better: the rounds since are done again, and a new "
+            "alert fires if their labels still say so."
+        ),
+        at=at,
+        alert=alert.id,
     )
 
 

@@ -180,7 +180,11 @@ def _newest_closed(now: datetime) -> Subquery:
     """Each monitor with its newest closed round, found by a step or two back from its end."""
     newest = (
         select(rounds.c.id)
-        .where(rounds.c.monitor_id == monitors.c.id, rounds.c.version > 0, rounds.c.slot <= now)
+        .where(
+            rounds.c.monitor_id == monitors.c.id,
+            rounds.c.version >= rounds.c.first_version,
+            rounds.c.slot <= now,
+        )
         .order_by(rounds.c.slot.desc())
         .limit(1)
         .correlate(monitors)

@@ -60,6 +60,11 @@ class Round:
     """When the claim on it runs out, in ms of the store; whoever left it in mid-step had it."""
 
     @property
+    def estimated_version(self) -> int:
+        """Version of its newest estimate; 0 while it has none, also where it is done again."""
+        return self.version if self.version >= self.first_version else 0
+
+    @property
     def sobol_seed(self) -> int:
         """Fixes the Sobol points of this round's estimates."""
         return int(self.seed[:8], 16)

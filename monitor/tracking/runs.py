@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DIGEST = "monitor.digest"
 DUPLICATE_OF = "monitor.duplicate_of"
+FORGOTTEN = "monitor.forgotten"
+_REMOVED = (DUPLICATE_OF, FORGOTTEN)
 _NOTE = "mlflow.note.content"
 _KIND = {"mlflow.experimentKind": "custom_model_development"}  # opens in the view for classifiers
 
@@ -105,9 +107,14 @@ def settle(client: MlflowClient, experiment: str, key: RunKey) -> Run:
     keep, *others = runs
     for other in others:
         if _is_live(other):
-            client.set_tag(other.info.run_id, DUPLICATE_OF, keep.info.run_id)
-            client.delete_run(other.info.run_id)
+            remove(client, other.info.run_id, DUPLICATE_OF, keep.info.run_id)
     return _live(client, keep)
+
+
+def remove(client: MlflowClient, run_id: str, tag: str, why: str) -> None:
+    """Delete a run so that it is not taken for the one that somebody deleted by hand."""
+    client.set_tag(run_id, tag, why)
+    client.delete_run(run_id)
 
 
 def _with_key(client: MlflowClient, experiment: str, key: RunKey) -> list[Run]:
@@ -118,16 +125,16 @@ def _with_key(client: MlflowClient, experiment: str, key: RunKey) -> list[Run]:
         [experiment], f"tags.`{key.tag}` = '{key.safe}'", ViewType.ALL, max_results=100
     )
     runs = [run for run in found if run.data.tags.get(key.tag) == key.safe]
-    return sorted((run for run in runs if _is_live(run) or not _is_double(run)), key=_rank)
+    return sorted((run for run in runs if _is_live(run) or not _is_removed(run)), key=_rank)
 
 
 def _rank(run: Run) -> tuple[bool, bool, int, str]:
     """Order by what all sides see alike at any time, so that no two keep different runs."""
-    return _is_double(run), not _is_live(run), run.info.start_time or 0, run.info.run_id
+    return _is_removed(run), not _is_live(run), run.info.start_time or 0, run.info.run_id
 
 
-def _is_double(run: Run) -> bool:
-    return DUPLICATE_OF in run.data.tags
+def _is_removed(run: Run) -> bool:
+    return any(tag in run.data.tags for tag in _REMOVED)
 
 
 def _is_live(run: Run) -> bool:
@@ -137,6 +144,7 @@ def _is_live(run: Run) -> bool:
 def _live(client: MlflowClient, run: Run) -> Run:
     if not _is_live(run):
         client.restore_run(run.info.run_id)
-    if _is_double(run):
-        client.delete_tag(run.info.run_id, DUPLICATE_OF)
+    for tag in _REMOVED:
+        if tag in run.data.tags:
+            client.delete_tag(run.info.run_id, tag)
     return run

@@ -92,6 +92,16 @@ def test_an_mlflow_that_does_not_answer_delays_nothing_and_is_told(place):
     assert waiting.endswith(f"{NO_MLFLOW}; experiment 'monitor/mail' {waits}")
 
 
+def test_a_restored_store_waits_for_an_mlflow_that_does_not_answer(place):
+    done = place.run("db", "upgrade"), place.run("db", "restored")
+
+    again = "run this again once that is mended; it goes on from where it was"
+    assert done[1].code == 75
+    assert done[1].err.startswith(f"mail: {NO_MLFLOW}")
+    assert done[1].lines[-1] == again
+    assert place.run("rounds", "--json").out == '{\n  "rounds": []\n}\n'
+
+
 class _Denies(http.server.BaseHTTPRequestHandler):
     """An MLflow whose user may nothing."""
 

@@ -33,6 +33,7 @@ COMMANDS = [
     "backfill --from 2026-01-01",
     "db check",
     "db upgrade",
+    "db restored",
 ]
 
 

@@ -149,7 +149,7 @@ def test_few_labels_a_round_tell_of_a_turned_score_together(database):
     for number in range(1, 8):
         scene.week(number)
         for row in scene.source.rows:
-            scene.truth[row["id"]] = "1" if row["score"] < 0.1 else "0"
+            scene.truth[row["id"]] = Answer.POSITIVE if row["score"] < 0.1 else Answer.NEGATIVE
         scene.run(number)
         scene.answer()
         scene.run()

@@ -1,0 +1,66 @@
+"""A store that was restored: that it looks like one, and versions above what others have seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, select, update
+
+from monitor.domain.state import RoundState
+from monitor.storage.concern_store import read_concerns
+from monitor.storage.tables import alerts, concerns, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.settings import RoundSettings
+
+DOUBT = "restored"
+"""Kind of the concern that the store looks older than what MLflow shows."""
+
+
+def start_above(connection: Connection, round_id: int, version: int) -> bool:
+    """Let the first estimate of a round without any come above a version.
+
+    False if the round has an estimate, or starts there already.
+    """
+    started = connection.execute(
+        update(rounds)
+        .where(
+            rounds.c.id == round_id,
+            rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)),
+            rounds.c.version < version,
+        )
+        .values(first_version=version + 1, version=version)
+    )
+    return started.rowcount == 1
+
+
+def freeze_settings(connection: Connection, round_id: int, settings: RoundSettings) -> None:
+    """Replace the settings of a round that is not drawn yet."""
+    connection.execute(
+        update(rounds)
+        .where(rounds.c.id == round_id, rounds.c.state == RoundState.OPEN)
+        .values(settings=settings.model_dump(mode="json"))
+    )
+
+
+def forget_doubt(connection: Connection, monitor_id: int) -> None:
+    """Take such notes away once it was looked into."""
+    mine = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id)
+    connection.execute(
+        delete(concerns).where(concerns.c.kind == DOUBT, concerns.c.round_id.in_(mine))
+    )
+
+
+def read_doubt(connection: Connection, round_id: int) -> list[str]:
+    """Read the note of a round, if it has one."""
+    return [text for kind, text in read_concerns(connection, round_id).items() if kind == DOUBT]
+
+
+def unknown_alerts(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Tell which of these alerts the store does not hold."""
+    known = connection.execute(select(alerts.c.id).where(alerts.c.id.in_(ids))).scalars()
+    return set(ids) - set(known)

@@ -1,0 +1,144 @@
+"""What MLflow shows of the rounds of a store, and putting away what the store has forgotten."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.model import ShownRun
+from monitor.tracking.connection import Connection, absolute_uri, sqlite_path
+from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
+from monitor.tracking.runs import FORGOTTEN, RunKey, remove
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+    from monitor.tracking.mlflow import MlflowSettings
+
+_WHY = "its store was restored from an older backup; the round is done again"
+_REPORT = "report.json"
+_PAGE = 500
+_NEWEST_FIRST = ["attributes.start_time DESC"]  # a run starts at its slot
+
+
+class MlflowRuns:
+    """The runs of a store's rounds, found by their keys whatever history they were of.
+
+    Parameters
+    ----------
+    base_folder
+        What a relative SQLite path is relative to: the folder of the config.
+    """
+
+    def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
+        self._prefix = settings.experiment_prefix
+        self._uri = absolute_uri(settings.tracking_uri, base_folder)
+        self._connection = Connection(self._uri, None, settings.timeout.total_seconds())
+
+    def find(self, store_id: str, monitor: str) -> list[ShownRun]:
+        """Find all runs of a monitor's rounds, deleted ones too, in slot order."""
+        found: list[ShownRun] = []
+        page: str | None = ""
+        while page is not None:
+            runs, page = self._page(store_id, monitor, page)
+            found += runs
+        return sorted(found, key=lambda run: (run.slot, run.version))
+
+    def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
+        """Tell the latest slot that a live run is of; None where there is none."""
+        runs, _ = self._page(store_id, monitor, "", newest=True)
+        return max((run.slot for run in runs), default=None)
+
+    def report(self, run: ShownRun) -> dict[str, Any] | None:
+        """Read the report that a run was written from; None where it is not there any more."""
+        with TemporaryDirectory(prefix="monitor-") as folder:
+            try:
+                with self._connection.open("the report of a round") as client:
+                    path = client.download_artifacts(run.run_id, _REPORT, folder)
+                found = json.loads(Path(path).read_text(encoding="utf-8"))
+            except DeliveryFailed as error:
+                if error.sink_down or error.lasting:
+                    raise
+                return None
+            except ValueError:
+                return None
+        return found if isinstance(found, dict) else None
+
+    def put_away(self, runs: Sequence[ShownRun]) -> None:
+        """Delete runs of rounds that are done again, so that nobody finds or restores them."""
+        for run in runs:
+            with self._connection.open("the end of a run whose round is done again") as client:
+                remove(client, run.run_id, FORGOTTEN, _WHY)
+
+    def rewind(self, store_id: str, monitor: str, newest_round: int) -> None:
+        """Let the monitor's long-lived run take rounds after this one for news again."""
+        key = RunKey(FLEET_KEY, f"{store_id}/{monitor}")
+        if not self._is_there():
+            return
+        with self._connection.open(f"experiment {self._prefix!r}") as client:
+            experiment = client.get_experiment_by_name(self._prefix)
+            if experiment is None:
+                return
+            asked = f"tags.`{key.tag}` = '{key.safe}'"
+            for run in client.search_runs([experiment.experiment_id], asked):
+                if int(run.data.tags.get("monitor.round", 0)) > newest_round:
+                    client.set_tag(run.info.run_id, "monitor.round", str(newest_round))
+
+    def _page(
+        self, store_id: str, monitor: str, page: str, *, newest: bool = False
+    ) -> tuple[list[ShownRun], str | None]:
+        """Read some runs and where to go on; each page has the time of a delivery."""
+        if not self._is_there():
+            return [], None
+        name = f"{self._prefix}/{monitor}"
+        begin = f"{store_id}/{monitor}/"
+        with self._connection.open(f"experiment {name!r}") as client:
+            found: Any = _search(client, name, begin, page, newest=newest)
+        token = getattr(found, "token", None)
+        return [_shown(run, begin) for run in found if _is_of(run, begin)], token or None
+
+    def _is_there(self) -> bool:
+        """Whether there is an MLflow to ask: looking into a SQLite file would make one."""
+        path = sqlite_path(self._uri)
+        return path is None or path.is_file()
+
+
+def _search(client: MlflowClient, name: str, begin: str, page: str, *, newest: bool) -> list[Run]:
+    from mlflow.entities import ViewType  # noqa: PLC0415
+
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
+        return []
+    view = ViewType.ACTIVE_ONLY if newest else ViewType.ALL
+    return client.search_runs(
+        [experiment.experiment_id],
+        f"tags.`{ROUND_KEY}` LIKE '{begin}%'",
+        view,
+        1 if newest else _PAGE,
+        _NEWEST_FIRST,
+        page or None,
+    )
+
+
+def _is_of(run: Run, begin: str) -> bool:
+    return run.data.tags.get(ROUND_KEY, "").startswith(begin)
+
+
+def _shown(run: Run, begin: str) -> ShownRun:
+    """Read a run by its tags; its key ends with the history and the slot."""
+    tags = run.data.tags
+    slot = tags[ROUND_KEY].removeprefix(begin).partition("/")[2]
+    return ShownRun(
+        run_id=run.info.run_id,
+        slot=datetime.strptime(slot, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC),
+        version=int(tags.get("monitor.version", 0)),
+        state=tags.get("monitor.state", ""),
+        live=run.info.lifecycle_stage == "active",
+    )

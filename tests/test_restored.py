@@ -1,0 +1,376 @@
+"""A store restored from a backup some rounds old is made right again by `pr-monitor db restored`.
+
+A folder as a user has it lives through weeks on a made-up clock that ends now: task files are
+filled, a hook listens, MLflow is a SQLite file. Then the store is put back to an earlier week.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import subprocess
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sqlalchemy import text
+from sqlalchemy.engine import make_url
+
+from monitor import service, wiring
+from monitor.config import load_config
+from monitor.domain.report import RoundReport
+from monitor.rounds.restored import reconcile
+from monitor.storage import alert_store, label_store, round_store, schema, sqlite_file
+from monitor.storage.database import Database
+from monitor.tracking import values
+from monitor.tracking.connection import Connection
+from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
+from monitor.tracking.shown import MlflowRuns
+from tests.cli.workplace import Workplace
+from tests.hooks.receivers import Receiver
+from tests.servers import postgres_program
+
+SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
+WEEK = timedelta(days=7)
+ROUNDS = 5
+KNOWN = 2  # rounds that the backup has
+PER_WEEK = 600
+CONFIG = """\
+store: {store}
+mlflow: {{tracking_uri: "sqlite:///mlflow.db"}}
+monitors:
+  - name: mail
+    source:
+      path: predictions.csv
+      columns: {{id: id, time: at, score: score, show: [truth]}}
+      threshold: 0.5
+    schedule: {{cron: "{cron}"}}
+    sample: {{max_labels: 120, bands: {{flagged: 1, passed: 1}}}}
+    labeling: {{kind: files, deadline: 2d}}
+    limits: {{precision: 0.7, false_alarm_every: 20}}
+    reference: {{tp: 48, fp: 12, fn: 32, tn: 908}}
+    hooks: [ops]
+hooks:
+  ops: {{kind: webhook, url: "${{OPS_HOOK}}", secret: "${{OPS_HOOK_SECRET}}", allow_private: true}}
+"""
+
+
+class Shop:
+    """The folder, its clock, and what people do in it."""
+
+    def __init__(self, folder, store_url, receiver):
+        self.folder, self.store_url, self.receiver = folder, store_url, receiver
+        now = datetime.now(UTC).replace(second=0, microsecond=0)
+        self.newest = now - timedelta(minutes=20)
+        self.now = now
+        day = self.newest.isoweekday() % 7
+        cron = f"{self.newest.minute} {self.newest.hour} * * {day}"
+        (folder / "config.yaml").write_text(CONFIG.format(store=store_url, cron=cron))
+
+    def slot(self, number):
+        return self.newest - (ROUNDS - number) * WEEK
+
+    def predictions(self, precisions):
+        """A tenth is flagged; of the flagged, each week's share is positive, as the text says."""
+        rng = np.random.default_rng(7)
+        with (self.folder / "predictions.csv").open("w", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(["id", "at", "score", "truth"])
+            for number, precision in enumerate(precisions, start=1):
+                start = self.slot(number) - WEEK
+                for i in range(PER_WEEK):
+                    flagged = i % 10 == 0
+                    positive = rng.random() < (precision if flagged else 0.03)
+                    at = start + i * WEEK / PER_WEEK
+                    score = 0.9 if flagged else 0.1
+                    writer.writerow(
+                        [f"w{number}-{i:04}", at.isoformat(), score, f"is {positive:d}"]
+                    )
+
+    def once(self):
+        """Do what `pr-monitor run-once` does, at the clock's time."""
+        plant = wiring.build(load_config(self.folder / "config.yaml"), clock=lambda: self.now)
+        schema.ready(plant.database)
+        done = service.one_pass(plant, plant.monitors)
+        plant.database.close()
+        return done
+
+    def week(self, number):
+        """Live through a round: it is drawn, people answer, it closes, all is told."""
+        self.now = self.slot(number) + timedelta(minutes=1)
+        assert self.once().exit_code == 0
+        self.answer()
+        self.now += timedelta(hours=1)
+        assert self.once().exit_code == 0
+
+    def answer(self):
+        """Fill every task file that nobody has filled, as its texts say."""
+        for path in (self.folder / "labels").glob("*.csv"):
+            filled = self.folder / "labels" / "filled" / path.name
+            if not filled.exists():
+                self.write_answers(path, filled)
+
+    def write_answers(self, path, filled, changed=0):
+        """Answer a task file; the first answers may be given the other way round."""
+        with path.open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        for place, row in enumerate(rows):
+            said = row["truth"].endswith("1") != (place < changed)
+            row |= {"label": f"{said:d}", "annotator": "ada"}
+        with filled.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def change_answers(self, number):
+        """Let somebody correct answers of a closed round."""
+        [path] = [each for each in (self.folder / "labels").glob("mail-*.csv")
+                  if f"{self.slot(number):%Y-%m-%dT%H%M}" in each.name]  # fmt: skip
+        self.write_answers(path, self.folder / "labels" / "filled" / path.name, changed=4)
+
+    def back_up(self):
+        if self.store_url.startswith("sqlite"):
+            database = Database(self.store_url)
+            sqlite_file.back_up(database, self.folder / "copy.db")
+            database.close()
+        else:
+            self.postgres("pg_dump", "-Fc", "-f", str(self.folder / "copy.dump"))
+
+    def restore(self):
+        """Put the backup in the place of the store, as docs/security.md says."""
+        if self.store_url.startswith("sqlite"):
+            for each in self.folder.glob("monitor.db*"):
+                each.unlink()
+            shutil.copy(self.folder / "copy.db", self.folder / "monitor.db")
+            return
+        self.postgres("dropdb")
+        self.postgres("createdb")
+        self.postgres("pg_restore", "-d", make_url(self.store_url).database, dump="copy.dump")
+
+    def postgres(self, program, *words, dump=None):
+        url = make_url(self.store_url)
+        where = ["-h", str(url.host), "-p", str(url.port), "-U", str(url.username)]
+        named = [str(self.folder / dump)] if dump else [str(url.database)]
+        subprocess.run([postgres_program(program), *where, *words, *named], check=True)
+
+    def read(self, ask):
+        database = Database(self.store_url)
+        with database.read() as connection:
+            found = ask(connection)
+        database.close()
+        return found
+
+    def rounds(self):
+        return self.read(round_store.find_rounds)
+
+    def states(self):
+        return [(each.number, str(each.state)) for each in self.rounds()]
+
+    def alerts(self):
+        return self.read(alert_store.find_alerts)
+
+    def labels(self):
+        return self.read(
+            lambda connection: {
+                each.number: label_store.current_labels(connection, each.id)
+                for each in round_store.find_rounds(connection)
+            }
+        )
+
+    def reports(self):
+        """The last report of each round, as the store has it."""
+
+        def ask(connection):
+            query = "select payload from effects where kind = 'round_run' order by id"
+            payloads = connection.execute(text(query)).scalars().all()
+            read = [json.loads(each) if isinstance(each, str) else each for each in payloads]
+            reports = [RoundReport.model_validate(each) for each in read]
+            return {report.round: report for report in reports}
+
+        return self.read(ask)
+
+    def runs(self, experiment):
+        with Connection(f"sqlite:///{self.folder}/mlflow.db", None, 60).open("runs") as client:
+            found = client.get_experiment_by_name(experiment)
+            assert found is not None
+            return list(client.search_runs([found.experiment_id]))
+
+    def fleet(self):
+        """Metrics of the monitor's long-lived run by name and round: the value that is on show."""
+        [run] = self.runs("monitor")
+        assert FLEET_KEY in run.data.tags
+        shown: dict[tuple[str, int], tuple[int, float]] = {}
+        with Connection(f"sqlite:///{self.folder}/mlflow.db", None, 60).open("runs") as client:
+            for name in run.data.metrics:
+                for point in client.get_metric_history(run.info.run_id, name):
+                    key = (name, point.step)
+                    shown[key] = max(shown.get(key, (0, 0)), (point.timestamp, point.value))
+        return run.data.tags, {key: value for key, (_, value) in shown.items()}
+
+    def told(self):
+        """Events of alerts that the hook got: event and alert."""
+        bodies = [json.loads(body)["data"] for _, _, body in self.receiver.got]
+        return [(each["event"], each["alert"]) for each in bodies if each["alert"]]
+
+    def command(self, *words):
+        return Workplace(self.folder).run(*words)
+
+
+@pytest.fixture
+def receiver(folder, monkeypatch):
+    with Receiver(204) as receiver:
+        monkeypatch.setenv("OPS_HOOK", receiver.url)
+        monkeypatch.setenv("OPS_HOOK_SECRET", SECRET)
+        monkeypatch.chdir(folder)
+        yield receiver
+
+
+@pytest.fixture
+def shop(folder, store_url, receiver):
+    return Shop(folder, store_url, receiver)
+
+
+@pytest.fixture
+def small_shop(folder, receiver):
+    """A shop for what does not depend on the database."""
+    return Shop(folder, f"sqlite:///{folder}/monitor.db", receiver)
+
+
+def live_through(shop, precisions):
+    """Five weeks with a backup after the second, and answers of that one corrected at the end."""
+    shop.predictions(precisions)
+    for number in range(1, ROUNDS + 1):
+        shop.week(number)
+        if number == KNOWN:
+            shop.back_up()
+    shop.change_answers(KNOWN)
+    shop.now += timedelta(hours=1)
+    assert shop.once().exit_code == 0
+    return SimpleNamespace(
+        rounds=shop.rounds(), alerts=shop.alerts(), labels=shop.labels(), told=shop.told()
+    )
+
+
+def settle(shop):
+    """Start everything again: two passes, as cron does them."""
+    shop.now = datetime.now(UTC)
+    return [shop.once().exit_code for _ in range(2)]
+
+
+def assert_mlflow_is_right(shop):
+    """One live run per round, which shows the metrics of the store's last version."""
+    reports = shop.reports()
+    runs = shop.runs("monitor/mail")
+    tags, fleet = shop.fleet()
+    keys = Counter(run.data.tags[ROUND_KEY] for run in runs)
+    assert keys == Counter(report.round_key for report in reports.values())
+    by_key = {run.data.tags[ROUND_KEY]: run for run in runs}
+    for report in reports.values():
+        run, wanted = by_key[report.round_key], values.metrics(report)
+        assert run.data.tags["monitor.version"] == str(report.version)
+        assert run.data.metrics == wanted
+        assert {name: fleet.get((name, report.round)) for name in wanted} == wanted
+    assert tags["monitor.round"] == str(max(reports))
+    assert tags["monitor.version"] == str(reports[max(reports)].version)
+
+
+def test_lost_rounds_are_done_again_and_an_alert_that_fired_in_them_fires_again(shop):
+    before = live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
+    [fired] = before.alerts
+    assert (fired.state, fired.fired_in_round > KNOWN) == ("firing", True)
+    assert [each.version for each in before.rounds[KNOWN - 1 :]] == [2, 2, 2, 2]
+
+    shop.restore()
+    assert shop.command("db", "upgrade").code == 0
+    done = shop.command("db", "restored")
+    codes = settle(shop)
+
+    assert (done.code, codes) == (0, [0, 0])
+    assert shop.states() == [(number, "closed") for number in range(1, ROUNDS + 1)]
+    assert shop.labels() == before.labels
+    assert [each.version for each in shop.rounds()] == [1, 3, 3, 3, 3]
+    assert_mlflow_is_right(shop)
+    [again] = shop.alerts()
+    assert (again.state, again.fired_in_round) == ("firing", fired.fired_in_round)
+    assert again.id != fired.id
+    assert shop.told()[len(before.told) :] == [
+        ("alert.resolved", fired.id),
+        ("alert.firing", again.id),
+    ]
+    assert f"mail: 3 rounds opened again, due {shop.slot(KNOWN + 1):%Y-%m-%d %H:%M}" in done.out
+    assert "is closed, version 3 (MLflow showed version 2)" in done.out
+    assert "mail: 3 runs of forgotten rounds deleted in MLflow" in done.out
+    assert (
+        f"mail: the alert {fired.id[:8]} on precision of round {fired.fired_in_round}" in done.out
+    )
+    assert done.err == ""
+
+
+def test_an_alert_open_in_the_backup_that_lost_rounds_resolved_is_resolved_again(shop):
+    before = live_through(shop, [0.9, 0.1, 0.98, 0.98, 0.98])
+    [ended] = before.alerts
+    assert (ended.state, ended.fired_in_round <= KNOWN) == ("resolved", True)
+
+    shop.restore()
+    assert [each.state for each in shop.alerts()] == ["firing"]
+    done = shop.command("db", "restored")
+    settle(shop)
+
+    assert done.code == 0
+    [again] = shop.alerts()
+    assert (again.id, again.state, again.ended_why) == (ended.id, "resolved", ended.ended_why)
+    assert set(shop.told()) == set(before.told)
+    assert_mlflow_is_right(shop)
+
+
+def test_the_command_may_be_killed_and_repeated_and_says_when_nothing_is_lost(
+    small_shop, monkeypatch
+):
+    shop = small_shop
+    live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
+    shop.restore()
+    plant = wiring.build(load_config(shop.folder / "config.yaml"))
+    [parts] = plant.monitors
+    assert parts.runs is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowRuns, "put_away", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            reconcile(parts, parts.runs)
+    plant.database.close()
+    again = shop.command("db", "restored")
+    settle(shop)
+    third = shop.command("db", "restored")
+
+    assert (again.code, third.code) == (0, 0)
+    assert "3 runs of forgotten rounds deleted in MLflow" in again.out
+    assert shop.states() == [(number, "closed") for number in range(1, ROUNDS + 1)]
+    assert_mlflow_is_right(shop)
+    assert third.lines == ["mail: MLflow shows nothing that the store does not know"]
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def test_a_restored_store_skips_nothing_before_somebody_ran_the_command(small_shop):
+    shop = small_shop
+    live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
+
+    shop.restore()
+    shop.now = datetime.now(UTC)
+    done = shop.once()
+    status = shop.command("status")
+    command = shop.command("db", "restored")
+    codes = settle(shop)
+
+    assert done.exit_code == 78
+    assert "mail: STALE" in status.out
+    assert "does not know: it was restored from an older backup" in " ".join(status.out.split())
+    assert "restored" not in shop.command("status").out
+    assert f"due {shop.slot(ROUNDS):%Y-%m-%d %H:%M} UTC that the store" in str(done.errors["mail"])
+    assert "run: pr-monitor db restored" in str(done.errors["mail"])
+    assert (command.code, codes) == (0, [0, 0])
+    assert shop.states() == [(number, "closed") for number in range(1, ROUNDS + 1)]

@@ -1,0 +1,129 @@
+"""What a real MLflow shows of a store's rounds, whatever became of their runs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.tracking.mlflow import MlflowSettings
+from monitor.tracking.runs import FORGOTTEN
+from monitor.tracking.shown import MlflowRuns
+from tests.servers import free_port
+from tests.tracking.reports import make_effect, make_report, slot_of
+from tests.tracking.test_mlflow import FLEET, ROUND, runs_in, the_run
+
+pytestmark = pytest.mark.server
+
+STORE = make_report().store_id
+MAIL = "mail-travel"
+
+
+def runs_for(url, prefix):
+    patience = timedelta(seconds=60)
+    return MlflowRuns(MlflowSettings(tracking_uri=url, experiment_prefix=prefix, timeout=patience))
+
+
+@pytest.fixture
+def shown(mlflow_url, prefix):
+    return runs_for(mlflow_url, prefix)
+
+
+def of_history(report, history):
+    key = report.round_key.split("/")
+    return report.model_copy(update={"round_key": "/".join([*key[:2], str(history), key[3]])})
+
+
+def test_runs_are_found_by_store_and_monitor_whatever_their_history(handler, shown, prefix):
+    handler.deliver(make_effect(ROUND, make_report(1, version=3)))
+    handler.deliver(make_effect(ROUND, of_history(make_report(2), history=77)))
+    theirs = make_report(3)
+    other = theirs.model_copy(update={"round_key": f"other-{theirs.round_key}"})
+    handler.deliver(make_effect(ROUND, other))
+
+    found = shown.find(STORE, MAIL)
+
+    assert [(run.slot, run.version, run.state, run.live) for run in found] == [
+        (slot_of(1), 3, "closed", True),
+        (slot_of(2), 1, "closed", True),
+    ]
+    assert shown.newest_slot(STORE, MAIL) == slot_of(2)
+    assert shown.newest_slot(f"other-{STORE}", MAIL) == slot_of(3)
+    assert shown.find(STORE, "mail") == []
+
+
+def test_the_report_of_a_run_comes_back_as_it_was_told(handler, shown):
+    report = make_report(11)
+    handler.deliver(make_effect(ROUND, report))
+
+    [run] = shown.find(STORE, MAIL)
+
+    assert shown.report(run) == report.model_dump(mode="json")
+
+
+def test_a_run_without_a_report_has_none(handler, shown, client, prefix):
+    handler.deliver(make_effect(ROUND, make_report(1)))
+    [whole] = shown.find(STORE, MAIL)
+    experiment = client.get_run(whole.run_id).info.experiment_id
+    key = make_report(2).round_key
+    client.create_run(experiment, start_time=0, tags={"monitor.round_key": key})
+
+    [half] = [run for run in shown.find(STORE, MAIL) if run.slot == slot_of(2)]
+
+    assert (half.version, half.state, shown.report(half)) == (0, "", None)
+
+
+def test_a_run_that_was_put_away_stays_away_and_the_round_gets_a_new_one(
+    handler, shown, client, prefix
+):
+    handler.deliver(make_effect(ROUND, make_report(1, version=2)))
+    before = the_run(client, f"{prefix}/{MAIL}").info.run_id
+
+    shown.put_away(shown.find(STORE, MAIL))
+    handler.deliver(make_effect(ROUND, make_report(1, version=3, shift=-0.1)))
+
+    run = the_run(client, f"{prefix}/{MAIL}")
+    [away] = runs_in(client, f"{prefix}/{MAIL}", deleted=True)
+    assert (run.data.tags["monitor.version"], away.info.run_id) == ("3", before)
+    assert "restored" in away.data.tags[FORGOTTEN]
+    assert [(r.version, r.live) for r in shown.find(STORE, MAIL)] == [(2, False), (3, True)]
+
+
+def test_a_run_put_away_that_somebody_restores_gives_way_to_the_new_one(
+    handler, shown, client, prefix
+):
+    handler.deliver(make_effect(ROUND, make_report(1)))
+    shown.put_away(shown.find(STORE, MAIL))
+    handler.deliver(make_effect(ROUND, make_report(1, version=2)))
+    new = the_run(client, f"{prefix}/{MAIL}").info.run_id
+    [away] = runs_in(client, f"{prefix}/{MAIL}", deleted=True)
+    client.restore_run(away.info.run_id)
+
+    handler.deliver(make_effect(ROUND, make_report(1, version=3)))
+
+    assert the_run(client, f"{prefix}/{MAIL}").info.run_id == new
+
+
+def test_the_long_lived_run_takes_rounds_for_news_again_that_are_done_again(
+    handler, shown, client, prefix
+):
+    for number in (1, 2, 3):
+        handler.deliver(make_effect(FLEET, make_report(number)))
+
+    shown.rewind(STORE, MAIL, 1)
+    handler.deliver(make_effect(FLEET, make_report(2, version=2, shift=-0.1)))
+
+    tags = the_run(client, prefix).data.tags
+    assert (tags["monitor.round"], tags["monitor.version"]) == ("2", "2")
+
+
+def test_an_mlflow_that_is_down_or_new_is_told_from_one_that_shows_nothing(tmp_path, prefix):
+    nobody = runs_for(f"http://127.0.0.1:{free_port()}", prefix)
+    new = runs_for(f"sqlite:///{tmp_path}/mlflow.db", prefix)
+
+    with pytest.raises(DeliveryFailed, match="does not answer"):
+        nobody.find(STORE, MAIL)
+    assert (new.find(STORE, MAIL), new.newest_slot(STORE, MAIL)) == ([], None)
+    new.rewind(STORE, MAIL, 1)
+    assert not (tmp_path / "mlflow.db").exists()
