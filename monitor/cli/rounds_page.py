@@ -56,7 +56,7 @@ def listed(
     rows = [
         Row(
             each,
-            shown_estimates(connection, each) if each.version else [],
+            shown_estimates(connection, each) if each.estimated_version else [],
             changes.get(each.id, []),
         )
         for each in (shown if last is None else _newest(shown, last))

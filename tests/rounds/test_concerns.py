@@ -8,6 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
+from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Sample
 from monitor.rounds.concerns import note
 from monitor.rounds.overview import overview
