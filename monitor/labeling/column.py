@@ -155,10 +155,10 @@ class ColumnLabeler:
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Tell the answer of every task, unless neither files nor maturity changed."""
         if not tasks:
-            return Collected(cursor=cursor)
+            return Collected(cursor=cursor, anew=False)
         now = self._state(tasks)
         if now == cursor:
-            return Collected(cursor=cursor)
+            return Collected(cursor=cursor, anew=False)
         truths = self._truths({task.item_id for task in tasks.values()})
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
