@@ -23,6 +23,7 @@ from monitor.storage import (
     effect_store,
     estimate_store,
     frame_store,
+    label_notes,
     label_store,
     round_store,
 )
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from monitor.storage.alert_store import Alert
     from monitor.storage.database import Database
     from monitor.storage.effect_store import Waiting
+    from monitor.storage.label_notes import LabelNotes
     from monitor.storage.round_store import Round
 
 
@@ -89,7 +91,9 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
         waiting = [_open_round(connection, each) for each in rounds if each.state in _WAITING]
         alerts = alert_store.find_alerts(connection, monitor=settings.name, state=AlertState.FIRING)
         held_up = effect_store.find_waiting(connection, settings.name)
+        labels = _label_notes(connection, settings.name)
         problems = _problems(settings, rounds, waiting, now) + _dead(held_up)
+        problems += [problem for each in labels for problem in each.problems]
         return Overview(
             monitor=settings.name,
             status=_status(settings, alerts, problems),
@@ -106,6 +110,7 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
             problems=problems,
             notes=[
                 *_due_soon(settings, waiting, now),
+                *(note for each in labels for note in each.notes),
                 *_notes(connection, rounds),
                 *_notices(connection, last),
             ],
@@ -181,6 +186,12 @@ def _problems(
     if rounds and rounds[-1].state is RoundState.ABANDONED:
         found.append(f"round {rounds[-1].number} gave no estimate: {rounds[-1].reason}")
     return found
+
+
+def _label_notes(connection: Connection, name: str) -> list[LabelNotes]:
+    """Read what was met where labels come from, while rounds wait for them."""
+    monitor_id = round_store.find_monitor(connection, name)
+    return [] if monitor_id is None else label_notes.notes_of_open_rounds(connection, monitor_id)
 
 
 def _ends_soon(settings: MonitorSettings, found: OpenRound, now: datetime) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.ports import Clock, Labeler, Source
-    from monitor.domain.settings import MonitorSettings
+    from monitor.domain.settings import MonitorSettings, RoundSettings
     from monitor.storage.database import Database
 
 
@@ -30,7 +30,8 @@ class Parts:
     """One monitor: its settings, its store, and the adapters built for it.
 
     ``reference`` reads labeled items from before launch where the config names a file of them.
-    ``notify`` are the sinks that get notices; ``mlflow`` whether MLflow gets the rounds.
+    ``labelers`` gives the labelers of a round by its settings (`labelers_of`); without it
+    ``labeler`` is that of every round.
     """
 
     settings: MonitorSettings
@@ -39,3 +40,12 @@ class Parts:
     labeler: Labeler
     clock: Clock
     reference: Callable[[], ReferenceItems] | None = None
+    labelers: Callable[[RoundSettings], tuple[Labeler, ...]] | None = None
+
+    def labelers_of(self, settings: RoundSettings) -> tuple[Labeler, ...]:
+        """Labelers of a round: the one it was opened with, and others its answers may come by."""
+        return (self.labeler,) if self.labelers is None else self.labelers(settings)
+
+    def asks_people(self, settings: RoundSettings) -> bool:
+        """Whether people label a round."""
+        return self.labelers_of(settings)[0].asks_people

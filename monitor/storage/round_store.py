@@ -83,6 +83,12 @@ def read_round(connection: Connection, round_id: int) -> Round:
     return _round(connection.execute(_rounds().where(rounds.c.id == round_id)).one())
 
 
+def read_rounds(connection: Connection, round_ids: Collection[int]) -> list[Round]:
+    """Read some rounds, in slot order."""
+    query = _rounds().where(rounds.c.id.in_(round_ids)).order_by(rounds.c.slot)
+    return [_round(row) for row in connection.execute(query)]
+
+
 def find_rounds(
     connection: Connection,
     name: str | None = None,
