@@ -167,6 +167,7 @@ class MonitorConfig(Settings):
                 overlap=self.labeling.overlap,
                 adjudicator=self.labeling.adjudicator,
                 gold=self.labeling.gold,
+                labeling=self.labeling.own(),
                 bad_rows_max=self.bad_rows_max,
                 grace=self.source.grace,
                 hooks=self.hooks,

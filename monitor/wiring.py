@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter
+
+from monitor.config import Labeler as LabelingSettings
 from monitor.config import ReferenceFile
 from monitor.domain.model import EffectKind
 from monitor.domain.time_limit import within
@@ -32,7 +36,11 @@ if TYPE_CHECKING:
     from monitor.config import Config, Hook, MonitorConfig
     from monitor.domain.ports import Clock, EffectHandler, Labeler
     from monitor.domain.report import Notice
+    from monitor.domain.settings import RoundSettings
     from monitor.hooks.links import Link
+
+
+_LABELING: TypeAdapter[LabelingSettings] = TypeAdapter(LabelingSettings)
 
 
 def utc_now() -> datetime:
@@ -135,21 +143,46 @@ def _link(config: Config, database: Database) -> Link:
 
 
 def _parts(config: Config, monitor: MonitorConfig, database: Database, clock: Clock) -> Parts:
+    labeler = _labeler(config, monitor.labeling, clock)
     return Parts(
         settings=config.settings_of(monitor),
         database=database,
         source=DuckdbSource(monitor.source, config.folder),
-        labeler=_labeler(config, monitor, clock),
+        labeler=labeler,
         clock=clock,
         reference=_reference(config, monitor),
         runs=MlflowRuns(config.mlflow, config.folder),
+        labelers=partial(_labelers, config, labeler, clock),
     )
 
 
-def _labeler(config: Config, monitor: MonitorConfig, clock: Clock) -> Labeler:
-    if isinstance(monitor.labeling, ColumnSettings):
-        return ColumnLabeler(monitor.labeling, config.folder, clock=clock)
-    return FilesLabeler(monitor.labeling, config.folder)
+def _labelers(
+    config: Config, today: Labeler, clock: Clock, settings: RoundSettings
+) -> tuple[Labeler, ...]:
+    """Labelers of a round, the one that it was opened with first.
+
+    A round that asks people keeps the folder that its tasks went to, and is read from today's as
+    well, where there is one: people may bring answers there. A column is read as the config says
+    today, so that a wrong path or name can be put right.
+    """
+    if settings.labeling is None:
+        return (today,)
+    kept = _labeler(config, _LABELING.validate_python(settings.labeling), clock)
+    if not isinstance(kept, FilesLabeler):
+        return (today,) if kept.name == today.name else (kept,)
+    if not isinstance(today, FilesLabeler) or not today.filled.exists():
+        return (kept,)
+    return (today,) if kept.settings.own() == today.settings.own() else _both(kept, today)
+
+
+def _both(kept: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
+    return (kept,) if kept.place == today.place else (kept, today)
+
+
+def _labeler(config: Config, labeling: LabelingSettings, clock: Clock) -> Labeler:
+    if isinstance(labeling, ColumnSettings):
+        return ColumnLabeler(labeling, config.folder, clock=clock)
+    return FilesLabeler(labeling, config.folder)
 
 
 def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], ReferenceItems] | None:

@@ -60,7 +60,7 @@ def fill_labels(folder):
     with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     for row in rows:
-        row |= {"label": str(int(row["task"], 16) % 2), "annotator": "ada"}
+        row |= {"label": str(int(row["task"][1:], 16) % 2), "annotator": "ada"}
     unfinished = folder / "labels" / "unfinished"
     with unfinished.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, rows[0])

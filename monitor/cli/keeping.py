@@ -102,14 +102,14 @@ def _forgotten(plant: Plant, item: str, monitor: str | None) -> list[Forgotten]:
         )
         raise InputRefused(message)
     return [
-        forget_item(plant.database, each, item, _labeler(plant, each), plant.clock)
+        forget_item(plant.database, each, item, _labelers(plant, each), plant.clock)
         for each in rounds
     ]
 
 
-def _labeler(plant: Plant, found: Round) -> Labeler | None:
-    known = (each.labeler for each in plant.monitors if each.settings.name == found.monitor)
-    return next(known, None)
+def _labelers(plant: Plant, found: Round) -> Sequence[Labeler]:
+    known = [each for each in plant.monitors if each.settings.name == found.monitor]
+    return known[0].labelers_of(found.settings) if known else ()
 
 
 def _not_looked_at(found: Sequence[Forgotten]) -> list[str]:

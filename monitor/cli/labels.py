@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,8 +83,9 @@ def import_(
 ) -> None:
     """Take in a filled file, row by row.
 
-    Every row is taken, or refused with its number and the reason. Importing the same file again
-    changes nothing. Exit code 65 if a row was refused; the others are taken all the same.
+    Every row is taken, or refused with its number and the reason. What an annotator says anew of
+    an item is counted as changed; importing the same file again changes nothing. Exit code 65 if
+    a row was refused; the others are taken all the same.
     """
     from monitor.labeling.label_files import read_labels
     from monitor.rounds.collect import accepting
@@ -95,12 +97,14 @@ def import_(
             mine = accepting(parts)
             tasks |= mine
             parts_of |= dict.fromkeys(mine, parts)
-        collected = read_labels(file, tasks, known="it is of no round that takes labels now")
-        new, collected = _store(collected, parts_of)
+        known = "it is of no round that takes labels now"
+        collected = read_labels(file, tasks, known=known, follow=True)
+        found = _store(collected, parts_of)
+        collected = found.collected
     if json:
-        say_json(_result(collected, new))
+        say_json(_result(found))
     else:
-        _say_result(collected, new)
+        _say_result(found)
     raise typer.Exit(65 if collected.refused else 0)
 
 
@@ -138,10 +142,26 @@ def _tasks(parts: Parts, second: bool, disputed: bool) -> list[Task]:
     return collect.disputed(parts) if disputed else collect.unanswered(parts, 2 if second else 1)
 
 
-def _store(collected: Collected, parts_of: dict[str, Parts]) -> tuple[int, Collected]:
-    """Store what may be stored; return how many answers are new, and what was taken or refused."""
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What was taken or refused; of the answers how many are new, and how many others changed."""
+
+    collected: Collected
+    new: int
+    changed: int
+
+    @property
+    def known(self) -> int:
+        """Answers that had been given before."""
+        return len(self.collected.events) - self.new - self.changed
+
+
+def _store(collected: Collected, parts_of: dict[str, Parts]) -> _Taken:
+    """Store what may be stored."""
     from monitor.domain.model import Collected as Part
+    from monitor.labeling.files import FilesLabeler
     from monitor.rounds.collect import store_together, without_same_person
+    from monitor.storage.changed_answers import count_changed
 
     several: list[tuple[Parts, Collected]] = []
     kept: list[LabelEvent] = []
@@ -152,14 +172,20 @@ def _store(collected: Collected, parts_of: dict[str, Parts]) -> tuple[int, Colle
         several.append((parts, taken))
         kept += taken.events
         refused += taken.refused
-    return store_together(several), Part(tuple(kept), tuple(refused))
+    changed = 0
+    if several:
+        with several[0][0].database.read() as connection:
+            changed = count_changed(connection, kept)
+    added = store_together(several, labeler=FilesLabeler.name)
+    return _Taken(Part(tuple(kept), tuple(refused)), max(0, added - changed), changed)
 
 
 def _asking_people(plant: Plant, monitor: str | None) -> list[Parts]:
     from monitor.domain.errors import InputRefused
+    from monitor.rounds.collect import asks_people
 
     chosen = plant.monitors if monitor is None else (plant.parts(monitor),)
-    asking = [parts for parts in chosen if parts.labeler.asks_people]
+    asking = [parts for parts in chosen if asks_people(parts)]
     if not asking:
         names = ", ".join(parts.settings.name for parts in chosen)
         message = f"no person labels {names}: its labels come from a column (labeling.kind: column)"
@@ -167,19 +193,21 @@ def _asking_people(plant: Plant, monitor: str | None) -> list[Parts]:
     return asking
 
 
-def _result(collected: Collected, new: int) -> dict[str, Any]:
+def _result(found: _Taken) -> dict[str, Any]:
     return {
-        "new": new,
-        "known": len(collected.events) - new,
-        "refused": [{"where": r.where, "reason": r.reason} for r in collected.refused],
+        "new": found.new,
+        "changed": found.changed,
+        "known": found.known,
+        "refused": [{"where": r.where, "reason": r.reason} for r in found.collected.refused],
     }
 
 
-def _say_result(collected: Collected, new: int) -> None:
-    for refusal in collected.refused:
+def _say_result(found: _Taken) -> None:
+    for refusal in found.collected.refused:
         say(f"refused: {refusal}", indent="  ")
-    known = len(collected.events) - new
-    refused = plural(len(collected.refused), "row")
-    say(f"{plural(new, 'new answer')}, {known} known already, {refused} refused")
-    if new:
+    refused = plural(sum(each.rows for each in found.collected.refused), "row")
+    changed = f"{found.changed} changed, " if found.changed else ""
+    new = plural(found.new, "new answer")
+    say(f"{new}, {changed}{found.known} known already, {refused} refused")
+    if found.new or found.changed:
         say("pr-monitor run-once takes them into the estimates")

@@ -217,10 +217,16 @@ class LabelEvent:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that was not taken, where it stands and why."""
+    """A row that was not taken, where it stands and why.
+
+    ``version`` tells one state of what it stands in from another, such as a file that is saved
+    again; ``rows`` is how many rows it is about.
+    """
 
     where: str
     reason: str
+    version: str = ""
+    rows: int = 1
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
@@ -228,11 +234,18 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What a labeler brought: events, refused rows, and where to go on next time."""
+    """What a labeler brought: events, refused rows, and where to go on next time.
+
+    ``problems`` are sentences about what somebody has to put right, ``waits`` about what is there
+    and not taken yet; ``anew`` is false where nothing was read, since nothing had changed.
+    """
 
     events: tuple[LabelEvent, ...] = ()
     refused: tuple[Refusal, ...] = ()
     cursor: str | None = None
+    problems: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    anew: bool = True
 
 
 class EffectKind(StrEnum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
@@ -341,13 +341,19 @@ class Labeling(Settings):
     adjudicator: Annotated[str, Field(min_length=1)] | None = None
     gold: Gold | None = None
 
+    def own(self) -> dict[str, Any]:
+        """Return what this kind of labeler has alone, such as where labels lie."""
+        return self.model_dump(mode="json", exclude=set(Labeling.model_fields))
+
 
 class RoundSettings(Settings):
     """All that shapes a round, frozen when it opens; holds no secret.
 
     ``origin`` is why it was opened: because its slot was due (``schedule``, as recorded skips
     are), because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``planned`` are
-    the labels of each stratum where a round is done again whose plan is known.
+    the labels of each stratum where a round is done again whose plan is known. ``labeling`` is what
+    the labeler's kind has alone (`Labeling.own`), so that a round is read from where its tasks
+    went; None in rounds of older versions.
     """
 
     model: str | None = None
@@ -363,6 +369,7 @@ class RoundSettings(Settings):
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: str | None = None
     gold: Gold | None = None
+    labeling: dict[str, Any] | None = None
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     grace: Duration | None = None
     hooks: tuple[str, ...] = ()

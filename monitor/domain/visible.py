@@ -1,35 +1,52 @@
-"""Characters that do not show, made visible, so that what is stored and shown is what is read.
+"""Characters that do not show, or that steer, made visible: what is stored is what is read.
 
-PostgreSQL holds no NUL in a text, a terminal obeys an escape, and two values that look alike but
-are not would be two lines that nobody can tell apart.
+PostgreSQL holds no NUL in a text, a terminal obeys an escape, some characters turn the direction of
+reading, and two values that look alike but are not would be two lines that nobody can tell apart.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_BUT_LINES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_STEERING = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but tab and line breaks, and those that turn the direction of what follows.
+
+Joiners and spaces of other scripts are none of them: a text would not read right without.
+"""
 
 
 def visible(text: str) -> str:
     r"""Write control characters as their codes.
 
+    Examples
+    --------
     >>> print(visible("C\x00Z\x1b[31m"))
     C\x00Z\x1b[31m
     """
-    return _CONTROLS.sub(_code, text)
+    return _CONTROLS.sub(lambda found: escaped(found[0]), text)
 
 
 def visible_lines(text: str) -> str:
-    r"""Write control characters as their codes, but for tabs and the ends of lines.
+    r"""Write what steers as its code in a text that people must read: tabs and line breaks stay.
 
-    >>> print(visible_lines("one\ntwo\x00"))
-    one
-    two\x00
+    Examples
+    --------
+    >>> print(visible_lines("a\x1b[31m \u202egnp.exe"))
+    a\x1b[31m \u202egnp.exe
+    >>> visible_lines("one\r\n\ttwo")
+    'one\r\n\ttwo'
     """
-    return _BUT_LINES.sub(_code, text)
+    return _STEERING.sub(lambda found: escaped(found[0]), text)
 
 
-def _code(found: re.Match[str]) -> str:
-    return f"\\x{ord(found[0]):02x}"
+def shows(char: str) -> bool:
+    """Whether a character shows as itself on one line."""
+    return char == " " or unicodedata.category(char)[0] not in "CZ"
+
+
+def escaped(char: str) -> str:
+    r"""Write a character as its code, such as ``\x1b``."""
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"  # noqa: PLR2004

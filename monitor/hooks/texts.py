@@ -7,8 +7,9 @@ may steer a terminal, turn the direction of reading, begin a line of its own or 
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING
+
+from monitor.domain.visible import escaped, shows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ def clean(text: str, longest: int = LONGEST) -> str:
     a b\x1b[31m \u202egnp.exe
     """
     line = " ".join(text.split())
-    safe = "".join(char if _shows(char) else _escaped(char) for char in line)
+    safe = "".join(char if shows(char) else escaped(char) for char in line)
     return safe if len(safe) <= longest else f"{safe[: longest - 3]}..."
 
 
@@ -78,12 +79,3 @@ def body(notice: Notice, safe: Callable[[str], str] = str) -> list[str]:
     if notice.promise:
         parts.append(safe(clean(notice.promise)))
     return parts
-
-
-def _shows(char: str) -> bool:
-    return char == " " or unicodedata.category(char)[0] not in "CZ"
-
-
-def _escaped(char: str) -> str:
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"  # noqa: PLR2004

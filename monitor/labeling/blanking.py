@@ -9,18 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
-from monitor.labeling.label_files import (
-    LABELED_AT,
-    OWN_COLUMNS,
-    long_cells,
-    read_header,
-    read_text,
-    unescape,
-)
+from monitor.labeling.cells import LABELED_AT, OWN_COLUMNS, own_names, unescape
+from monitor.labeling.reading import MOST_BYTES, cells_up_to, opened, read_header
 from monitor.labeling.whole_files import write_whole
 
 if TYPE_CHECKING:
@@ -29,6 +24,8 @@ if TYPE_CHECKING:
 
 KEPT = frozenset({*OWN_COLUMNS, LABELED_AT})
 """What is ours or an annotator's; any other column holds what was shown."""
+
+_WORD = re.compile(rb"[\w.-]+")
 
 WITHOUT_NOTES = KEPT - {"note"}
 """The same without what annotators wrote in their own words, which may repeat what was shown."""
@@ -41,19 +38,29 @@ def blank(path: Path, keys: Collection[str], kept: Collection[str] = KEPT) -> bo
     that cannot be read, is left alone.
     """
     try:
-        text = read_text(path)
+        text = _text_with(path, keys)
+        if text is None:
+            return False
         write = _blank_csv if path.suffix.lower() == ".csv" else _blank_jsonl
         found = write(path.name, text, frozenset(keys), frozenset(kept))
-    except (LabelsRefused, csv.Error):
+    except (LabelsRefused, UnicodeDecodeError, csv.Error):
         return False
     if found is not None:
         write_whole(path, found, same_time=True)
     return found is not None
 
 
+def _text_with(path: Path, keys: Collection[str]) -> str | None:
+    """Text of a file, cells of any length among it; None where it speaks of none of the tasks."""
+    with opened(path) as stream:
+        content = stream.read()
+    words = (found[0].decode() for found in _WORD.finditer(content))
+    return content.decode("utf-8-sig") if any(word in keys for word in words) else None
+
+
 def _blank_csv(name: str, text: str, keys: frozenset[str], kept: frozenset[str]) -> Any:
-    header, separator = read_header(name, text)
-    with long_cells():
+    with cells_up_to(MOST_BYTES):
+        header, separator, _ = read_header(name, io.StringIO(text, newline=""))
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     place = header.index("task")
     changed = False
@@ -85,10 +92,21 @@ def _blank_line(line: str, keys: frozenset[str], kept: frozenset[str]) -> str:
         row = json.loads(line)
     except (ValueError, RecursionError):
         return line
-    if not isinstance(row, dict) or str(row.get("task")) not in keys:
+    cells = _cells(row)
+    if str(cells.get("task")) not in keys:
         return line
-    left = {name: value for name, value in row.items() if name in kept}
-    return line if left == row else json.dumps(left, ensure_ascii=False)
+    left = {name: value for name, value in cells.items() if name in kept}
+    return line if left == cells else json.dumps(left, ensure_ascii=False)
+
+
+def _cells(row: object) -> dict[str, Any]:
+    """Values of a row by name, ours as we write them where it has each of them once."""
+    if not isinstance(row, dict):
+        return {}
+    try:
+        return dict(zip(own_names(list(row)), row.values(), strict=True))
+    except LabelsRefused:
+        return row
 
 
 def _write_text(stream: IO[str], text: str) -> None:

@@ -178,13 +178,13 @@ class ColumnLabeler:
             If no value that there is means anything: then it is not the row that is wrong.
         """
         if not tasks:
-            return Collected(cursor=cursor)
+            return Collected(cursor=cursor, anew=False)
         return within(LIMIT, self.place, lambda: self._collect(tasks, cursor))
 
     def _collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         now = self._state(tasks)
         if now == cursor:
-            return Collected(cursor=cursor)
+            return Collected(cursor=cursor, anew=False)
         truths = self._truths({task.item_id for task in tasks.values()})
         events: list[LabelEvent] = []
         refused: list[Refusal] = []

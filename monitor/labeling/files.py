@@ -8,22 +8,24 @@ import os
 import re
 import tempfile
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Collected, LabelEvent, Refusal
+from monitor.domain.model import Collected
 from monitor.domain.settings import Labeling
+from monitor.labeling import stillness
 from monitor.labeling.blanking import KEPT, WITHOUT_NOTES, blank
+from monitor.labeling.file_cursor import Cursor
 from monitor.labeling.label_files import (
     Format,
-    printable,
     read_keys,
     read_labels,
     write_tasks,
 )
+from monitor.labeling.looking import Look
+from monitor.labeling.stillness import Stamp, stamp
 from monitor.labeling.whole_files import remove_unfinished
 
 if TYPE_CHECKING:
@@ -37,7 +39,11 @@ _LABEL_FILES = frozenset({".csv", ".jsonl", ".ndjson"})
 
 
 class FilesSettings(Labeling):
-    """Where task files go and filled ones come back (``<folder>/filled``)."""
+    """Where task files go and filled ones come back (``<folder>/filled``).
+
+    A round keeps the folder that its tasks went to; filled files in a folder that is named later
+    count for it as well (docs/operations.md).
+    """
 
     kind: Literal["files"] = "files"
     folder: str = "labels"
@@ -117,9 +123,10 @@ class FilesLabeler:
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Read the filled files, all of them if any changed since the cursor.
 
-        An answer without a time of its own is as old as its file, so the same folder always
-        gives the same events, and of two files the one saved last counts. A file that cannot be
-        read now is tried again, though nothing of it changes.
+        A file that somebody writes at this moment is left for the next time. An answer without a
+        time of its own is as old as its file, so the same folder always gives the same events,
+        and of two files the one saved last counts. A file that cannot be read now is tried again,
+        though nothing of it changes.
 
         Raises
         ------
@@ -127,29 +134,19 @@ class FilesLabeler:
             If the folder is gone or cannot be listed.
         """
         self._check_folder()
-        stamps = {path: _stamp(path) for path in self._filled_files()}
-        now: str | None = _state(stamps, tasks)
-        if now == cursor:
-            return Collected(cursor=cursor)
-        others = self._keys_of_other_rounds(tasks)
-        known = f"it stands in no task file of {self.folder.name}/ either"
-        events: list[LabelEvent] = []
-        refused: list[Refusal] = []
-        for path in sorted(stamps, key=lambda path: (stamps[path][0], path.name)):
-            try:
-                found = read_labels(path, {**others, **tasks}, known=known)
-            except LabelsRefused as error:
-                refused.append(Refusal(printable(path.name), str(error)))
-                now = cursor if isinstance(error.__cause__, OSError) else now
-                continue
-            refused.extend(found.refused)
-            saved = datetime.fromtimestamp(stamps[path][0] / 1e9, tz=UTC)
-            events += [
-                replace(event, at=event.at or saved)
-                for event in found.events
-                if event.task_key in tasks
-            ]
-        return Collected(tuple(events), tuple(refused), now)
+        before, stamps = Cursor.of(cursor), self._stamps()
+        if self._state(stamps, tasks) == before.state:
+            return Collected(cursor=cursor, waits=before.waits, anew=False)
+        if any(each.is_fresh() for each in stamps.values()):
+            stillness.pause()
+        look = Look(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
+        read = look.read(before)
+        state = "" if look.again else self._state(look.stamps, tasks)
+        return replace(
+            read,
+            events=tuple(event for event in read.events if event.task_key in tasks),
+            cursor=Cursor(state, read.waits, look.cut).text(),
+        )
 
     def _check_folder(self) -> None:
         """Tell a folder that is gone from one without files.
@@ -157,6 +154,12 @@ class FilesLabeler:
         Else a round whose deadline passes while a share is not mounted would close without the
         labels that lie there.
         """
+        if self.filled.is_symlink():
+            message = (
+                f"labeling.folder: {self.filled} is a link, which is not followed; make it a "
+                "folder, or name the folder itself in labeling.folder"
+            )
+            raise LabelsRefused(message)
         if not self.filled.exists():
             message = (
                 f"labeling.folder: {self.filled} is not there, so labels cannot be read; mount "
@@ -178,9 +181,21 @@ class FilesLabeler:
             If the folder is gone or cannot be listed.
         """
         self._check_folder()
-        paths = self._filled_files()
-        readable = [os.access(path, os.R_OK) for path in paths]
-        return f"{_state({path: _stamp(path) for path in paths}, {})} {readable}"
+        stamps = self._stamps()
+        readable = [os.access(path, os.R_OK) for path in stamps]
+        return f"{self._state(stamps, {})} {readable}"
+
+    def _stamps(self) -> dict[Path, Stamp]:
+        return {path: stamp(path) for path in self._filled_files()}
+
+    def _state(self, stamps: Mapping[Path, Stamp], tasks: Mapping[str, Task]) -> str:
+        """Tell one state of the folder and the tasks from another, without reading the files.
+
+        That a file has come to stand still for long is another state.
+        """
+        files = [[path.name, *each, each.stood()] for path, each in stamps.items()]
+        plain = json.dumps([self.place, files, sorted(tasks)])
+        return hashlib.sha256(plain.encode()).hexdigest()
 
     def close(self, round_name: str) -> None:
         """Take what was shown out of the round's files, filled ones too; keys and labels stay."""
@@ -221,15 +236,18 @@ class FilesLabeler:
         return [path for path in _label_files(self.folder) if pattern.fullmatch(path.name)]
 
     def _filled_files(self) -> list[Path]:
-        return _label_files(self.filled)
+        return [] if self.filled.is_symlink() else _label_files(self.filled)
 
-    def _keys_of_other_rounds(self, tasks: Mapping[str, Task]) -> dict[str, Task]:
+    def _others(self, tasks: Mapping[str, Task]) -> dict[str, Task]:
         """Tasks that some round here handed out: their labels are collected with that round."""
         some_task = next(iter(tasks.values()), None)
         if some_task is None:
             return {}
         keys = {key for path in _label_files(self.folder) for key in read_keys(path)}
         return dict.fromkeys(keys, some_task)
+
+    def _known(self) -> str:
+        return f"it stands in no task file of {self.folder.name}/ either"
 
 
 def _label_files(folder: Path) -> list[Path]:
@@ -253,18 +271,3 @@ def _file_name(round_name: str) -> str:
     ('mail-travel-3', '-etc')
     """
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", round_name).lstrip(".") or "round"
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    """Time of change and size; zeros where the file went away meanwhile."""
-    try:
-        found = path.stat()
-    except OSError:
-        return 0, 0
-    return found.st_mtime_ns, found.st_size
-
-
-def _state(stamps: Mapping[Path, tuple[int, int]], tasks: Mapping[str, Task]) -> str:
-    """Tell one state of the folder and the tasks from another, without reading the files."""
-    files = [[path.name, *stamp] for path, stamp in stamps.items()]
-    return hashlib.sha256(json.dumps([files, sorted(tasks)]).encode()).hexdigest()

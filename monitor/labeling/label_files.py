@@ -9,57 +9,48 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import json
 import re
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Answer, Collected, LabelEvent, Refusal
+from monitor.domain.model import Collected, LabelEvent, Refusal
+from monitor.domain.visible import visible_lines
+from monitor.labeling.cells import (
+    LABELED_AT,
+    OWN_COLUMNS,
+    annotator_of,
+    answer_of,
+    escape,
+    is_ours,
+    text_of,
+    time_of,
+)
+from monitor.labeling.reading import LONGEST_CELL, printable, read_lines
 from monitor.labeling.whole_files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
-    from monitor.domain.model import Task
+    from monitor.domain.model import Answer, Task
+    from monitor.labeling.reading import Line
 
 Format = Literal["csv", "jsonl"]
 
-OWN_COLUMNS = ("task", "label", "annotator", "note")
-LABELED_AT = "labeled_at"
-MOST_BYTES = 64 * 2**20  # a label file of 200,000 tasks is about 20 MB without its texts
-LONGEST_NAME = 200
-FIRST_YEAR, LAST_YEAR = 1970, 2199
-"""Of an answer: beyond them a time is a slip, and some cannot be told in another zone."""
-_DANGEROUS = re.compile(r"'*[=+\-@\t\r]")
-_WANTED = "a label is 1 (positive), 0 (negative) or 'cannot tell'"
-
+LONGEST_TEXT = LONGEST_CELL // 2
+"""Characters of a text that people are shown: a filled file must come back under the limit."""
 
 UNNAMED = "unnamed"
 """Who answers where no annotator is named: one and the same person, so that a later file corrects
 an earlier one and does not outvote it."""
 
+LETTER = "t"
+"""What keys of tasks begin with; those of older versions are the same without it."""
 
-def escape(cell: str) -> str:
-    """Keep a spreadsheet from running a cell as a formula.
-
-    >>> escape("=1+1"), escape("'=1"), escape("plain")
-    ("'=1+1", "''=1", 'plain')
-    """
-    return "'" + cell if _DANGEROUS.match(cell) else cell
-
-
-def unescape(cell: str) -> str:
-    """Undo `escape`.
-
-    >>> unescape("'=1+1"), unescape("''=1"), unescape("'tis")
-    ('=1+1', "'=1", "'tis")
-    """
-    return cell[1:] if cell.startswith("'") and _DANGEROUS.match(cell) else cell
+_MANGLED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.IGNORECASE)
 
 
 def write_tasks(
@@ -84,31 +75,33 @@ def _write_csv(stream: IO[str], tasks: Sequence[Task]) -> None:
     writer = csv.writer(stream)
     writer.writerow(["task", *(escape(_beside_ours(name)) for name in names), *OWN_COLUMNS[1:]])
     for task in tasks:
-        texts = (escape(task.shown.get(name, "")) for name in names)
+        texts = (escape(readable(task.shown.get(name, ""))) for name in names)
         writer.writerow([escape(task.key), *texts, "", "", ""])
 
 
 def _beside_ours(name: str) -> str:
-    return f"shown {name}" if name in (*OWN_COLUMNS, LABELED_AT) else name
+    return visible_lines(f"shown {name}" if is_ours(name) else name)
+
+
+def readable(text: str) -> str:
+    """Make a text fit to be read in a task file: nothing in it steers, and it has an end."""
+    safe = visible_lines(text)
+    if len(safe) <= LONGEST_TEXT:
+        return safe
+    return f"{safe[:LONGEST_TEXT]} ... (cut here, of {len(text)} characters)"
 
 
 def _write_jsonl(stream: IO[str], tasks: Sequence[Task]) -> None:
     for task in tasks:
-        row: dict[str, object] = {"task": task.key, "shown": dict(task.shown)}
+        shown = {visible_lines(name): readable(text) for name, text in task.shown.items()}
+        row: dict[str, object] = {"task": task.key, "shown": shown}
         row.update(dict.fromkeys(OWN_COLUMNS[1:]))
         stream.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One row of a label file, as written there; ``problem`` where it is no row at all."""
-
-    number: int
-    cells: Mapping[str, Any]
-    problem: str | None = None
-
-
-def read_labels(path: Path, tasks: Mapping[str, Task], *, known: str = "") -> Collected:
+def read_labels(
+    path: Path, tasks: Mapping[str, Task], *, known: str = "", follow: bool = False
+) -> Collected:
     """Read a filled file; each row is an event, a refusal, or not answered yet.
 
     Parameters
@@ -120,88 +113,152 @@ def read_labels(path: Path, tasks: Mapping[str, Task], *, known: str = "") -> Co
         The tasks that may be answered, by key.
     known
         Says in a refusal where an unknown key was looked for.
+    follow
+        Whether the file may be a link.
 
     Raises
     ------
     LabelsRefused
         If the file cannot be read at all: missing, too large, not UTF-8, no such columns.
     """
-    events: list[LabelEvent] = []
-    refused: list[Refusal] = []
-    first: dict[tuple[str, str, datetime | None], tuple[int, Answer]] = {}
-    for line in read_lines(path):
-        where = f"{printable(path.name)} row {line.number}"
+    return read_file(path, tasks, known=known, follow=follow).collected
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file says; ``cut`` is the answer of a last row that has no line break after it."""
+
+    collected: Collected
+    cut: LabelEvent | None = None
+
+
+def read_file(
+    path: Path, tasks: Mapping[str, Task], *, known: str = "", follow: bool = False
+) -> Reading:
+    """Read a filled file as `read_labels` does, and tell what its last row says."""
+    found = _Rows(printable(path.name), tasks, known)
+    for line in read_lines(path, follow=follow):
+        found.add(line)
+    return found.reading()
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An answered row, or why it is none."""
+
+    number: int
+    key: str = ""
+    answer: Answer | None = None
+    annotator: str = ""
+    at: datetime | None = None
+    missing: tuple[str, ...] = ()
+    cut: bool = False
+    problem: str | None = None
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The answered rows of a file; some mean something only once all are read."""
+
+    name: str
+    tasks: Mapping[str, Task]
+    known: str
+    rows: list[_Row] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    is_known: bool = False
+    first: dict[tuple[str, str, datetime | None], tuple[int, Answer]] = field(default_factory=dict)
+
+    def add(self, line: Line) -> None:
+        """Note a row."""
         try:
-            event = _event(line, tasks, known)
-            if event is not None:
-                _check_once(event, line.number, first)
-                events.append(event)
+            row = _row(line)
         except ValueError as problem:
-            refused.append(Refusal(where, str(problem)))
-    return Collected(tuple(events), tuple(refused))
+            row = _Row(line.number, problem=str(problem))
+        self.used |= {name for name in ("annotator", LABELED_AT) if text_of(line.cells.get(name))}
+        self.is_known = self.is_known or self._key(text_of(line.cells.get("task"))) is not None
+        if row is not None:
+            self.rows.append(row)
+
+    def reading(self) -> Reading:
+        """Say what the rows mean together."""
+        events: list[LabelEvent] = []
+        refused: list[Refusal] = []
+        cut: LabelEvent | None = None
+        unknown = [row for row in self.rows if row.problem is None and self._key(row.key) is None]
+        none_known = bool(unknown) and not self.is_known
+        for row in self.rows:
+            if none_known and row.problem is None:
+                continue
+            try:
+                event = self._event(row)
+            except ValueError as problem:
+                refused.append(Refusal(f"{self.name} row {row.number}", str(problem)))
+                continue
+            events.append(event)
+            cut = event if row.cut else None
+        if not none_known:
+            return Reading(Collected(tuple(events), tuple(refused)), cut)
+        refusal = Refusal(self.name, self._none_known(unknown), rows=len(unknown))
+        return Reading(Collected((), (refusal, *refused), problems=(str(refusal),)))
+
+    def _event(self, row: _Row) -> LabelEvent:
+        """Make the event of a row; a ValueError says why there is none."""
+        if row.problem is not None or row.answer is None:
+            raise ValueError(row.problem)
+        key = self._key(row.key)
+        if key is None:
+            message = f"there is no task {row.key[:80]!r}" if row.key else "the task key is empty"
+            hint = f"; {self.known}" if self.known else ""
+            message += f"{hint}; copy the column task as it was exported"
+            raise ValueError(message)
+        self._check_whole(row)
+        annotator = row.annotator or _unnamed(self.tasks[key])
+        event = LabelEvent(key, annotator, row.answer, at=row.at)
+        _check_once(event, row.number, self.first)
+        return event
+
+    def _check_whole(self, row: _Row) -> None:
+        """Refuse a row that lacks cells: but spreadsheets leave out those of an empty column."""
+        lacking = row.missing if row.cut else [name for name in row.missing if name in self.used]
+        if lacking:
+            message = (
+                f"has no cell for the column {printable(lacking[0])[:80]}: is the row whole? Save "
+                "the file again"
+            )
+            raise ValueError(message)
+
+    def _key(self, written: str) -> str | None:
+        """Find the task that a key is of; keys were without their first letter once."""
+        if written in self.tasks:
+            return written
+        return LETTER + written if LETTER + written in self.tasks else None
+
+    def _none_known(self, unknown: Sequence[_Row]) -> str:
+        example = next((row.key for row in unknown if row.key), "")
+        hint = f"; {self.known}" if self.known else ""
+        mangled = " (a spreadsheet has made a number of it)" if _MANGLED.fullmatch(example) else ""
+        return (
+            f"no task in it is known: {len(unknown)} answered row{'' if len(unknown) == 1 else 's'}"
+            f", such as {example[:80]!r}{mangled}{hint}; keys come from the column task of task "
+            "files and of pr-monitor labels export, so copy it as it was exported"
+        )
 
 
-def _event(line: Line, tasks: Mapping[str, Task], known: str) -> LabelEvent | None:
-    """Make the event of a row, or None where it is not answered; a ValueError says why not."""
+def _row(line: Line) -> _Row | None:
+    """Read the cells of a row; None where it is not answered. A ValueError says what is wrong."""
     if line.problem is not None:
         raise ValueError(line.problem)
-    answer = _answer(line.cells.get("label"))
-    key = _text(line.cells.get("task"))
+    answer = answer_of(line.cells.get("label"))
     if answer is None:
         return None
-    if key not in tasks:
-        message = f"there is no task {key[:80]!r}" if key else "the task key is empty"
-        hint = f"; {known}" if known else ""
-        message += f"{hint}; copy the column task as it was exported"
-        raise ValueError(message)
-    annotator = _annotator(line.cells.get("annotator")) or _unnamed(tasks[key])
-    return LabelEvent(key, annotator, answer, at=_time(line.cells.get(LABELED_AT)))
-
-
-def _annotator(cell: object) -> str:
-    """Name of a person; one that no database holds or no screen shows is none."""
-    text = _text(cell)
-    if len(text) > LONGEST_NAME or not text.isprintable():
-        message = (
-            f"annotator {text[:40]!r} is no name: wanted up to {LONGEST_NAME} characters, and no "
-            "control characters"
-        )
-        raise ValueError(message)
-    return text
+    annotator, at = annotator_of(line.cells.get("annotator")), time_of(line.cells.get(LABELED_AT))
+    key = text_of(line.cells.get("task"))
+    return _Row(line.number, key, answer, annotator, at, line.missing, line.cut)
 
 
 def _unnamed(task: Task) -> str:
     """Name who answered a copy without saying so; a second copy went to somebody else."""
     return UNNAMED if task.slot == 1 else f"{UNNAMED} {task.slot}"
-
-
-def _text(cell: object) -> str:
-    return "" if cell is None else unescape(str(cell).strip())
-
-
-def _answer(cell: object) -> Answer | None:
-    text = " ".join(_text(cell).lower().split())
-    if not text:
-        return None
-    if isinstance(cell, bool) or text not in set(Answer):
-        message = f"label {_text(cell)[:80]!r} is not known; {_WANTED}, and empty until answered"
-        raise ValueError(message)
-    return Answer(text)
-
-
-def _time(cell: object) -> datetime | None:
-    text = _text(cell)
-    if not text:
-        return None
-    wanted = f"{LABELED_AT} {text[:80]!r}: wanted ISO 8601 with an offset, such as "
-    wanted += "2026-03-02T06:00:00+00:00, or nothing"
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ValueError(wanted) from error
-    if at.tzinfo is None or not FIRST_YEAR <= at.year <= LAST_YEAR:
-        raise ValueError(wanted)
-    return at
 
 
 def _check_once(
@@ -211,7 +268,8 @@ def _check_once(
 ) -> None:
     identity = (event.task_key, event.annotator, event.at)
     if event.answer is None or identity not in first:
-        first[identity] = (number, event.answer or Answer.CANNOT_TELL)
+        if event.answer is not None:
+            first[identity] = (number, event.answer)
         return
     row, answer = first[identity]
     if answer == event.answer:
@@ -224,125 +282,9 @@ def _check_once(
     raise ValueError(message)
 
 
-def printable(text: str) -> str:
-    """Show a text of strangers, as the name of a file, without what a screen or a log cannot."""
-    return "".join(each if each.isprintable() else "?" for each in text)
-
-
 def read_keys(path: Path) -> set[str]:
     """Task keys in a file, answered or not; empty where it cannot be read."""
     try:
-        return {_text(line.cells.get("task")) for line in read_lines(path)} - {""}
+        return {text_of(line.cells.get("task")) for line in read_lines(path)} - {""}
     except LabelsRefused:
         return set()
-
-
-def read_lines(path: Path) -> list[Line]:
-    """All rows of a label file."""
-    text, name = read_text(path), printable(path.name)
-    if path.suffix.lower() in (".jsonl", ".ndjson"):
-        return list(_jsonl_lines(text))
-    if path.suffix.lower() != ".csv":
-        message = f"{name}: label files are .csv or .jsonl; save it as one of them"
-        raise LabelsRefused(message)
-    with long_cells():
-        try:
-            return list(_csv_lines(name, text))
-        except csv.Error as error:
-            message = f"{name} is not readable CSV: {error}; save it again as CSV UTF-8"
-            raise LabelsRefused(message) from error
-
-
-def read_text(path: Path) -> str:
-    """Text of a label file, or why it cannot be one."""
-    name = printable(path.name)
-    try:
-        if not path.is_file() and path.exists():
-            message = f"{name} is no file; label files are .csv or .jsonl"
-            raise LabelsRefused(message)
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            message = (
-                f"{name} has {size / 2**20:.0f} MB, more than the {MOST_BYTES / 2**20:.0f} MB "
-                "that a label file may have; keep only the columns task, label and annotator"
-            )
-            raise LabelsRefused(message)
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        message = f"{printable(str(path))} cannot be read: {reason}; check the path"
-        raise LabelsRefused(message) from error
-    except UnicodeDecodeError as error:
-        message = (
-            f"{name} is not UTF-8 (byte {error.object[error.start]:#04x} at {error.start}); "
-            "in the spreadsheet choose 'CSV UTF-8' when saving"
-        )
-        raise LabelsRefused(message) from error
-
-
-@contextmanager
-def long_cells() -> Iterator[None]:
-    """Allow cells as long as a file may be, for this reading only."""
-    before = csv.field_size_limit(MOST_BYTES)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
-
-
-def _csv_lines(name: str, text: str) -> Iterator[Line]:
-    header, separator = read_header(name, text)
-    # Strict, since a quote that is never closed would else swallow all rows after it.
-    rows: Iterable[list[str]] = csv.reader(
-        io.StringIO(text, newline=""), delimiter=separator, strict=True
-    )
-    for number, row in enumerate(rows, start=1):
-        if number == 1 or not any(cell.strip() for cell in row):
-            continue
-        if len(row) > len(header):
-            problem = f"has {len(row)} cells under {len(header)} columns; quote cells with commas"
-            yield Line(number, {}, problem)
-        else:
-            yield Line(number, dict(zip(header, row, strict=False)))
-
-
-def read_header(name: str, text: str) -> tuple[list[str], str]:
-    """Find the header and the separator; spreadsheets of half the world write semicolons."""
-    readings = {}
-    for separator in ",;\t":
-        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
-        readings[separator] = [unescape(cell.strip()) for cell in first]
-        if {"task", "label"} <= set(readings[separator]):
-            _check_header(name, readings[separator])
-            return readings[separator], separator
-    widest = max(readings.values(), key=_width)
-    found = printable(", ".join(widest)[:200])
-    missing = " and ".join(column for column in ("task", "label") if column not in widest)
-    message = f"{name} has no column {missing}; its first row is: {found or '(empty)'}"
-    raise LabelsRefused(message)
-
-
-def _width(cells: Sequence[str]) -> int:
-    return len(cells)
-
-
-def _check_header(name: str, header: Sequence[str]) -> None:
-    for column in (*OWN_COLUMNS, LABELED_AT):
-        if header.count(column) > 1:
-            message = f"{name} has the column {column} {header.count(column)} times; keep one"
-            raise LabelsRefused(message)
-
-
-def _jsonl_lines(text: str) -> Iterator[Line]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            yield Line(number, {}, f"is not JSON: {error}")
-            continue
-        if not isinstance(row, dict) or "task" not in row or "label" not in row:
-            yield Line(number, {}, "is not an object with the keys task and label")
-        else:
-            yield Line(number, row)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import structlog
-
 from monitor.domain.crashpoint import outside
-from monitor.domain.model import Collected, Refusal
+from monitor.domain.model import Collected
 from monitor.domain.state import RoundState
+from monitor.rounds.places import ask
+from monitor.rounds.same_person import without_same_person
 from monitor.storage import copy_store, label_store, round_claims, round_store
 
 if TYPE_CHECKING:
@@ -21,7 +21,18 @@ if TYPE_CHECKING:
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_store import Round
 
-log = structlog.get_logger("monitor.labels")
+__all__ = [
+    "accepting",
+    "asks_people",
+    "collect",
+    "disputed",
+    "put_away",
+    "send",
+    "store_labels",
+    "store_together",
+    "unanswered",
+    "without_same_person",
+]
 
 
 def send(parts: Parts, found: Round, claim: Claim) -> int:
@@ -31,8 +42,9 @@ def send(parts: Parts, found: Round, claim: Claim) -> int:
         everything = label_store.all_tasks(connection, [found.id]) if waiting else {}
     if not waiting:
         return 0
+    labeler = parts.labelers_of(found.settings)[0]
     with outside("send"):
-        parts.labeler.send(found.name, list(everything.values()))
+        labeler.send(found.name, list(everything.values()))
     with parts.database.write() as connection:
         round_claims.hold(connection, claim)
         label_store.mark_sent(connection, [task.key for task in waiting], parts.clock())
@@ -40,23 +52,24 @@ def send(parts: Parts, found: Round, claim: Claim) -> int:
 
 
 def collect(parts: Parts, round_ids: Sequence[int]) -> Collected | None:
-    """Ask the labeler for news of some rounds and store it; None where no round asks."""
-    if not round_ids:
-        return None
-    labeler = parts.labeler
+    """Ask labelers for news of some rounds and store it; None where no round asks.
+
+    Raises
+    ------
+    MonitorError
+        The first obstacle met, once every place was asked.
+    """
     with parts.database.read() as connection:
-        monitor_id = round_store.read_round(connection, round_ids[0]).monitor_id
-        tasks = label_store.all_tasks(connection, round_ids)
-        cursor = label_store.read_cursor(connection, monitor_id, labeler.name)
-    if not tasks:
+        rounds = round_store.read_rounds(connection, round_ids)
+    asked = ask(parts, rounds)
+    for obstacle in asked.obstacles:
+        raise obstacle
+    if not asked.collected:
         return None
-    with outside("collect"):
-        said = labeler.collect(tasks, cursor)
-    collected = without_same_person(parts, said)
-    for refusal in collected.refused:
-        log.warning("label refused", where=refusal.where, reason=refusal.reason)
-    store_labels(parts, collected)
-    return collected
+    return Collected(
+        tuple(event for each in asked.collected for event in each.events),
+        tuple(refusal for each in asked.collected for refusal in each.refused),
+    )
 
 
 def put_away(parts: Parts) -> None:
@@ -77,32 +90,23 @@ def put_away(parts: Parts) -> None:
             if each not in accepting_labels
         ]
     for found in ended:
-        with outside("close"):
-            parts.labeler.close(found.name)
+        for labeler in parts.labelers_of(found.settings):
+            with outside("close"):
+                labeler.close(found.name)
         with parts.database.write() as connection:
             label_store.forget_payloads(connection, found.id, first_version=found.first_version)
 
 
-def without_same_person(parts: Parts, collected: Collected) -> Collected:
-    """Refuse answers to one copy of an item by someone who answered its other copy."""
-    with parts.database.read() as connection:
-        again = copy_store.same_person_again(connection, collected.events)
-    refused = [
-        Refusal(
-            f"task {event.task_key}",
-            f"is a second copy of an item that {event.annotator!r} answered already; give it to "
-            "another person",
-        )
-        for event in again
-    ]
-    kept = tuple(event for event in collected.events if event not in again)
-    return Collected(kept, (*collected.refused, *refused), collected.cursor)
-
-
 def unanswered(parts: Parts, slot: int = 1) -> list[Task]:
-    """Tasks of open rounds that have no answer yet: first copies, or second ones."""
+    """Tasks of open rounds that have no answer yet: first copies, or second ones.
+
+    Of rounds that ask people, as they were opened.
+    """
     with parts.database.read() as connection:
-        open_ids = _labeling(connection, parts)
+        rounds = round_store.find_rounds(
+            connection, parts.settings.name, states=(RoundState.LABELING,)
+        )
+        open_ids = [each.id for each in rounds if parts.asks_people(each.settings)]
         tasks = label_store.all_tasks(connection, open_ids)
         answered = copy_store.answered_tasks(connection, open_ids)
     return [task for key, task in tasks.items() if task.slot == slot and key not in answered]
@@ -114,53 +118,58 @@ def disputed(parts: Parts) -> list[Task]:
     Those of rounds that take labels now, also of closed ones.
     """
     with parts.database.read() as connection:
-        monitor_id = round_store.find_monitor(connection, parts.settings.name)
-        if monitor_id is None:
-            return []
-        rounds = round_store.unfinished_rounds(connection, monitor_id, parts.clock())
         found: list[Task] = []
-        for each in rounds:
+        for each in _asking_people(connection, parts):
             items = set().union(*copy_store.disputed_items(connection, each.id).values())
             tasks = label_store.all_tasks(connection, [each.id]).values()
             found += [task for task in tasks if task.slot == 1 and task.item_id in items]
     return found
 
 
-def _labeling(connection: Connection, parts: Parts) -> list[int]:
-    return [
-        each.id
-        for each in round_store.find_rounds(
-            connection, parts.settings.name, states=(RoundState.LABELING,)
-        )
-    ]
-
-
 def accepting(parts: Parts) -> dict[str, Task]:
-    """Tasks of all rounds that take labels now, by key: open ones, and closed ones a while."""
+    """Tasks of all rounds that take labels of people now, by key.
+
+    Those of open rounds, and of closed ones a while.
+    """
     with parts.database.read() as connection:
-        monitor_id = round_store.find_monitor(connection, parts.settings.name)
-        if monitor_id is None:
-            return {}
-        rounds = round_store.unfinished_rounds(connection, monitor_id, parts.clock())
+        rounds = _asking_people(connection, parts)
         return label_store.all_tasks(connection, [each.id for each in rounds])
 
 
+def asks_people(parts: Parts) -> bool:
+    """Whether people label for a monitor: by today's config, or for a round opened before."""
+    with parts.database.read() as connection:
+        return parts.labeler.asks_people or bool(_asking_people(connection, parts))
+
+
+def _asking_people(connection: Connection, parts: Parts) -> list[Round]:
+    monitor_id = round_store.find_monitor(connection, parts.settings.name)
+    if monitor_id is None:
+        return []
+    rounds = round_store.unfinished_rounds(connection, monitor_id, parts.clock())
+    return [each for each in rounds if parts.asks_people(each.settings)]
+
+
 def store_labels(parts: Parts, collected: Collected) -> int:
-    """Store label events and how far the labeler was read, together; returns how many are new."""
+    """Store label events; returns how many are new."""
     return store_together([(parts, collected)])
 
 
-def store_together(several: Sequence[tuple[Parts, Collected]]) -> int:
-    """Store what one file says about the tasks of several monitors, all of it or nothing."""
+def store_together(
+    several: Sequence[tuple[Parts, Collected]], *, labeler: str | None = None
+) -> int:
+    """Store what one file says about the tasks of several monitors, all of it or nothing.
+
+    ``labeler`` is the name of the labeler it counts as; each monitor's own unless given.
+    """
     added = 0
     ordered = sorted(several, key=lambda one: one[0].settings.name)  # so that no two can deadlock
     if not ordered:
         return 0
     with ordered[0][0].database.write() as connection:
         for parts, collected in ordered:
-            now, labeler = parts.clock(), parts.labeler.name
-            monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
-            added += label_store.add_events(connection, labeler, collected.events, now)
-            if collected.cursor is not None:
-                label_store.write_cursor(connection, monitor_id, labeler, collected.cursor)
+            now = parts.clock()
+            round_store.ensure_monitor(connection, parts.settings.name, now)
+            name = labeler or parts.labeler.name
+            added += label_store.add_events(connection, name, collected.events, now)
     return added

@@ -337,7 +337,7 @@ def _write_sample(
 
 def _deadline(parts: Parts, settings: RoundSettings, now: datetime) -> datetime:
     """Deadline of a round drawn now; a backfill takes labels that are there as they are."""
-    if settings.origin == "backfill" and not parts.labeler.asks_people:
+    if settings.origin == "backfill" and not parts.asks_people(settings):
         return now
     return now + settings.deadline
 

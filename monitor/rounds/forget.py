@@ -43,9 +43,11 @@ class Forgotten:
 
 
 def forget_item(
-    database: Database, found: Round, item_id: str, labeler: Labeler | None, clock: Clock
+    database: Database, found: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
 ) -> Forgotten:
     """Delete what people were shown of an item in a round; its labels and counts stay.
+
+    ``labelers`` are those of the round; none where the config no longer has the monitor.
 
     Safe to repeat: what a crash left in files goes the next time.
 
@@ -63,14 +65,14 @@ def forget_item(
         )
         raise TryLater(message)
     try:
-        return _forgotten(database, found, item_id, labeler, clock)
+        return _forgotten(database, found, item_id, labelers, clock)
     finally:
         with database.write() as connection:
             round_claims.release_round(connection, claim)
 
 
 def _forgotten(
-    database: Database, found: Round, item_id: str, labeler: Labeler | None, clock: Clock
+    database: Database, found: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
 ) -> Forgotten:
     with database.write() as connection:
         keys = payload_store.task_keys(connection, found.id, item_id)
@@ -79,11 +81,11 @@ def _forgotten(
             reason = f"what people were shown of item {item_id!r} was deleted on request"
             now = round_store.read_round(connection, found.id)
             round_store.note_event(connection, now, reason, clock())
-    places: Sequence[str] = ()
-    if labeler is not None:
+    places: list[str] = []
+    for labeler in labelers:
         with outside("forget"):
-            places = labeler.forget(found.name, keys)
-    return Forgotten(found.monitor, found.number, deleted, tuple(places), labeler is not None)
+            places += labeler.forget(found.name, keys)
+    return Forgotten(found.monitor, found.number, deleted, tuple(places), bool(labelers))
 
 
 def forget_left_behind(database: Database, names: Collection[str], clock: Clock) -> None:

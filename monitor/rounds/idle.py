@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import MonitorError
 from monitor.domain.ports import Watchable
 from monitor.domain.slots import slots_after
+from monitor.rounds.places import place_name
 from monitor.rounds.remembered import keep, mark_of, read_kept
+from monitor.storage import round_store
 from monitor.storage.watch_store import NOTHING, standings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from monitor.domain.ports import Clock
+    from monitor.domain.ports import Clock, Labeler
     from monitor.rounds.parts import Parts
     from monitor.rounds.remembered import Kept
     from monitor.storage.database import Database
@@ -44,6 +46,7 @@ class Look:
     standing: Standing
     labels: str
     next_slot: datetime
+    labelers: tuple[Labeler, ...]
 
     def still_holds(self, parts: Parts, standing: Standing, labels: str, now: datetime) -> bool:
         """Whether another look now would find what this one found."""
@@ -91,15 +94,31 @@ class Idle:
         looks = []
         for parts in monitors:
             name = parts.settings.name
-            stands, labels = standing.get(name, NOTHING), _labels(parts, places)
-            good = self._good.get(name)
+            stands, good = standing.get(name, NOTHING), self._good.get(name)
+            labelers = self._labelers(parts, stands, good)
+            labels = _labels(labelers, places)
             if labels and good and good.still_holds(parts, stands, labels, now):
                 continue
             if labels and name in kept and self._as_kept(kept[name], name, stands, labels, now):
                 continue
             following = next(slots_after(parts.settings.round.schedule, now))
-            looks.append(Look(parts, now, stands, labels, following))
+            looks.append(Look(parts, now, stands, labels, following, labelers))
         return looks
+
+    def _labelers(self, parts: Parts, standing: Standing, good: Look | None) -> tuple[Labeler, ...]:
+        """Labelers of a monitor's rounds, the same as long as no round moves."""
+        if good is not None and good.parts is parts and good.standing == standing:
+            return good.labelers
+        with self._database.read() as connection:
+            known = round_store.find_monitor(connection, parts.settings.name)
+            now = self._clock()
+            rounds = [] if known is None else round_store.unfinished_rounds(connection, known, now)
+        places = {
+            place_name(labeler): labeler
+            for each in rounds
+            for labeler in parts.labelers_of(each.settings)
+        }
+        return (parts.labeler, *places.values())
 
     def looked(self, look: Look, *, well: bool) -> None:
         """Note how a look ended."""
@@ -140,17 +159,19 @@ def _longest_open(monitors: Sequence[Parts]) -> timedelta:
     return max(spans, default=timedelta(0)) + _SLACK
 
 
-def _labels(parts: Parts, places: dict[str, str]) -> str:
+def _labels(labelers: Sequence[Labeler], places: dict[str, str]) -> str:
     """Tell one state of where labels come from from another; empty where that cannot be told.
 
     Monitors may share a place, which is looked at once.
     """
-    labeler = parts.labeler
-    if not isinstance(labeler, Watchable):
-        return ""
-    if labeler.place not in places:
-        try:
-            places[labeler.place] = labeler.state()
-        except (MonitorError, OSError):
-            places[labeler.place] = ""
-    return places[labeler.place]
+    found = []
+    for labeler in labelers:
+        if not isinstance(labeler, Watchable):
+            return ""
+        if labeler.place not in places:
+            try:
+                places[labeler.place] = labeler.state()
+            except (MonitorError, OSError):
+                places[labeler.place] = ""
+        found.append(places[labeler.place])
+    return " ".join(found) if all(found) else ""

@@ -23,6 +23,7 @@ from monitor.storage import (
     effect_care,
     effect_store,
     estimate_store,
+    label_notes,
     many_rounds,
     restored_store,
     round_store,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from monitor.storage.attention_store import Attention
     from monitor.storage.database import Database
     from monitor.storage.effect_store import Waiting
+    from monitor.storage.label_notes import LabelNotes
     from monitor.storage.many_rounds import Progress
     from monitor.storage.round_store import Round
 
@@ -114,6 +116,7 @@ class _Read:
     told: Mapping[str, Notice]
     gave_none: Mapping[str, list[Attention]]
     attention: Mapping[str, list[Attention]]
+    labels: Mapping[str, list[LabelNotes]]
 
 
 def overview(database: Database, settings: MonitorSettings, now: datetime) -> Overview:
@@ -148,6 +151,7 @@ def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
         told=_told(connection, alerts),
         gave_none=_by_monitor(attention_store.without_estimate(connection, now, monitor)),
         attention=_by_monitor(attention_store.read_attention(connection, now, monitor)),
+        labels=label_notes.notes_of_open_rounds(connection, monitor),
     )
 
 
@@ -159,6 +163,7 @@ def _overview(
     waiting = [_open_round(each, read.progress[each.id]) for each in seen.waiting]
     alerts = read.alerts.get(settings.name, [])
     held_up = read.held_up.get(settings.name, [])
+    labels = read.labels.get(settings.name, [])
     problems = [
         *_problems(settings, seen, waiting, now),
         *(
@@ -167,6 +172,7 @@ def _overview(
         ),
         *([] if newest is None else restored_store.read_doubt(connection, newest.id)),
         *_dead(held_up),
+        *(problem for each in labels for problem in each.problems),
     ]
     attention = read.attention.get(settings.name, [])
     return Overview(
@@ -187,6 +193,7 @@ def _overview(
         notes=[
             *_ahead(seen.ahead),
             *_due_soon(settings, waiting, now),
+            *(note for each in labels for note in each.notes),
             *([] if newest is None else _notes(newest, read.issues.get(newest.id, {}))),
             *([] if last is None else _notices(last, read.notices.get(last.id, []))),
             *_untagged(connection, settings),

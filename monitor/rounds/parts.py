@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.ports import Clock, Labeler, RoundRuns, Source
-    from monitor.domain.settings import MonitorSettings
+    from monitor.domain.settings import MonitorSettings, RoundSettings
     from monitor.storage.database import Database
 
 
@@ -32,8 +32,9 @@ class Parts:
     """One monitor: its settings, its store, and the adapters built for it.
 
     ``reference`` reads labeled items from before launch where the config names a file of them.
-    ``tries`` remembers looks in vain, ``runs`` shows what MLflow knows of the rounds, should the
-    store have forgotten some.
+    ``labelers`` gives the labelers of a round by its settings (`labelers_of`); without it
+    ``labeler`` is that of every round. ``tries`` remembers looks in vain. ``runs`` shows what
+    MLflow knows of the rounds, should the store have forgotten some.
     """
 
     settings: MonitorSettings
@@ -42,5 +43,14 @@ class Parts:
     labeler: Labeler
     clock: Clock
     reference: Callable[[], ReferenceItems] | None = None
+    labelers: Callable[[RoundSettings], tuple[Labeler, ...]] | None = None
     tries: Tries = field(default_factory=Tries)
     runs: RoundRuns | None = None
+
+    def labelers_of(self, settings: RoundSettings) -> tuple[Labeler, ...]:
+        """Labelers of a round: the one it was opened with, and others its answers may come by."""
+        return (self.labeler,) if self.labelers is None else self.labelers(settings)
+
+    def asks_people(self, settings: RoundSettings) -> bool:
+        """Whether people label a round."""
+        return self.labelers_of(settings)[0].asks_people

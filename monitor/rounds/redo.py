@@ -29,8 +29,9 @@ def redo_abandoned(parts: Parts, slot: datetime, settings: RoundSettings, why: s
         found = _round_at(connection, parts, slot)
         if found is None or why_it_stays(connection, found) is not None:
             return
-    with outside("close"):
-        parts.labeler.close(found.name)
+    for labeler in parts.labelers_of(found.settings):
+        with outside("close"):
+            labeler.close(found.name)
     now = parts.clock()
     with parts.database.write() as connection:
         round_store.ensure_monitor(connection, parts.settings.name, now)  # labels wait for it too

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 from itertools import dropwhile
 from operator import itemgetter
@@ -31,6 +32,7 @@ from monitor.rounds.missed import (
     refuse_if_forgotten,
     was_skipped_ahead,
 )
+from monitor.rounds.places import Asked, ask
 from monitor.rounds.redo import redo_abandoned
 from monitor.rounds.windows import NOTHING_LEFT, free_window
 from monitor.storage import copy_store, frame_store, label_store, round_claims, round_store
@@ -50,6 +52,9 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.rounds")
 
 LEFT = "the last worker ended while it drew the sample: was it killed, or out of memory?"
+SETTLING = timedelta(minutes=15)
+"""How long after a deadline a file that is not whole yet is waited for."""
+
 _RETRIES = 5  # of a publish that met another one; each loser has let one winner through
 
 
@@ -92,12 +97,13 @@ def _advance(parts: Parts, found: list[Round]) -> list[MonitorError | None]:
     begun = [each.id for each in found if each.state is not RoundState.CLOSED]
     obstacles = [_met(partial(begin, parts, each)) for each in begun]
     out = _out(parts, [each for each in _unfinished(parts) if each.id in ids])
-    unread = _met(partial(collect, parts, out))
+    asked = ask(parts, out)
+    obstacles += asked.obstacles
     # A deadline counts only for rounds whose labels were read just now: others may have labels
     # nobody has seen yet.
-    asked = set() if unread else set(out)
-    due = [each.id for each in _unfinished(parts) if each.id in asked and _may_finish(each)]
-    obstacles += [unread, *[_met(partial(finish, parts, each)) for each in due]]
+    mine = [each for each in _unfinished(parts) if each.id in asked.read]
+    due = [each.id for each in mine if _may_finish(each) and not _settles(parts, each, asked)]
+    obstacles += [_met(partial(finish, parts, each)) for each in due]
     return [*obstacles, _met(partial(put_away, parts))]
 
 
@@ -219,7 +225,7 @@ def backfill_slots(parts: Parts, start: datetime, end: datetime | None = None) -
 def go_through(parts: Parts, round_id: int) -> None:
     """Take one round as far as it gets, before another one is drawn that may build on it."""
     begin(parts, round_id)
-    collect(parts, _out(parts, [_read(parts, round_id)]))
+    collect(parts, [each.id for each in _out(parts, [_read(parts, round_id)])])
     finish(parts, round_id)
 
 
@@ -260,6 +266,13 @@ def publish_above(parts: Parts, round_id: int, above: Mapping[int, int]) -> None
         _retried(lambda: publish.correct(parts, _read(parts, round_id), claim, above=above))
 
     _claimed(parts, round_id, step)
+
+
+def _settles(parts: Parts, found: Round, asked: Asked) -> bool:
+    """Whether to wait, once the deadline has come, for a file that is being written."""
+    if found.id not in asked.unsettled or found.deadline is None:
+        return False
+    return timedelta(0) <= parts.clock() - found.deadline < SETTLING
 
 
 def _may_finish(found: Round) -> bool:
@@ -399,12 +412,12 @@ def _unfinished(parts: Parts) -> list[Round]:
         return round_store.unfinished_rounds(connection, monitor_id, parts.clock())
 
 
-def _out(parts: Parts, found: list[Round]) -> list[int]:
+def _out(parts: Parts, found: list[Round]) -> list[Round]:
     """Choose the rounds to ask about: not those whose tasks somebody has yet to hand out."""
-    drawn = [each.id for each in found if each.state in {RoundState.LABELING, RoundState.CLOSED}]
+    drawn = [each for each in found if each.state in {RoundState.LABELING, RoundState.CLOSED}]
     with parts.database.read() as connection:
-        not_out = label_store.rounds_not_out(connection, drawn)
-    return [each for each in drawn if each not in not_out]
+        not_out = label_store.rounds_not_out(connection, [each.id for each in drawn])
+    return [each for each in drawn if each.id not in not_out]
 
 
 def _read(parts: Parts, round_id: int) -> Round:

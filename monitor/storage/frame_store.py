@@ -265,5 +265,6 @@ def _history_key(
 
 
 def _task_key(seed: str, item_id: str, slot: int) -> str:
+    """Make a key that no spreadsheet takes for a number: it begins with a letter."""
     copy = "" if slot == 1 else str(slot)
-    return hashlib.sha256(f"{seed}/task{copy}/{item_id}".encode()).hexdigest()[:16]
+    return "t" + hashlib.sha256(f"{seed}/task{copy}/{item_id}".encode()).hexdigest()[:16]

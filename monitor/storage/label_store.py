@@ -109,7 +109,7 @@ def add_events(
     """
     batch = list(events)
     keys = sorted({event.task_key for event in batch})
-    places, said = _places(connection, keys), _said(connection, keys)
+    places, said = task_places(connection, keys), _said(connection, keys)
     rows: list[dict[str, Any]] = []
     for event in batch:
         place = places[event.task_key]
@@ -243,7 +243,8 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
     ]
 
 
-def _places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
+def task_places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """Find round and item of some tasks, by key."""
     found: dict[str, tuple[int, str]] = {}
     for start in range(0, len(keys), CHUNK):
         query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(

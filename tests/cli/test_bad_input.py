@@ -209,18 +209,18 @@ def test_labels_that_are_all_negative_leave_recall_without_a_number(place):
 # The labels
 
 
-def test_a_label_yes_an_unknown_task_and_a_row_twice_are_refused_by_row(place):
+def test_a_label_maybe_an_unknown_task_and_a_row_twice_are_refused_by_row(place):
     place.config(PEOPLE)
     place.run("run-once")
     first, second = [line.split(",")[0] for line in place.run("labels", "export").lines[1:3]]
-    rows = [f"{first},yes", f"{second},1", f"{second},1", f"{second},0", "feed,1"]
+    rows = [f"{first},maybe", f"{second},1", f"{second},1", f"{second},0", "feed,1"]
     place.write("filled.csv", "\n".join(["task,label", *rows]))
 
     done = place.run("labels", "import", "filled.csv")
 
     assert done.code == 65
     assert done.lines == [
-        "refused: filled.csv row 2: label 'yes' is not known; a label is 1 (positive), 0 "
+        "refused: filled.csv row 2: label 'maybe' is not known; a label is 1 (positive), 0 "
         "(negative) or 'cannot tell', and empty until answered",
         "refused: filled.csv row 4: repeats row 3: the same task, annotator and label",
         "refused: filled.csv row 5: contradicts row 3, which says '1' for the same task and "
@@ -232,13 +232,19 @@ def test_a_label_yes_an_unknown_task_and_a_row_twice_are_refused_by_row(place):
     ]
 
 
+WANTED_COLUMNS = (
+    "the first row of a label file names the columns task and label, and may name annotator, note, "
+    "labeled_at and others"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
         ("none.csv", "none.csv cannot be read: no such file or directory; check the path"),
-        ("empty.csv", "empty.csv has no column task and label; its first row is: (empty)"),
+        ("empty.csv", f"empty.csv has no column task and label; {WANTED_COLUMNS}"),
         ("label.txt", "label.txt: label files are .csv or .jsonl; save it as one of them"),
-        ("other.csv", "other.csv has no column label; its first row is: task, answer"),
+        ("other.csv", f"other.csv has no column label; {WANTED_COLUMNS}"),
     ],
 )
 def test_a_label_file_that_is_none(bare, name, sentence):

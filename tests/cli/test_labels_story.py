@@ -61,7 +61,7 @@ def handed_out(place):
 def typed_by_hand(filled):
     """Return the rows as an editor left them: a typo, a row twice and an id that is none."""
     typed = [{**row} for row in filled]
-    typed[4]["label"] = "yes"
+    typed[4]["label"] = "maybe"
     typed[9] = {**typed[8]}
     typed[14]["task"] = "0000feed"
     return typed
@@ -109,7 +109,7 @@ def test_a_late_correction_makes_version_2_and_leaves_version_1_as_it_was(place,
     late = place.run("labels", "import", "todo.csv")
     corrected = place.run("run-once")
 
-    assert late.lines[0] == "1 new answer, 0 known already, 0 rows refused"
+    assert late.lines[0] == "0 new answers, 1 changed, 0 known already, 0 rows refused"
     due = f"due {place.at(place.slot)} UTC"
     assert corrected.lines == [f"mail: round 1 ({due}) is closed, version 2"]
     version_1 = json.loads(place.run("show", 1, "--version", 1, "--json").out)

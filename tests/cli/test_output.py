@@ -71,6 +71,7 @@ def test_labels_are_told_as_json_too(place):
 
     assert json.loads(done.out) == {
         "new": 1,
+        "changed": 0,
         "known": 0,
         "refused": [
             {

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.settings import Bands, Sample
-from monitor.labeling import label_files
+from monitor.labeling import label_files, reading, stillness
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from tests.rounds.scene import MONDAY, Scene, settings
@@ -43,6 +43,11 @@ def scene(database, tmp_path):
 class Full(OSError):
     def __init__(self):
         super().__init__(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.fixture(autouse=True)
+def _files_settle_soon(monkeypatch):
+    monkeypatch.setattr(stillness, "SETTLED", 0.02)
 
 
 def failing(error, *, only):
@@ -116,14 +121,14 @@ SENDING = [
 @contextmanager
 def vanishes_before_it_is_read(_):
     gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    with patched(Path, "read_bytes", failing(gone, only=is_filled)):
+    with patched(reading, "open_file", failing(gone, only=is_filled)):
         yield
 
 
 @contextmanager
 def cannot_be_read(_):
     refused = PermissionError(errno.EACCES, "Permission denied")
-    with patched(Path, "read_bytes", failing(refused, only=is_filled)):
+    with patched(reading, "open_file", failing(refused, only=is_filled)):
         yield
 
 
@@ -151,6 +156,24 @@ def is_half_written(folder):
     path.write_bytes(whole)
 
 
+@contextmanager
+def is_written_in_pieces(folder):
+    """As by a slow copy: each look finds some more, now and then up to a line break."""
+    [path] = (folder / "filled").iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(b"")
+    pieces = iter(range(0, len(whole), len(whole) // 7))
+
+    def more():
+        with path.open("ab") as stream:
+            start = path.stat().st_size
+            stream.write(whole[start : next(pieces, len(whole))])
+
+    with patched(stillness, "pause", lambda _: more):
+        yield
+    path.write_bytes(whole)
+
+
 def is_filled(path):
     return path.parent.name == "filled"
 
@@ -161,6 +184,7 @@ COLLECTING = [
     cannot_be_listed,
     is_not_mounted,
     is_half_written,
+    is_written_in_pieces,
 ]
 
 
@@ -230,6 +254,60 @@ def test_no_label_is_lost_that_could_not_be_read_for_a_while(scene, tmp_path, fa
     assert {row["item_id"]: row["answer"] for row in told}.items() <= scene.truth.items()
 
 
+def test_half_a_name_is_nobody_however_a_file_is_written(scene, tmp_path):
+    folder = tmp_path / "labels"
+    run(scene)
+    fill(scene, folder)
+    [path] = (folder / "filled").iterdir()
+    whole = path.read_bytes().replace(b",ada,", b",ada lovelace,")
+
+    for size in range(0, len(whole), 29):
+        path.write_bytes(whole[:size])
+        run(scene)
+    path.write_bytes(whole)
+    run(scene)
+
+    assert scene.rows("select distinct annotator from label_events") == [
+        {"annotator": "ada lovelace"}
+    ]
+    assert scene.round(1).state == "closed"
+    assert len(scene.rows("select distinct item_id from label_events")) == TASKS
+
+
+def test_a_deadline_waits_a_little_for_a_file_that_is_not_whole(scene, tmp_path):
+    folder = tmp_path / "labels"
+    run(scene)
+    fill(scene, folder)
+    [path] = (folder / "filled").iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(whole.rstrip())
+    scene.now = MONDAY + DEADLINE
+
+    run(scene)
+    waiting = scene.round(1).state
+    scene.now += timedelta(minutes=14)
+    run(scene)
+    still = scene.round(1).state
+    path.write_bytes(whole)
+    run(scene)
+
+    assert (waiting, still) == ("labeling", "labeling")
+    assert (scene.round(1).state, scene.round(1).partial) == ("closed", False)
+
+
+def test_a_deadline_does_not_wait_for_ever_for_a_file_that_is_not_whole(scene, tmp_path):
+    folder = tmp_path / "labels"
+    run(scene)
+    fill(scene, folder)
+    [path] = (folder / "filled").iterdir()
+    path.write_bytes(path.read_bytes().rstrip())
+    scene.now = MONDAY + DEADLINE + timedelta(minutes=15)
+
+    run(scene)
+
+    assert scene.round(1).state == "abandoned"
+
+
 @pytest.mark.parametrize("fault", [cannot_be_listed, is_not_mounted])
 def test_a_round_is_not_closed_while_its_folder_cannot_be_looked_into(scene, tmp_path, fault):
     folder = tmp_path / "labels"
@@ -253,18 +331,17 @@ def test_an_answer_keeps_its_time_when_its_file_goes_away_while_it_is_read(scene
     fill(scene, folder)
     [path] = (folder / "filled").iterdir()
     os.utime(path, (scene.now.timestamp(), scene.now.timestamp()))
-    read = Path.read_bytes
 
-    def read_and_gone(self):
-        found = read(self)
-        self.unlink()
-        return found
+    def open_and_gone(original):
+        def opened(path, **named):
+            found = original(path, **named)
+            if is_filled(path):
+                path.unlink()
+            return found
 
-    with patched(
-        Path,
-        "read_bytes",
-        lambda original: lambda self: (read_and_gone if is_filled(self) else original)(self),
-    ):
+        return opened
+
+    with patched(reading, "open_file", open_and_gone):
         run(scene)
 
     [told] = scene.rows("select distinct at from label_events")

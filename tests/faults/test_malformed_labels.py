@@ -14,8 +14,12 @@ from sqlalchemy import func, select, update
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
+from monitor.domain.visible import visible_lines
+from monitor.labeling import stillness
+from monitor.labeling.cells import unescape
 from monitor.labeling.files import FilesLabeler, FilesSettings
-from monitor.labeling.label_files import read_labels, read_lines, unescape, write_tasks
+from monitor.labeling.label_files import read_labels, write_tasks
+from monitor.labeling.reading import read_lines
 from monitor.rounds import collect
 from monitor.storage import label_store
 from monitor.storage.tables import label_events, tasks
@@ -33,6 +37,11 @@ ALWAYS = settings(
     derandomize=not SOAK,  # the soak looks elsewhere each time
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+
+
+@pytest.fixture(autouse=True)
+def _files_settle_at_once(monkeypatch):
+    monkeypatch.setattr(stillness, "SETTLED", 0.0)
 
 
 @pytest.fixture
@@ -74,21 +83,21 @@ def test_every_row_of_a_malformed_file_is_taken_or_refused_with_its_place(
         added = collect.store_labels(scene.parts, found)
 
         assert stored(scene) - before == added <= len(found.events)
-        assert all(re.fullmatch(rf"{file[0]} row \d+", each.where) for each in found.refused)
-        assert len(found.events) + len(found.refused) == len(answered(path))
+        assert all(re.fullmatch(rf"{file[0]}( row \d+)?", each.where) for each in found.refused)
+        assert len(found.events) + sum(each.rows for each in found.refused) == len(answered(path))
         assert collect.store_labels(scene.parts, found) == 0
         taken.extend(found.events)
         refused.extend(found.refused)
 
     take_in()
 
-    assert min(len(taken), len(refused), len(unread)) > FILES // 20
+    assert min(len(taken), len(refused), len(unread)) > FILES // 50
     tell_figures("R8", what="malformed label files", size=f"{FILES // 2} files", violations=0)
 
 
 def answered(path):
     """Rows that say something: those with a label, and those that are no rows."""
-    lines = read_lines(path)
+    lines = list(read_lines(path))
     label = [line.cells.get("label") for line in lines]
     blank = [each is None or not unescape(str(each).strip()).strip() for each in label]
     return [
@@ -122,7 +131,7 @@ def test_what_is_no_file_is_refused_by_its_name_and_read_by_nobody(tmp_path):
     os.mkfifo(labeler.filled / "pipe.csv")
     (labeler.filled / "endless.csv").symlink_to("/dev/zero")
     (labeler.filled / "broken.csv").symlink_to("/nowhere")
-    (labeler.filled / os.fsdecode(b"caf\xe9\n\x1b[2J.csv")).write_text("x")
+    (labeler.filled / os.fsdecode(b"caf\xe9\n\x1b[2J.csv")).write_text("x\n")
 
     found = labeler.collect(TASKS, None)
 
@@ -159,13 +168,6 @@ def test_what_no_store_could_hold_is_refused_by_its_row(tmp_path, row, reason):
 
     assert told.startswith("t.csv ")
     assert reason in told
-
-
-def test_cells_of_ten_megabytes_are_read(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(f"task,label,note\naa,1,{'x' * 10_000_000}\n")
-
-    assert [each.task_key for each in read_labels(path, TASKS).events] == ["aa"]
 
 
 def test_a_file_for_two_monitors_is_stored_wholly_or_not_at_all(scene, monkeypatch):
@@ -206,10 +208,13 @@ def test_what_is_exported_comes_back_exactly_and_no_cell_is_a_formula(tmp_path, 
     with path.open(newline="", encoding="utf-8") as stream:
         raw = [cell for row in csv.reader(stream) for cell in row]
     back = {line.cells["task"]: line.cells for line in read_lines(path)}
-    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in raw)
+    assert not any(cell.startswith(tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")) for cell in raw)
     assert {
         key: (unescape(cells["text"]), unescape(cells["id"])) for key, cells in back.items()
-    } == {task.key: (task.shown["text"], task.shown["id"]) for task in asked}
+    } == {
+        task.key: (visible_lines(task.shown["text"]), visible_lines(task.shown["id"]))
+        for task in asked
+    }
 
 
 def test_an_import_of_a_malformed_file_ends_with_a_sentence_and_its_code(tmp_path, monkeypatch):

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Task
+from monitor.domain.visible import visible_lines
 from monitor.labeling import label_files
+from monitor.labeling.cells import escape, unescape
 from monitor.labeling.files import read_labels, write_tasks
-from monitor.labeling.label_files import escape, unescape
 
 TASKS = {key: Task(key, f"item-{key}", {"text": f"text of {key}"}) for key in ("aa", "bb", "cc")}
 
@@ -32,14 +33,6 @@ def test_tasks_stand_in_an_order_that_does_not_tell_their_stratum(tmp_path):
     assert keys != sorted(keys)
     assert sorted(keys) == [task.key for task in tasks]
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "t.csv").read_bytes()
-
-
-def test_a_first_row_with_line_breaks_is_shown_in_one_line(tmp_path):
-    path = tmp_path / "odd.csv"
-    path.write_bytes('task,label\u2028aa,"a\r\naa,1\r\n'.encode())
-
-    with pytest.raises(LabelsRefused, match=r"its first row is: task, label\?aa, a\?\?aa,1$"):
-        read_labels(path, TASKS)
 
 
 def test_a_write_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
@@ -63,7 +56,25 @@ def test_a_shown_column_named_like_one_of_ours_gets_another_name():
     assert stream.getvalue() == "task,shown label,label,annotator,note\r\naa,shown,,,\r\n"
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "'=x", "''=x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "+1",
+        "-1",
+        "@x",
+        "\tx",
+        "\rx",
+        "'=x",
+        "''=x",
+        "\n=1",
+        "\uff1d1",
+        "\uff0b1",
+        "\uff0d1",
+        "\uff20x",
+        "'\uff1d1",
+    ],
+)
 def test_a_cell_that_a_spreadsheet_would_run_is_escaped_and_comes_back(text):
     assert escape(text) == "'" + text
     assert unescape(escape(text)) == text
@@ -85,10 +96,10 @@ def test_every_text_comes_back_from_csv_as_it_went_out(texts):
 
     rows = list(csv.DictReader(io.StringIO(stream.getvalue(), newline="")))
     assert {row["task"]: unescape(row["text"]) for row in rows} == {
-        task.key: task.shown["text"] for task in tasks
+        task.key: visible_lines(task.shown["text"]) for task in tasks
     }
     for row in rows:
-        assert not row["text"].startswith(("=", "+", "-", "@", "\t", "\r"))
+        assert not row["text"].startswith(tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"))
 
 
 def refusal_of(path):

@@ -98,7 +98,7 @@ def test_a_forgotten_item_is_labeled_and_counted_all_the_same(scene):
     tasks = scene.labeler.sent[scene.round(1).name]
     item = min(task.item_id for task in tasks.values())
 
-    found = forget_item(scene.database, scene.round(1), item, scene.labeler, lambda: scene.now)
+    found = forget_item(scene.database, scene.round(1), item, [scene.labeler], lambda: scene.now)
     scene.answer()
     scene.labeler.answers[item] = Answer.CANNOT_TELL
     scene.run()

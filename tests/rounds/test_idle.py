@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -172,6 +173,21 @@ def test_a_labeler_that_cannot_be_watched_is_always_asked(scene, service):
     service.tick()
 
     assert service.tick() == ["mail"]
+
+
+def test_news_at_the_place_that_a_round_was_opened_with_is_a_reason_to_look(scene, service):
+    today = Watched()
+    today.place = "another"
+    service.parts["mail"] = replace(
+        scene.parts, labeler=today, labelers=lambda _: (scene.labeler, today)
+    )
+    service.settle()
+    before = service.tick()
+
+    scene.answer()
+
+    assert (before, service.tick()) == ([], ["mail"])
+    assert scene.round(1).state == "closed"
 
 
 def test_as_many_queries_are_made_for_many_idle_monitors_as_for_one(scene, service):

@@ -1,0 +1,117 @@
+"""Cells of task and label files: escaped on the way out, and what they mean on the way in."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import LabelsRefused
+from monitor.domain.model import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OWN_COLUMNS = ("task", "label", "annotator", "note")
+LABELED_AT = "labeled_at"
+LONGEST_NAME = 200
+FIRST_YEAR, LAST_YEAR = 1970, 2199
+"""Of an answer: beyond them a time is a slip, and some cannot be told in another zone."""
+
+_DANGEROUS = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # the last four: full width
+_MEANINGS = {
+    **dict.fromkeys(("1", "1.0", "true", "yes", "y"), Answer.POSITIVE),
+    **dict.fromkeys(("0", "0.0", "false", "no", "n"), Answer.NEGATIVE),
+    **dict.fromkeys(("?", "cannot tell"), Answer.CANNOT_TELL),
+}
+_WANTED = "a label is 1 (positive), 0 (negative) or 'cannot tell'"
+
+
+def escape(cell: str) -> str:
+    """Keep a spreadsheet from running a cell as a formula.
+
+    >>> escape("=1+1"), escape("'=1"), escape("plain")
+    ("'=1+1", "''=1", 'plain')
+    """
+    return "'" + cell if _DANGEROUS.match(cell) else cell
+
+
+def unescape(cell: str) -> str:
+    """Undo `escape`.
+
+    >>> unescape("'=1+1"), unescape("''=1"), unescape("'tis")
+    ('=1+1', "'=1", "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and _DANGEROUS.match(cell) else cell
+
+
+def text_of(cell: object) -> str:
+    """Text of a cell without blanks around it; empty where there is none."""
+    return "" if cell is None else unescape(str(cell).strip())
+
+
+def answer_of(cell: object) -> Answer | None:
+    """Meaning of a label; None where it is empty. A ValueError says why it means nothing."""
+    text = " ".join(text_of(cell).lower().split())
+    if not text:
+        return None
+    if text not in _MEANINGS:
+        message = f"label {text_of(cell)[:80]!r} is not known; {_WANTED}, and empty until answered"
+        raise ValueError(message)
+    return _MEANINGS[text]
+
+
+def annotator_of(cell: object) -> str:
+    """Name of a person; one that no database holds or no screen shows is none."""
+    text = text_of(cell)
+    if len(text) > LONGEST_NAME or not text.isprintable():
+        message = (
+            f"annotator {text[:40]!r} is no name: wanted up to {LONGEST_NAME} characters, and no "
+            "control characters"
+        )
+        raise ValueError(message)
+    return text
+
+
+def time_of(cell: object) -> datetime | None:
+    """Time of an answer; None where it is empty. A ValueError says why it is none."""
+    text = text_of(cell)
+    if not text:
+        return None
+    wanted = f"{LABELED_AT} {text[:80]!r}: wanted ISO 8601 with an offset, such as "
+    wanted += "2026-03-02T06:00:00+00:00, or nothing"
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(wanted) from error
+    if at.tzinfo is None or not FIRST_YEAR <= at.year <= LAST_YEAR:
+        raise ValueError(wanted)
+    return at
+
+
+def is_ours(column: str) -> bool:
+    """Whether a column name is read as one of ours, in whatever case."""
+    return column.strip().lower() in (*OWN_COLUMNS, LABELED_AT)
+
+
+def own_names(names: Sequence[str]) -> list[str]:
+    """Column names with ours as we write them, however they are written there.
+
+    Of ``task`` and ``Task`` the first is ours, and the other is a column that was shown.
+
+    Raises
+    ------
+    LabelsRefused
+        If a column of ours is there twice.
+    """
+    exact = set(names)
+    found = [
+        name.strip().lower() if is_ours(name) and name.strip().lower() not in exact else name
+        for name in names
+    ]
+    for column, times in Counter(found).items():
+        if times > 1 and is_ours(column):
+            message = f"has the column {column} {times} times; keep one"
+            raise LabelsRefused(message)
+    return found

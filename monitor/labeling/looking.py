@@ -1,0 +1,108 @@
+"""One look into a folder of filled files: which are taken now, and what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import LabelsRefused
+from monitor.domain.model import Collected, LabelEvent, Refusal
+from monitor.labeling.file_cursor import CutRow, cut_row
+from monitor.labeling.label_files import read_file
+from monitor.labeling.reading import ends_whole, printable
+from monitor.labeling.stillness import STILL, Stamp, stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from monitor.domain.model import Task
+    from monitor.labeling.file_cursor import Cursor
+
+
+@dataclass(slots=True)
+class Look:
+    """The filled files, stamped twice a moment apart: those that moved meanwhile are not read.
+
+    ``again`` tells that another look may find more though nothing changes.
+    """
+
+    earlier: Mapping[Path, Stamp]
+    stamps: Mapping[Path, Stamp]
+    tasks: Mapping[str, Task]
+    known: str
+    again: bool = False
+    cut: dict[str, CutRow] = field(default_factory=dict)
+    _events: list[LabelEvent] = field(default_factory=list)
+    _refused: list[Refusal] = field(default_factory=list)
+    _problems: list[str] = field(default_factory=list)
+    _waits: list[str] = field(default_factory=list)
+    _went_on: list[CutRow] = field(default_factory=list)
+
+    def read(self, before: Cursor) -> Collected:
+        """Read the files, the one saved last at the end, and say what came of each."""
+        self.cut = dict(before.cut)
+        for path in sorted(self.stamps, key=lambda path: (self.stamps[path].changed, path.name)):
+            self._take(path, self.stamps[path])
+        said = {(event.task_key, event.annotator) for event in self._events}
+        self._events += [
+            row.taken_back() for row in self._went_on if (row.task, row.annotator) not in said
+        ]
+        return Collected(
+            tuple(self._events),
+            tuple(self._refused),
+            problems=tuple(self._problems),
+            waits=tuple(self._waits),
+        )
+
+    def _take(self, path: Path, found: Stamp) -> None:
+        name = printable(path.name)
+        if found.is_link:
+            what = "is a link or has a second name elsewhere, so it is not read; put a copy there"
+            self._refuse(path, found, f"{name} {what}")
+        elif self.earlier.get(path) != found:
+            self._wait(f"{name} is being written just now; it is taken when it stands still")
+            self.again = True
+        elif not found.stood() and not ends_whole(path):
+            until = datetime.fromtimestamp(found.changed / 1e9, tz=UTC) + timedelta(seconds=STILL)
+            self._wait(
+                f"{name} does not end with a line break, so it may not be whole: it is taken at "
+                f"{until:%H:%M} UTC if nobody writes to it until then"
+            )
+        else:
+            self._read(path, found)
+
+    def _read(self, path: Path, found: Stamp) -> None:
+        saved = datetime.fromtimestamp(found.changed / 1e9, tz=UTC)
+        try:
+            reading = read_file(path, self.tasks, known=self.known)
+            self._note_end(path, reading.cut, saved)
+        except LabelsRefused as error:
+            self._refuse(path, found, str(error))
+            self.again = self.again or isinstance(error.__cause__, OSError)
+            return
+        if stamp(path) not in {found, Stamp()}:
+            self._wait(f"{printable(path.name)} changed while it was read; it is read again")
+            self.again = True
+            return
+        version = f"{found.changed} {found.size}"
+        self._refused += [replace(each, version=version) for each in reading.collected.refused]
+        self._problems += reading.collected.problems
+        self._events += [replace(each, at=each.at or saved) for each in reading.collected.events]
+
+    def _note_end(self, path: Path, end: LabelEvent | None, saved: datetime) -> None:
+        """See whether a row that may have been cut went on, and remember such a one."""
+        older = self.cut.pop(path.name, None)
+        if older is not None and older.goes_on(path):
+            self._went_on.append(older)
+        if end is not None:
+            self.cut[path.name] = cut_row(path, end, end.at or saved)
+
+    def _refuse(self, path: Path, found: Stamp, reason: str) -> None:
+        name = printable(path.name)
+        self._refused.append(Refusal(name, reason, f"{found.changed} {found.size}"))
+        self._problems.append(reason)
+
+    def _wait(self, sentence: str) -> None:
+        self._waits.append(sentence)

@@ -1,0 +1,299 @@
+"""Rows of label files, read one after the other, so that no file takes much memory.
+
+What a file holds that is refused as a whole is repeated nowhere: it may be no label file at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import stat
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import IO, TYPE_CHECKING, Any
+
+from monitor.domain.errors import LabelsRefused
+from monitor.labeling.cells import LABELED_AT, OWN_COLUMNS, own_names, unescape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+MOST_BYTES = 64 * 2**20  # a label file of 200,000 tasks is about 20 MB without its texts
+LONGEST_CELL = 2**20  # characters; a spreadsheet holds 32,767
+LONGEST_ROW = 8 * 2**20  # bytes
+_CSV_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LIMIT = threading.RLock()
+"""Held while a CSV file is read: the limit of its cells is one for the whole process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of a label file, as written there; ``problem`` where it is no row at all.
+
+    ``missing`` are the columns of the file that the row has no cell for, and ``cut`` tells that
+    the file ends with this row and without a line break.
+    """
+
+    number: int
+    cells: Mapping[str, Any]
+    problem: str | None = None
+    missing: tuple[str, ...] = ()
+    cut: bool = False
+
+
+def printable(text: str) -> str:
+    """Show a text of strangers, as the name of a file, without what a screen or a log cannot."""
+    return "".join(each if each.isprintable() else "?" for each in text)
+
+
+def is_jsonl(path: Path) -> bool:
+    """Whether a file has a JSON object on each line."""
+    return path.suffix.lower() in (".jsonl", ".ndjson")
+
+
+@contextmanager
+def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
+    """Open a label file.
+
+    Parameters
+    ----------
+    follow
+        Whether a link may be followed.
+
+    Raises
+    ------
+    LabelsRefused
+        If it cannot be one, naming it: missing, no file, a link, too large.
+    """
+    name = printable(path.name)
+    if not follow and path.is_symlink():
+        message = f"{name} is a link, which is not followed; put the file itself there"
+        raise LabelsRefused(message)
+    try:
+        stream = open_file(path, follow=follow)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    with stream:
+        found = os.fstat(stream.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            message = f"{name} is no file; label files are .csv or .jsonl"
+            raise LabelsRefused(message)
+        if found.st_size > MOST_BYTES:
+            message = (
+                f"{name} has {found.st_size / 2**20:.0f} MB, more than the "
+                f"{MOST_BYTES / 2**20:.0f} MB that a label file may have; keep only the columns "
+                "task, label and annotator"
+            )
+            raise LabelsRefused(message)
+        try:
+            yield stream
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+
+def open_file(path: Path, *, follow: bool) -> IO[bytes]:
+    """Open a file for reading without waiting, as for somebody who writes into a pipe."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    if not follow:
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+    file = os.open(path, flags)
+    if stat.S_ISDIR(os.fstat(file).st_mode):  # no stream can be made of it
+        os.close(file)
+        raise IsADirectoryError(None, "is a directory")
+    return os.fdopen(file, "rb")
+
+
+def _unreadable(path: Path, error: OSError) -> LabelsRefused:
+    reason = (error.strerror or str(error)).lower()
+    return LabelsRefused(f"{printable(str(path))} cannot be read: {reason}; check the path")
+
+
+def ends_whole(path: Path) -> bool:
+    """Whether the last row of a file has its end: a line break, or the brace of its JSON object.
+
+    True where the file cannot be read, which reading it tells.
+    """
+    try:
+        with opened(path) as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - LONGEST_ROW))
+            end = stream.read() if is_jsonl(path) else _last_byte(stream)
+    except LabelsRefused:
+        return True
+    return end.endswith((b"\n", b"\r")) or (is_jsonl(path) and _is_object(end))
+
+
+def _last_byte(stream: IO[bytes]) -> bytes:
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - 1))
+    return stream.read(1)
+
+
+def _is_object(end: bytes) -> bool:
+    try:
+        return isinstance(json.loads(end.rpartition(b"\n")[2]), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def read_lines(path: Path, *, follow: bool = False) -> Iterator[Line]:
+    """All rows of a label file but empty ones.
+
+    Raises
+    ------
+    LabelsRefused
+        If it is no label file, or has a cell or a row that is too long; rows before may have come.
+    """
+    name = printable(path.name)
+    if not is_jsonl(path) and path.suffix.lower() != ".csv":
+        message = f"{name}: label files are .csv or .jsonl; save it as one of them"
+        raise LabelsRefused(message)
+    with opened(path, follow=follow) as stream:
+        cut = not _last_byte(stream).endswith((b"\n", b"\r"))
+        stream.seek(0)
+        lines = _Texts(name, stream)
+        rows = _jsonl_lines(lines) if is_jsonl(path) else _csv_lines(name, lines)
+        last: Line | None = None
+        for line in rows:
+            if last is not None:
+                yield last
+            last = line
+        if last is not None:
+            yield Line(last.number, last.cells, last.problem, last.missing, cut)
+
+
+@dataclass(slots=True)
+class _Texts:
+    """Lines of a stream as text; ``given`` counts the characters given since it was last set."""
+
+    name: str
+    stream: IO[bytes]
+    given: int = 0
+    at: int = 0
+    seen: list[str] = field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """Give line after line, as line feeds end them."""
+        while line := self.stream.readline(LONGEST_ROW + 1):
+            if len(line) > LONGEST_ROW:
+                message = (
+                    f"{self.name} has a row of more than {LONGEST_ROW / 2**20:.0f} MB, so nothing "
+                    "of it is taken; keep only the columns task, label and annotator"
+                )
+                raise LabelsRefused(message)
+            text = self._decoded(line)
+            self.at += len(line)
+            self.given += len(text)
+            yield text
+
+    def _decoded(self, line: bytes) -> str:
+        try:
+            return line.decode("utf-8-sig" if self.at == 0 else "utf-8")
+        except UnicodeDecodeError as error:
+            message = (
+                f"{self.name} is not UTF-8 (at byte {self.at + error.start}); in the spreadsheet "
+                "choose 'CSV UTF-8' when saving"
+            )
+            raise LabelsRefused(message) from error
+
+
+@contextmanager
+def cells_up_to(characters: int) -> Iterator[None]:
+    """Let cells of CSV files be as long as this and no longer, for this reading only."""
+    with _LIMIT:
+        before = csv.field_size_limit(characters)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
+
+
+def _csv_lines(name: str, texts: _Texts) -> Iterator[Line]:
+    with cells_up_to(LONGEST_CELL):
+        number = 0
+        try:
+            lines = (line for text in texts.lines() for line in _CSV_LINE.findall(text))
+            header, separator, seen = read_header(name, lines)
+            texts.given = 0
+            # Strict, since a quote that is never closed would else swallow all rows after it.
+            rows = csv.reader(chain(seen, lines), delimiter=separator, strict=True)
+            for number, row in enumerate(rows, start=1):
+                texts.given = 0
+                if number > 1 and any(cell.strip() for cell in row):
+                    yield _csv_line(number, header, row)
+        except csv.Error as error:
+            message = f"{name} is not readable CSV: {error}; save it again as CSV UTF-8"
+            if texts.given > LONGEST_CELL:
+                message = (
+                    f"{name} row {number + 1} has a cell of more than "
+                    f"{LONGEST_CELL / 2**20:.0f} MB, so nothing of the file is taken; empty it"
+                )
+            raise LabelsRefused(message) from error
+
+
+def _csv_line(number: int, header: list[str], row: list[str]) -> Line:
+    if len(row) > len(header):
+        problem = f"has {len(row)} cells under {len(header)} columns; quote cells with commas"
+        return Line(number, {}, problem)
+    return Line(number, dict(zip(header, row, strict=False)), missing=tuple(header[len(row) :]))
+
+
+def read_header(name: str, lines: Iterable[str]) -> tuple[list[str], str, list[str]]:
+    """Find the header and the separator; spreadsheets of half the world write semicolons.
+
+    Returns what was read for it too, which holds the header and may hold more.
+    """
+    coming, seen = iter(lines), list[str]()
+
+    def more() -> Iterator[str]:
+        for line in coming:
+            seen.append(line)
+            yield line
+
+    readings: list[list[str]] = []
+    for separator in ",;\t":
+        first = next(csv.reader(chain(list(seen), more()), delimiter=separator), [])
+        readings.append([unescape(cell.strip()) for cell in first])
+        if {"task", "label"} <= {cell.lower() for cell in readings[-1]}:
+            try:
+                return own_names(readings[-1]), separator, seen
+            except LabelsRefused as error:
+                message = f"{name} {error}"
+                raise LabelsRefused(message) from error
+    there = {cell.lower() for cells in readings for cell in cells}
+    missing = " and ".join(column for column in ("task", "label") if column not in there)
+    message = (
+        f"{name} has no column {missing}; the first row of a label file names the columns task and "
+        f"label, and may name {', '.join((*OWN_COLUMNS[2:], LABELED_AT))} and others"
+    )
+    raise LabelsRefused(message)
+
+
+def _jsonl_lines(texts: _Texts) -> Iterator[Line]:
+    for number, text in enumerate(texts.lines(), start=1):
+        if text.strip():
+            yield _jsonl_line(number, text)
+
+
+def _jsonl_line(number: int, text: str) -> Line:
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        what = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+        return Line(number, {}, f"is not JSON: {what}")
+    if not isinstance(row, dict):
+        return Line(number, {}, "is not an object with the keys task and label")
+    try:
+        cells = dict(zip(own_names(list(row)), row.values(), strict=True))
+    except LabelsRefused as error:
+        return Line(number, {}, str(error))
+    if "task" not in cells or "label" not in cells:
+        return Line(number, {}, "is not an object with the keys task and label")
+    if any(isinstance(cell, str) and len(cell) > LONGEST_CELL for cell in cells.values()):
+        return Line(number, {}, f"has a cell of more than {LONGEST_CELL / 2**20:.0f} MB; empty it")
+    return Line(number, cells)

@@ -1,0 +1,60 @@
+"""Whether a file that somebody writes at this moment is whole yet.
+
+A file stands still while neither its size nor its time of change moves. Its time is that of the
+machine it lies on, so it is compared with the clock of this machine and not with a round's.
+"""
+
+from __future__ import annotations
+
+import stat
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SETTLED = 1.0
+"""Seconds that a file has to stand still before it is read."""
+
+STILL = 600.0
+"""Seconds after which a file whose last row has no line break is taken for whole."""
+
+
+class Stamp(NamedTuple):
+    """What tells one state of a file from another without reading it; zeros where it is gone."""
+
+    changed: int = 0
+    size: int = 0
+    links: int = 0
+    kind: int = 0
+
+    @property
+    def is_link(self) -> bool:
+        """Whether the file has its content elsewhere too: a link, or a second name of a file."""
+        return stat.S_ISLNK(self.kind) or (stat.S_ISREG(self.kind) and self.links > 1)
+
+    def age(self) -> float:
+        """Seconds since the file changed, by the clock of this machine."""
+        return time.time() - self.changed / 1e9
+
+    def is_fresh(self) -> bool:
+        """Whether it changed just now, or has a time to come, which says nothing."""
+        return self.age() < SETTLED
+
+    def stood(self) -> bool:
+        """Whether it has stood still for long."""
+        return self.age() >= STILL
+
+
+def stamp(path: Path) -> Stamp:
+    """Stamp a file, following no link."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return Stamp()
+    return Stamp(found.st_mtime_ns, found.st_size, found.st_nlink, stat.S_IFMT(found.st_mode))
+
+
+def pause() -> None:
+    """Wait as long as a file has to stand still."""
+    time.sleep(SETTLED)

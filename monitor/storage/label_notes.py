@@ -1,0 +1,88 @@
+"""What a reading of a labeler's place met: refusals that were logged, and what people should know.
+
+It stands beside the cursor of that place, as JSON under a name of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select, true
+
+from monitor.domain.state import RoundState
+from monitor.storage.label_store import read_cursor, write_cursor
+from monitor.storage.tables import labeler_cursors, monitors, rounds
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_SUFFIX = " notes"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNotes:
+    """What the last reading of a place met.
+
+    Parameters
+    ----------
+    logged
+        Digests of the refusals that were logged, the newest last.
+    problems
+        Sentences about what somebody has to put right.
+    notes
+        Sentences worth knowing.
+    rounds
+        The rounds whose labels were asked for.
+    """
+
+    logged: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    rounds: tuple[int, ...] = ()
+
+
+def read_label_notes(connection: Connection, monitor_id: int, place: str) -> LabelNotes:
+    """Read what the last reading of a place met."""
+    return _notes(read_cursor(connection, monitor_id, f"{place}{_SUFFIX}"))
+
+
+def write_label_notes(
+    connection: Connection, monitor_id: int, place: str, notes: LabelNotes
+) -> None:
+    """Store what a reading of a place met, in place of what the one before did."""
+    write_cursor(connection, monitor_id, f"{place}{_SUFFIX}", json.dumps(asdict(notes)))
+
+
+def notes_of_open_rounds(
+    connection: Connection, monitor: str | None = None
+) -> dict[str, list[LabelNotes]]:
+    """Read, by monitor, what was met at the places of rounds that wait for labels."""
+    named = true() if monitor is None else monitors.c.name == monitor
+    waiting = select(rounds.c.id).where(rounds.c.state == RoundState.LABELING)
+    ids = set(connection.execute(waiting).scalars())
+    query = (
+        select(monitors.c.name, labeler_cursors.c.cursor)
+        .join(monitors, monitors.c.id == labeler_cursors.c.monitor_id)
+        .where(named, labeler_cursors.c.labeler.endswith(_SUFFIX, autoescape=True))
+        .order_by(labeler_cursors.c.labeler)
+    )
+    found: dict[str, list[LabelNotes]] = {}
+    for name, cursor in connection.execute(query):
+        notes = _notes(cursor)
+        if ids & set(notes.rounds):
+            found.setdefault(name, []).append(notes)
+    return found
+
+
+def _notes(text: str | None) -> LabelNotes:
+    if text is None:
+        return LabelNotes()
+    plain = json.loads(text)
+    return LabelNotes(
+        logged=tuple(plain["logged"]),
+        problems=tuple(plain["problems"]),
+        notes=tuple(plain["notes"]),
+        rounds=tuple(plain["rounds"]),
+    )

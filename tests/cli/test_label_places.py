@@ -1,0 +1,206 @@
+"""Label files from the draw to the closing: places that change, and what is told of the files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sqlite3
+import time
+from contextlib import closing
+
+import pytest
+
+from tests.cli.workplace import COLUMN, PEOPLE
+
+ELSEWHERE = "{kind: files, folder: elsewhere}"
+
+
+@pytest.fixture
+def asked(place):
+    """A round whose 40 tasks stand in the folder `labels`."""
+    place.config(PEOPLE)
+    place.run("run-once")
+    return place
+
+
+def fill(place, folder="labels", into=None, answers=40, **changes):
+    """Answer tasks as people do, and let the file be some seconds old."""
+    [path] = (place.folder / folder).glob("mail-*.csv")
+    with path.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))[:answers]
+    filled = [
+        {**row, "label": str(int(row["subject"].endswith("0"))), "annotator": "ada"} | changes
+        for row in rows
+    ]
+    return save(place, f"{into or folder}/filled/ada.csv", filled)
+
+
+def save(place, name, rows):
+    path = place.folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    os.utime(path, (time.time() - 2,) * 2)
+    return path
+
+
+def query(place, sql):
+    with closing(sqlite3.connect(place.folder / "monitor.db")) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def rounds(place):
+    return query(place, "select state, partial from rounds")
+
+
+# What a round was opened with it keeps
+
+
+@pytest.mark.parametrize("labeling", [ELSEWHERE, COLUMN, "{kind: files, format: jsonl}"])
+def test_answers_in_the_folder_that_tasks_went_to_count_whatever_the_config_says_later(
+    asked, labeling
+):
+    asked.config(labeling)
+    fill(asked)
+
+    done = asked.run("run-once")
+
+    assert "round 1" in done.out
+    assert rounds(asked) == [("closed", 0)]
+    assert query(asked, "select count(*) from label_events where annotator = 'ada'") == [(40,)]
+
+
+def test_answers_that_people_bring_to_the_new_folder_count_as_well(asked):
+    asked.config(ELSEWHERE)
+    fill(asked, into="elsewhere")
+
+    asked.run("run-once")
+
+    assert rounds(asked) == [("closed", 0)]
+
+
+def test_a_round_that_reads_a_column_keeps_it_when_people_are_asked_from_now_on(bare):
+    bare.predictions(is_travel="null")
+    bare.config(COLUMN.replace("1s", "5d"))
+    bare.run("run-once")
+    bare.config(PEOPLE)
+    bare.predictions()
+
+    bare.run("run-once")
+
+    assert rounds(bare) == [("closed", 0)]
+    assert query(bare, "select distinct annotator from label_events") == [("column",)]
+
+
+def test_tasks_of_a_round_opened_for_people_are_exported_and_imported_under_a_column(asked):
+    asked.config(COLUMN)
+
+    asked.run("labels", "export", "--out", "todo.csv")
+    with (asked.folder / "todo.csv").open(newline="") as stream:
+        rows = [row | {"label": "0"} for row in csv.DictReader(stream)]
+    save(asked, "todo.csv", rows)
+    taken = asked.run("labels", "import", "todo.csv")
+
+    assert taken.lines[0] == "40 new answers, 0 known already, 0 rows refused"
+
+
+def test_a_deleted_text_goes_from_the_folder_that_tasks_went_to(asked):
+    path = fill(asked)
+    [(item,)] = query(asked, "select item_id from tasks limit 1")
+    number = int(item[1:])
+    before = path.read_text()
+    asked.config(ELSEWHERE)
+
+    done = asked.run("forget", item)
+
+    assert f",subject {number}," in before
+    assert f",subject {number}," not in path.read_text()
+    assert str(path.name) in done.out
+
+
+# What is told
+
+
+def test_a_refused_row_is_logged_once_in_all_processes(asked):
+    rows = [{"task": key, "label": "maybe"} for (key,) in query(asked, "select key from tasks")]
+    save(asked, "labels/filled/ida.csv", rows[:1])
+    first = asked.run("run-once")
+
+    fill(asked, answers=5)
+    second = asked.run("run-once")
+    save(asked, "labels/filled/ida.csv", rows[:2])
+    third = asked.run("run-once")
+
+    said = [each.err.count("label 'maybe' is not known") for each in (first, second, third)]
+    assert said == [1, 0, 2]
+    assert query(asked, "select count(*) from label_events") == [(5,)]
+
+
+def test_a_file_of_unknown_tasks_is_a_problem_in_status_until_it_is_put_right(asked):
+    path = fill(asked)
+    text = path.read_text()
+    with path.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    ids = dict(query(asked, "select key, item_id from tasks"))
+    save(asked, "labels/filled/ada.csv", [row | {"task": ids[row["task"]]} for row in rows])
+
+    logged = asked.run("run-once")
+    status = json.loads(asked.run("status", "--json").out)["monitors"][0]
+    path.write_text(text)
+    asked.run("run-once")
+    after = json.loads(asked.run("status", "--json").out)["monitors"][0]
+
+    [problem] = [each for each in status["problems"] if each.startswith("ada.csv")]
+    assert "no task in it is known: 40 answered rows, such as 'm" in problem
+    assert problem.endswith("copy it as it was exported")
+    assert logged.err.count("no task in it is known") == 1
+    assert status["status"] == "stale"
+    assert not [each for each in after["problems"] if each.startswith("ada.csv")]
+    assert rounds(asked) == [("closed", 0)]
+
+
+def test_the_first_line_of_a_file_behind_a_link_stands_neither_in_the_log_nor_in_status(asked):
+    (asked.folder / "passwd").write_text("root:x:0:0:root:/root:/bin/bash\n")
+    (asked.folder / "labels" / "filled" / "ada.csv").symlink_to(asked.folder / "passwd")
+
+    done = asked.run("run-once")
+    status = asked.run("status")
+
+    assert "ada.csv is a link" in done.err
+    assert "ada.csv is a link" in " ".join(" ".join(status.lines).split())
+    assert "root:" not in done.out + done.err + status.out + status.err
+
+
+def test_a_file_that_is_not_whole_is_waited_for_and_said_so(asked):
+    path = fill(asked)
+    path.write_text(path.read_text()[:-3])
+
+    asked.run("run-once")
+    status = " ".join(asked.run("status").out.split())
+
+    assert rounds(asked) == [("labeling", 0)]
+    assert "note: ada.csv does not end with a line break, so it may not be whole" in status
+
+
+def test_keys_of_tasks_begin_with_a_letter(asked):
+    keys = [key for (key,) in query(asked, "select key from tasks")]
+
+    assert len(keys) == 40
+    assert all(key[0].isalpha() for key in keys)
+
+
+def test_an_answer_that_changes_is_called_changed(asked):
+    keys = [key for (key,) in query(asked, "select key from tasks limit 4")]
+    rows = [{"task": key, "label": "0", "annotator": "ada"} for key in keys]
+    save(asked, "ada.csv", rows[:3])
+    asked.run("labels", "import", "ada.csv")
+    save(asked, "ada.csv", [rows[0], *({**row, "label": "1"} for row in rows[1:])])
+
+    told = asked.run("labels", "import", "ada.csv")
+    as_json = json.loads(asked.run("labels", "import", "ada.csv", "--json").out)
+
+    assert told.lines[0] == "1 new answer, 2 changed, 1 known already, 0 rows refused"
+    assert as_json == {"new": 0, "changed": 0, "known": 4, "refused": []}
