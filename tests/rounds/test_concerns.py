@@ -8,6 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
+from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Sample
 from monitor.rounds.concerns import note
 from monitor.rounds.overview import overview
@@ -130,7 +131,7 @@ def test_scores_that_order_the_other_way_round_are_told_when_labels_are_in(scene
     week = [row for row in scene.source.rows if row["id"].startswith("0310")]
     assert len(week) == 2000
     for row in week:
-        scene.truth[row["id"]] = "1" if row["score"] < 0.3 else "0"
+        scene.truth[row["id"]] = Answer.POSITIVE if row["score"] < 0.3 else Answer.NEGATIVE
 
     scene.run(3)
     scene.answer()
@@ -149,7 +150,7 @@ def test_few_labels_a_round_tell_of_a_turned_score_together(database):
     for number in range(1, 8):
         scene.week(number)
         for row in scene.source.rows:
-            scene.truth[row["id"]] = "1" if row["score"] < 0.1 else "0"
+            scene.truth[row["id"]] = Answer.POSITIVE if row["score"] < 0.1 else Answer.NEGATIVE
         scene.run(number)
         scene.answer()
         scene.run()
