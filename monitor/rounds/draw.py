@@ -12,10 +12,10 @@ import numpy as np
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import NO_SCORE, BandEdges, Item
-from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.rounds.concerns import note
 from monitor.rounds.doubts import doubts
+from monitor.rounds.empty import why_empty
 from monitor.rounds.known import carried_before
 from monitor.rounds.plan import plan_labels
 from monitor.rounds.rebin import binned, carried_reference, earlier_rounds
@@ -24,7 +24,7 @@ from monitor.rounds.tally import Tally
 from monitor.rounds.tell import tell_abandoned
 from monitor.rounds.usual import look_odd
 from monitor.rounds.waiting import waits_until
-from monitor.rounds.wording import command_for, show_command
+from monitor.rounds.wording import show_command
 from monitor.stats.alternatives import check_testable
 from monitor.stats.bands import affordable_bands, band_edges
 from monitor.stats.half_space import LimitCannotBeTested
@@ -123,7 +123,7 @@ def _seen(parts: Parts, found: Round) -> Found:
         refuse_unknown(sight.frame, found.settings)
         fault = why_unusable(sight.frame, found.settings)
         if fault is not None and not sight.frame.rows:
-            fault = _why_empty(parts, found)
+            fault = why_empty(parts, found)
         concerns = doubts(parts, found, sight.frame) if fault is None else ()
     except SourceRefused as error:
         if found.settings.origin == "backfill":
@@ -131,23 +131,6 @@ def _seen(parts: Parts, found: Round) -> Found:
         told = None if error.is_public else f"{_HELD_BACK} {show_command(found)}"
         return Found(None, str(error), told)
     return Found(sight, fault, concerns=concerns)
-
-
-def _why_empty(parts: Parts, found: Round) -> str:
-    """Say where the predictions end, and how to run the newest window that has any."""
-    nothing = f"no predictions from {found.window}"
-    span = parts.source.span()
-    if span is None:
-        return f"{nothing}, and none at all yet; is the source up to date?"
-    newest = f"{nothing}; the newest is of {span[1]:%Y-%m-%d %H:%M} UTC"
-    if span[1] >= found.window.end:
-        return f"{newest}, after it; is something missing in the source?"
-    schedule = found.settings.schedule
-    slot = next(slots_after(schedule, span[1] + schedule.lag))
-    with parts.database.read() as connection:
-        is_run = round_store.round_at(connection, found.monitor_id, slot) is not None
-    hint = "" if is_run else f" The window of that one is run by: {command_for(found, slot)}"
-    return f"{newest}. Is the source up to date?{hint}"
 
 
 def base_key(settings: RoundSettings) -> tuple[object, ...]:
@@ -329,17 +312,22 @@ def _write_sample(
             history_id=history_id,
             rows=frame.rows,
             first_look_at=first_look,
-            deadline=_deadline(parts, settings, now),
+            deadline=_deadline(parts, found, now),
         )
         for concern in (*concerns, *odd.concerns):
             note(connection, found, concern.kind, concern.sentence, now)
 
 
-def _deadline(parts: Parts, settings: RoundSettings, now: datetime) -> datetime:
-    """Deadline of a round drawn now; a backfill takes labels that are there as they are."""
-    if settings.origin == "backfill" and not parts.asks_people(settings):
-        return now
-    return now + settings.deadline
+def _deadline(parts: Parts, found: Round, now: datetime) -> datetime:
+    """Deadline of a round drawn now: people get their whole time from now on.
+
+    Labels that come by themselves have had theirs since the slot; a backfill takes them as they
+    are.
+    """
+    settings = found.settings
+    if parts.asks_people(settings):
+        return now + settings.deadline
+    return now if settings.origin == "backfill" else max(now, found.slot + settings.deadline)
 
 
 def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:

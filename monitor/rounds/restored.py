@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import MonitorError
 from monitor.domain.report import AlertRow
-from monitor.domain.slots import newest_slot, slots_between, window_of
+from monitor.domain.slots import newest_slot, slots_between
 from monitor.domain.state import RoundState
 from monitor.rounds import steps
 from monitor.rounds.missed import number_of
 from monitor.rounds.tell import notify
+from monitor.rounds.windows import free_window
 from monitor.rounds.wording import forgotten_notice
 from monitor.storage import restored_store, round_store
 from monitor.storage.schema import store_id
@@ -243,31 +244,22 @@ def _opened(
     skipped: Round | None,
 ) -> int | None:
     now = parts.clock()
-    opening: dict[str, Any] = {
-        "settings": settings,
-        "deadline": _deadline(parts, settings, slot, now),
-        "now": now,
-        "reason": _WHY,
-    }
     if skipped is not None:
-        reopened = round_store.reopen_skipped(connection, skipped.id, **opening)
+        reopened = round_store.reopen_skipped(
+            connection, skipped.id, settings=settings, now=now, reason=_WHY
+        )
         return skipped.id if reopened else None
     return round_store.add_round(
         connection,
         monitor_id=monitor_id,
         number=number_of(connection, settings.schedule, monitor_id, slot),
         slot=slot,
-        window=window_of(settings.schedule, slot),
+        window=free_window(connection, monitor_id, settings.schedule, slot),
         state=RoundState.OPEN,
-        **opening,
+        settings=settings,
+        now=now,
+        reason=_WHY,
     )
-
-
-def _deadline(parts: Parts, settings: RoundSettings, slot: datetime, now: datetime) -> datetime:
-    """Give people their whole time again; labels that come by themselves have had theirs."""
-    if parts.labeler.asks_people:
-        return now + settings.deadline
-    return now if settings.origin == "backfill" else max(now, slot + settings.deadline)
 
 
 def _told_to_end(

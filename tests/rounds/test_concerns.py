@@ -131,7 +131,7 @@ def test_scores_that_order_the_other_way_round_are_told_when_labels_are_in(scene
     week = [row for row in scene.source.rows if row["id"].startswith("0310")]
     assert len(week) == 2000
     for row in week:
-        scene.truth[row["id"]] = "1" if row["score"] < 0.3 else "0"
+        scene.truth[row["id"]] = Answer.POSITIVE if row["score"] < 0.3 else Answer.NEGATIVE
 
     scene.run(3)
     scene.answer()
