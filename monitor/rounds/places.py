@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import MonitorError
+from monitor.domain.errors import MonitorError, StoppedByBug
 from monitor.domain.ports import Watchable
 from monitor.rounds.same_person import without_same_person
 from monitor.storage import label_store, round_store
@@ -45,9 +45,24 @@ class Asked:
     obstacles: list[MonitorError] = field(default_factory=list)
     collected: list[Collected] = field(default_factory=list)
 
+    def take(self, place: Place, found: Collected | None) -> None:
+        """Note what was read at a place."""
+        if found is None:
+            return
+        self.collected.append(found)
+        if found.waits:
+            self.unsettled.update(place.rounds)
+
+    def give_up(self, place: Place, obstacle: MonitorError) -> None:
+        """Note a place that could not be read."""
+        self.obstacles.append(obstacle)
+        self.read.difference_update(place.rounds)
+
 
 @dataclass(slots=True)
-class _Place:
+class Place:
+    """A labeler under the name that the store knows it by, and the rounds it labels."""
+
     labeler: Labeler
     name: str
     rounds: list[int] = field(default_factory=list)
@@ -60,12 +75,12 @@ def ask(parts: Parts, rounds: Sequence[Round]) -> Asked:
         try:
             found = _read(parts, place, rounds[0].monitor_id)
         except MonitorError as error:
-            asked.obstacles.append(error)
-            asked.read -= set(place.rounds)
-            continue
-        if found is not None:
-            asked.collected.append(found)
-            asked.unsettled |= set(place.rounds) if found.waits else set()
+            asked.give_up(place, error)
+        except Exception as error:
+            log.exception("labels not read because of a bug", monitor=parts.settings.name)
+            asked.give_up(place, StoppedByBug.of(error))
+        else:
+            asked.take(place, found)
     return asked
 
 
@@ -77,16 +92,16 @@ def place_name(labeler: Labeler) -> str:
     return f"{labeler.name} {hashlib.sha256(place).hexdigest()[:16]}"
 
 
-def _places(parts: Parts, rounds: Sequence[Round]) -> list[_Place]:
-    found: dict[str, _Place] = {}
+def _places(parts: Parts, rounds: Sequence[Round]) -> list[Place]:
+    found: dict[str, Place] = {}
     for each in rounds:
         for labeler in parts.labelers_of(each.settings):
             name = place_name(labeler)
-            found.setdefault(name, _Place(labeler, name)).rounds.append(each.id)
+            found.setdefault(name, Place(labeler, name)).rounds.append(each.id)
     return list(found.values())
 
 
-def _read(parts: Parts, place: _Place, monitor_id: int) -> Collected | None:
+def _read(parts: Parts, place: Place, monitor_id: int) -> Collected | None:
     with parts.database.read() as connection:
         tasks = label_store.all_tasks(connection, place.rounds)
         cursor = label_store.read_cursor(connection, monitor_id, place.name)

@@ -200,6 +200,22 @@ def test_a_bug_in_correcting_a_closed_round_is_told_and_stops_no_other(scene, mo
     assert any("round 1 waits: stopped by a bug" in problem for problem in now.problems)
 
 
+def test_a_bug_in_reading_labels_keeps_no_round_from_being_drawn(scene, monkeypatch):
+    open_rounds(scene, {1: 0.8})
+    scene.week(2)
+
+    def broken(*_):
+        message = "planted"
+        raise KeyError(message)
+
+    monkeypatch.setattr(scene.labeler, "collect", broken)
+    with pytest.raises(MonitorError, match="KeyError: 'planted'") as caught:
+        scene.run(2)
+
+    assert caught.value.exit_code == 1
+    assert [scene.round(number).state for number in (1, 2)] == ["labeling", "labeling"]
+
+
 def test_a_backfill_goes_on_past_a_round_that_a_bug_stops(scene, monkeypatch):
     scene.labeler.asks_people = False
     for number in range(1, 5):
