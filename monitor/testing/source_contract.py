@@ -95,6 +95,14 @@ class SourceContract:
             assert [candidate.id for candidate in part.candidates] == ids[:15]
             assert part.size == len(members) > 0
 
+    def test_the_time_of_the_newest_row_of_the_window_is_told(self) -> None:
+        """So a window that ends early can be told from one that is whole."""
+        rows = example_rows()
+
+        frame = self.source(rows).scan(self.window, self.strata, 1, "seed")
+
+        assert frame.newest == max(row["time"] for row in rows if within(row, self.window))
+
     def test_another_seed_gives_another_draw(self) -> None:
         """Rounds do not label the same items."""
         source = self.source(example_rows())
