@@ -92,7 +92,7 @@ def overview(database: Database, settings: MonitorSettings, now: datetime) -> Ov
         last = closed[-1] if closed else None
         alerts = alert_store.find_alerts(connection, monitor=settings.name, state=AlertState.FIRING)
         held_up = effect_store.find_waiting(connection, settings.name)
-        problems = _problems(settings, rounds, waiting, now) + _dead(held_up)
+        problems = _problems(settings, rounds or ahead, waiting, now) + _dead(held_up)
         return Overview(
             monitor=settings.name,
             status=_status(settings, alerts, problems),
