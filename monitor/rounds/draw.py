@@ -16,11 +16,9 @@ from monitor.domain.state import RoundState
 from monitor.rounds.concerns import note
 from monitor.rounds.doubts import doubts
 from monitor.rounds.empty import why_empty
-from monitor.rounds.known import carried_before
 from monitor.rounds.plan import plan_labels
-from monitor.rounds.rebin import binned, carried_reference, earlier_rounds
+from monitor.rounds.prior import known_before, reference_of
 from monitor.rounds.sanity import refuse_unknown
-from monitor.rounds.tally import Tally
 from monitor.rounds.tell import tell_abandoned
 from monitor.rounds.usual import look_odd
 from monitor.rounds.waiting import waits_until
@@ -29,7 +27,6 @@ from monitor.stats.alternatives import check_testable
 from monitor.stats.bands import affordable_bands, band_edges
 from monitor.stats.half_space import LimitCannotBeTested
 from monitor.storage import (
-    estimate_store,
     frame_store,
     round_claims,
     round_store,
@@ -39,13 +36,12 @@ from monitor.storage import (
 from monitor.storage.frame_store import History, PlannedStratum
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.parts import Parts
-    from monitor.rounds.rebin import References
     from monitor.rounds.sanity import Concern
     from monitor.stats.draws import JointPosterior
     from monitor.storage.round_claims import Claim
@@ -348,20 +344,6 @@ def _doubled(drawn: Sequence[Item], overlap: float) -> set[str]:
     return {item.id for item in drawn if item.order < first[item.stratum]}
 
 
-def known_before(
-    parts: Parts, found: Round, sight: Sight, reference: Mapping[str, tuple[int, int]] | None
-) -> JointPosterior | None:
-    """Say what the reference and the earlier rounds of the history know of the strata."""
-    earlier: list[Tally] = []
-    if sight.known is not None:
-        with parts.database.read() as connection:
-            closed = round_store.closed_rounds(connection, sight.known.id)
-            ids = [each.id for each in closed if each.slot < found.slot]
-            stored = estimate_store.read_counts(connection, ids)
-        earlier = [Tally(stored[each]) for each in ids]
-    return carried_before(earlier, sight.edges.strata(), reference, found.settings.carry)
-
-
 def _untestable(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> list[str]:
     """Limits that no labels of such a window can speak against."""
     size = np.array([part.size for part in frame.strata])
@@ -378,34 +360,3 @@ def _untestable(frame: Frame, known: JointPosterior | None, settings: RoundSetti
 def _issues(frame: Frame) -> dict[str, tuple[int, bool]]:
     bad = {reason: (count, True) for reason, count in frame.bad_rows.items()}
     return bad | {reason: (count, False) for reason, count in frame.notes.items()}
-
-
-def reference_of(parts: Parts, found: Round, sight: Sight) -> References | None:
-    """Positive and labeled per stratum from before the history, where that is known."""
-    if sight.known is not None:
-        return sight.known.reference
-    before = _before_launch(parts, found.settings, sight.edges)
-    with parts.database.read() as connection:
-        rounds = earlier_rounds(connection, found, sight.frame.model_version)
-        if not rounds:
-            return before
-        return carried_reference(
-            connection,
-            rounds,
-            sight.edges,
-            before,
-            hazard=found.settings.carry.hazard,
-            restart=found.settings.carry.restart,
-        )
-
-
-def _before_launch(parts: Parts, settings: RoundSettings, edges: BandEdges) -> References | None:
-    if parts.reference is not None:
-        return binned(parts.reference(), edges)
-    matrix = settings.reference
-    if matrix is None or edges != BandEdges():
-        return None  # four counts spread over bands mislead; the plan still uses them
-    return {
-        "flagged": (matrix.tp, matrix.tp + matrix.fp),
-        "passed": (matrix.fn, matrix.fn + matrix.tn),
-    }

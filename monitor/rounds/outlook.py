@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.errors import SourceRefused
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.state import RoundState
-from monitor.rounds.draw import known_before, look, reference_of, why_unusable
+from monitor.rounds.draw import look, why_unusable
 from monitor.rounds.plan import knowledge_of, label_cost
+from monitor.rounds.prior import known_before, reference_of
 from monitor.stats.alert_outlook import DROP, WITHIN, AlertOutlook, alert_outlook, assumed_limits
 from monitor.stats.planning import Outlook, Prospect, look_ahead
 from monitor.storage import round_store

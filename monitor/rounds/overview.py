@@ -275,7 +275,8 @@ def _problems(
 ) -> list[str]:
     found = []
     due = newest_slot(settings.round.schedule, now)
-    if seen.newest is None or seen.newest.slot < due:
+    newest = seen.newest or next(iter(seen.ahead), None)
+    if newest is None or newest.slot < due:
         found.append(f"the round due {due:%Y-%m-%d %H:%M} UTC has not been opened; run-once does")
     found += [
         f"round {each.number} waits{until_text(gives_up_at(each))}: {each.reason}"

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def redo_abandoned(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> None:
     """Open the round of a slot again if it was abandoned and nobody labeled any of it.
 
-    It keeps its seed and takes today's settings. What was handed out is taken back first; a
-    process that is killed then leaves the round abandoned, with its files closed, as it was.
+    It keeps its seed and why it was first opened, and takes all other settings as they are today.
+    What was handed out is taken back first; a process that is killed then leaves the round
+    abandoned, with its files closed, as it was.
     """
     with parts.database.read() as connection:
         found = _round_at(connection, parts, slot)
@@ -35,7 +36,8 @@ def redo_abandoned(parts: Parts, slot: datetime, settings: RoundSettings, why: s
     now = parts.clock()
     with parts.database.write() as connection:
         round_store.ensure_monitor(connection, parts.settings.name, now)  # labels wait for it too
-        redo_store.reopen_abandoned(connection, found, settings=settings, now=now, reason=why)
+        again = settings.model_copy(update={"origin": found.settings.origin})
+        redo_store.reopen_abandoned(connection, found, settings=again, now=now, reason=why)
 
 
 def said_of_ended(parts: Parts, slot: datetime) -> str:

@@ -28,7 +28,7 @@ def no_attempt_check_in_write_back():
         written = connection.execute(
             update(effects)
             .where(effects.c.id == effect.id, effects.c.status.in_(effect_store.OPEN))
-            .values(claimed_by=None, claimed_until=None, **values)
+            .values({"claimed_by": None, "claimed_until": None} | values)
         )
         return written.rowcount == 1
 

@@ -130,6 +130,20 @@ def test_the_newest_estimate_is_one_whose_time_has_come(scene):
     assert slot == (MONDAY + WEEK).timestamp()
 
 
+def test_status_asks_for_no_round_that_run_once_would_not_open(database):
+    scene = Scene(database, settings())
+    scene.week(3)
+    scene.run(3)
+    scene.answer()
+    scene.run()
+    scene.now = MONDAY + timedelta(days=1)
+
+    scene.run()
+    found = overview(scene.database, scene.parts.settings, scene.now)
+
+    assert (found.last_round, found.problems) == (None, [])
+
+
 def test_a_round_ahead_that_was_abandoned_makes_nothing_stale(database):
     scene = Scene(database, settings())
     scene.play(1)

@@ -9,7 +9,7 @@ BUGS: dict[str, dict[str, Any]] = {
     "no_attempt_check_in_write_back": {
         "do": "stopped_twice",
         "only": "after deliver",
-        "count": 3,
+        "count": 12,
         "seed": 1,
     },
     "no_state_and_no_attempt_guard_in_moves": {

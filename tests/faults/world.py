@@ -107,7 +107,12 @@ class World:
         }
         config: Any = SimpleNamespace(monitors=[parts.settings])
         plant = SimpleNamespace(
-            config=config, database=store, monitors=(parts,), handlers=handlers, clock=clock
+            config=config,
+            database=store,
+            monitors=(parts,),
+            handlers=handlers,
+            clock=clock,
+            link=lambda _: None,
         )
         return cast("Plant", plant)
 
