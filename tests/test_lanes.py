@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import update
 from structlog.testing import capture_logs
 
-from monitor.rounds import heartbeat, steps
+from monitor.rounds import heartbeat, opening
 from monitor.service import TICK, Work
 from monitor.storage import round_store
 from monitor.storage.tables import rounds
@@ -97,7 +97,7 @@ def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_lef
 ):
     """Whatever ended them ends this one only when all else is done."""
     for scene, left_at in zip(scenes, (1, 2), strict=True):
-        steps.open_due(scene.parts)
+        opening.open_due(scene.parts)
         with scene.database.write() as connection:
             connection.execute(
                 update(rounds)

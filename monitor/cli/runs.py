@@ -190,8 +190,8 @@ def _span(start: str, end: str | None) -> tuple[datetime, datetime | None]:
 
 def _open_asked(monitors: Sequence[Parts], slot: str) -> None:
     """Open the slot of every monitor, once it is known to be one and due for all of them."""
+    from monitor.rounds.opening import open_slot
     from monitor.rounds.redo import said_of_ended
-    from monitor.rounds.steps import open_slot
 
     asked = parse_time(slot, "--slot")
     for parts in monitors:

@@ -8,7 +8,7 @@ from sqlalchemy import event, insert
 
 from monitor.domain.errors import StoreUnavailable, TryLater
 from monitor.domain.settings import Bands, Sample
-from monitor.rounds import steps
+from monitor.rounds import opening, steps
 from monitor.storage.database import Database
 from monitor.storage.tables import monitors
 from monitor.testing import MemoryLabeler
@@ -98,7 +98,7 @@ def test_a_round_that_another_worker_draws_meanwhile_is_not_ended_before_its_lab
 
     def other_worker_draws():
         scene.now = MONDAY + WEEK
-        steps.open_due(scene.parts)
+        opening.open_due(scene.parts)
         steps.begin(scene.parts, scene.round(2).id)
 
     hers = replace(scene.parts, labeler=WhileAsked(other_worker_draws))

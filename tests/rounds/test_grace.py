@@ -9,7 +9,7 @@ import pytest
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.settings import Schedule
-from monitor.rounds import steps
+from monitor.rounds import opening, steps
 from monitor.rounds.overview import overview
 from monitor.storage import concern_store
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
@@ -162,7 +162,7 @@ def test_a_backfill_does_not_wait(scene):
 def test_an_old_slot_that_somebody_asks_for_does_not_wait(scene):
     scene.now = MONDAY + 2 * WEEK
     scene.week(3)
-    steps.open_slot(scene.parts, MONDAY, backfill=False)
+    opening.open_slot(scene.parts, MONDAY, backfill=False)
     scene.run()
 
     assert scene.round(1).state == "abandoned"

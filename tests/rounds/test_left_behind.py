@@ -9,7 +9,7 @@ import pytest
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.settings import Bands, Sample
-from monitor.rounds import steps
+from monitor.rounds import opening
 from monitor.rounds.left_behind import UNWATCHED, end_left_behind, left_behind
 from monitor.storage import alert_store
 from tests.rounds.scene import LIMITS, REFERENCE, WEEK, Scene, settings
@@ -75,7 +75,7 @@ def test_an_alert_waits_for_a_slot_that_another_config_on_the_store_would_open(s
 
 def test_an_alert_of_a_monitor_that_another_config_runs_stays_open(scene):
     scene.now += WEEK
-    steps.open_due(scene.parts)  # by the other config
+    opening.open_due(scene.parts)  # by the other config
     scene.now += 2 * UNWATCHED
 
     assert end(scene, "other") == [AlertState.FIRING]
@@ -89,7 +89,7 @@ def test_an_alert_of_a_monitor_in_the_config_is_left_alone(scene):
 
 def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene):
     scene.now += WEEK
-    steps.open_due(scene.parts)
+    opening.open_due(scene.parts)
 
     with scene.database.read() as connection:
         [found] = left_behind(connection, ["other"])

@@ -12,7 +12,7 @@ import pytest
 from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.settings import Bands, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
-from monitor.rounds import steps
+from monitor.rounds import opening
 from monitor.rounds.redo import said_of_ended
 from monitor.storage import concern_store, label_store
 from tests.rounds.scene import MONDAY, Scene, settings
@@ -38,7 +38,7 @@ def unlabeled(scene):
 
 def redo(scene):
     """Do the first round again, as `run-once --slot` does."""
-    steps.open_slot(scene.parts, MONDAY, backfill=False)
+    opening.open_slot(scene.parts, MONDAY, backfill=False)
     scene.run()
     return scene.round(1)
 
@@ -160,7 +160,7 @@ def test_a_backfill_leaves_an_abandoned_round_as_it_is(scene):
     scene.week(1)
     scene.now += timedelta(days=1)
 
-    assert steps.open_slot(scene.parts, MONDAY, backfill=True) is None
+    assert opening.open_slot(scene.parts, MONDAY, backfill=True) is None
     assert scene.round(1).state == "abandoned"
 
 

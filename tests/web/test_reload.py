@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from monitor import wiring
 from monitor.config import load_config
-from monitor.rounds import steps
+from monitor.rounds import opening
 from monitor.running import Running
 from monitor.storage import schema
 from monitor.web.health import Pulse
@@ -165,4 +165,4 @@ def test_what_a_removed_monitor_leaves_open_is_told(path, running):
 def open_a_round(running):
     plant = running.plant
     schema.ready(plant.database)
-    steps.open_due(plant.monitors[0])
+    opening.open_due(plant.monitors[0])

@@ -18,7 +18,7 @@ from sqlalchemy import MetaData, select, update
 
 from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Limits, Sample
-from monitor.rounds import steps
+from monitor.rounds import opening
 from monitor.rounds.collect import collect
 from monitor.rounds.effects import deliver
 from monitor.storage import schema
@@ -50,7 +50,7 @@ def play(database):
     scene.labeler.answers[first] = Answer.CANNOT_TELL
     collect(scene.parts, [scene.round(5).id, scene.round(6).id])
     scene.now += timedelta(days=7)
-    steps.open_due(scene.parts)
+    opening.open_due(scene.parts)
 
 
 class Taken:
