@@ -47,7 +47,7 @@ def test_a_slot_whose_round_has_ended_stays_as_it_is(place):
 
     again = place.run("run-once", "--slot", asked)
 
-    ended = f"mail: the round due {place.at(place.slot)} UTC has ended; it stays as it is"
+    ended = f"mail: the round due {place.at(place.slot)} UTC is closed; it stays as it is"
     assert ended in again.err.splitlines()
     assert len(json.loads(place.run("rounds", "--json").out)["rounds"]) == 1
 

@@ -149,7 +149,8 @@ def test_a_round_that_somebody_works_on_is_left_alone_and_said(labeling):
     database = Database(f"sqlite:///{labeling.folder}/monitor.db")
     with database.write() as connection:
         connection.exec_driver_sql(
-            "update rounds set claimed_by = 'another machine', claimed_until = 9e15"
+            "update rounds set claimed_by = 'another machine',"
+            " claimed_until = (strftime('%s', 'now') + 600) * 1000"
         )
     database.close()
 

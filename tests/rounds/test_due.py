@@ -81,7 +81,9 @@ def numbers(scene):
 
 
 def sinks_told(scene, found):
-    notice = abandoned_notice(found, store_id="store", key="key", reason="no reason", at=scene.now)
+    notice = abandoned_notice(
+        found, store_id="store", key=f"round {found.id}", reason="no reason", at=scene.now
+    )
     with scene.database.write() as connection:
         notify(connection, found, notice, scene.now)
     rows = scene.rows("select sink from effects where round_id = :id order by sink", id=found.id)
