@@ -304,6 +304,31 @@ def test_a_window_whose_newest_row_is_older_than_usual_is_waited_for(steady):
     assert concerns(steady, 4) == {"old_rows": why}
 
 
+def test_earlier_windows_that_cannot_be_read_any_more_hold_no_round_up(steady, monkeypatch):
+    start = MONDAY + 2 * WEEK
+    rows, _ = week_of_rows(start, seed=4)
+    steady.source.rows += [row for row in rows if row["time"] < start + WEEK - DAY]
+    for name in ("scan", "count"):
+        monkeypatch.setattr(steady.source, name, only_from(start, getattr(steady.source, name)))
+
+    steady.run(4)
+
+    assert steady.round(4).state == "labeling"
+    assert concerns(steady, 4) == {}
+
+
+def only_from(start, read):
+    """Refuse earlier windows, as where somebody has written scores anew since they were drawn."""
+
+    def reading(window, *others):
+        if window.start < start:
+            message = "no value of column 'score' is a number"
+            raise SourceRefused(message)
+        return read(window, *others)
+
+    return reading
+
+
 def test_a_window_that_always_ends_early_is_drawn_at_once(database):
     scene = Scene(database, settings(**LONG))
     for number in (1, 2, 3, 4):
