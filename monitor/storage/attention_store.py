@@ -11,6 +11,7 @@ from sqlalchemy import and_, select
 from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage import round_store
+from monitor.storage.restored_store import DOUBT
 from monitor.storage.tables import concerns, estimates, label_events, monitors, rounds
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def _concerns(connection: Connection, now: datetime, monitor: str | None) -> lis
         select(newest.c.name, rounds.c.number, concerns.c.sentence)
         .join(concerns, concerns.c.round_id.in_((newest.c.drawn, newest.c.closed)))
         .join(rounds, rounds.c.id == concerns.c.round_id)
+        .where(concerns.c.kind != DOUBT)  # a problem, told apart
         .order_by(newest.c.name, rounds.c.slot, concerns.c.noted_at, concerns.c.kind)
     )
     return [Attention(*row) for row in connection.execute(query)]

@@ -258,6 +258,7 @@ def test_a_forgotten_alert_ends_for_the_hooks_once_however_often_it_is_repeated(
 
 
 def test_a_round_abandoned_here_and_done_again_since_is_left_to_people(scene, runs):
+    scene.settings = scene.settings.model_copy(update={"grace": timedelta(0)})
     scene.source.rows = []
     scene.run()
     assert scene.states()[-1] == (4, "abandoned")
