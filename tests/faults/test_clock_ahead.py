@@ -147,7 +147,7 @@ def test_status_asks_for_no_round_that_run_once_would_not_open(database):
 
 
 def test_a_round_ahead_that_was_abandoned_makes_nothing_stale(database):
-    scene = Scene(database, settings())
+    scene = Scene(database, settings(grace=timedelta(0)))
     scene.play(1)
     scene.now += AHEAD
     scene.week(2)
