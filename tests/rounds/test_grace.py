@@ -159,6 +159,27 @@ def test_a_backfill_does_not_wait(scene):
     assert states == ["labeling", "abandoned", "labeling"]
 
 
+def test_a_window_that_stops_a_backfill_is_given_up_after_the_grace(scene, monkeypatch):
+    scene.now = MONDAY + 2 * WEEK
+    scene.week(2)
+    scene.week(3)
+    read = only_from(MONDAY + WEEK, scene.source.scan)
+    monkeypatch.setattr(scene.source, "scan", read)
+    with pytest.raises(SourceRefused):
+        list(steps.backfill(scene.parts, MONDAY))
+    stopped = scene.round(1)
+    scene.now += WEEK / 4 - timedelta(minutes=1)
+    with pytest.raises(SourceRefused):
+        scene.run()
+    before = scene.round(1).state
+    scene.now += timedelta(minutes=1)
+    scene.run()
+
+    assert (stopped.state, stopped.first_look_at) == ("open", MONDAY + 2 * WEEK)
+    assert (before, scene.round(1).state) == ("open", "abandoned")
+    assert scene.round(2).state == "labeling"
+
+
 def test_an_old_slot_that_somebody_asks_for_does_not_wait(scene):
     scene.now = MONDAY + 2 * WEEK
     scene.week(3)
