@@ -103,7 +103,7 @@ def draw(parts: Parts, found: Round, claim: Claim) -> None:
     if why is not None:
         raise SourceRefused(why)
     seen = _seen(parts, found)
-    if seen.why is not None and can_wait:
+    if seen.why is not None and (can_wait or _stops_a_backfill(found, seen)):
         with parts.database.write() as connection:
             waiting_store.note_first_look(connection, claim, first_look)
         parts.tries.note(found, now, seen.why)
@@ -116,7 +116,7 @@ def draw(parts: Parts, found: Round, claim: Claim) -> None:
 
 
 def _seen(parts: Parts, found: Round) -> Found:
-    """Look at the window; what refuses a backfill stops it, as nothing waits behind it."""
+    """Look at the window."""
     try:
         sight = look(parts, found)
         refuse_unknown(sight.frame, found.settings)
@@ -125,11 +125,18 @@ def _seen(parts: Parts, found: Round) -> Found:
             fault = why_empty(parts, found)
         concerns = doubts(parts, found, sight.frame) if fault is None else ()
     except SourceRefused as error:
-        if found.settings.origin == "backfill":
-            raise
         told = None if error.is_public else f"{_HELD_BACK} {show_command(found)}"
         return Found(None, str(error), told)
     return Found(sight, fault, concerns=concerns)
+
+
+def _stops_a_backfill(found: Round, seen: Found) -> bool:
+    """Whether a backfill is refused at its first look: its config may be wrong for all windows.
+
+    So that one look does not give up a year of rounds. They are tried again until their grace ends.
+    """
+    is_first = found.settings.origin == "backfill" and found.first_look_at is None
+    return is_first and seen.sight is None
 
 
 def base_key(settings: RoundSettings) -> tuple[object, ...]:

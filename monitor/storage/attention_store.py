@@ -68,21 +68,23 @@ def without_estimate(
     return [Attention(*row) for row in connection.execute(query)]
 
 
-def newest_concerns(connection: Connection, found: Round) -> list[str]:
+def newest_concerns(connection: Connection, found: Round, now: datetime) -> list[str]:
     """Read the concerns about a round, and those about the monitor's newest drawn one."""
+    newest = newest_drawn(connection, found.monitor_id, now)
     query = (
         select(concerns.c.sentence)
         .join(rounds, rounds.c.id == concerns.c.round_id)
-        .where(concerns.c.round_id.in_((found.id, newest_drawn(connection, found.monitor_id))))
+        .where(concerns.c.round_id.in_((found.id, newest)))
         .order_by(rounds.c.slot, concerns.c.kind)
     )
     return list(connection.execute(query).scalars())
 
 
-def newest_drawn(connection: Connection, monitor_id: int) -> int | None:
-    """Id of a monitor's newest round that has a sample."""
-    query = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, _DRAWN)
-    return connection.execute(query.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> int | None:
+    """Id of a monitor's newest round that has a sample, up to a time: a clock ahead draws more."""
+    drawn = rounds.c.monitor_id == monitor_id, _DRAWN, rounds.c.slot <= until
+    query = select(rounds.c.id).where(*drawn).order_by(rounds.c.slot.desc())
+    return connection.execute(query.limit(1)).scalar()
 
 
 def _newest(condition: ColumnElement[bool], now: datetime) -> ScalarSelect[int]:

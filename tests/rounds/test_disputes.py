@@ -1,5 +1,7 @@
 """A second person who contradicts bad news neither silences an alert nor keeps one from firing."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -200,3 +202,35 @@ def counted_by(label_of):
             said.append(Statement(MONDAY, "eve", LabelKind.GIVEN, YES))
         table[truth, disputed] = values.get(label_of(said, None), -1)
     return table
+
+
+def test_a_dispute_that_grows_is_shown_as_it_is_now_and_told_once(scene):
+    scene.play(1, precision=0.85)
+    scene.play(2, precision=0.6)
+    up = flagged(scene)
+    say_yes(scene, 2, to=lambda item: item in up and item[-1] in "01234")
+    scene.run()
+    first = concerns(scene, 2)["disputed precision"]
+    say_yes(scene, 2, to=up.__contains__)
+
+    scene.run()
+
+    assert disputed_count(concerns(scene, 2)["disputed precision"]) > disputed_count(first)
+    assert attentions(scene) == ["disputed precision"]
+
+
+def disputed_count(sentence):
+    return int(sentence.removeprefix("people contradict each other on ").partition(" ")[0])
+
+
+def attentions(scene):
+    rows = scene.rows("select payload from effects where kind = 'notice' and sink = 'log'")
+    payloads = [
+        json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
+        for row in rows
+    ]
+    return [
+        "disputed precision"
+        for each in payloads
+        if each["event"] == "round.attention" and "precision is" in each["sentence"]
+    ]

@@ -213,6 +213,16 @@ def test_a_slot_that_the_schedule_no_longer_has_is_told_and_left(scene, runs):
     assert [state for _, state in scene.states()] == ["closed", *["labeling"] * 3]
 
 
+def test_a_run_without_a_version_at_a_slot_that_is_no_more_is_left_too(scene, runs):
+    odd = slot(2) + timedelta(hours=5)
+    runs.shown.append(ShownRun("odd", odd, 0, "", live=True))
+
+    found, _ = scene.restored()
+
+    assert found.off_schedule == (odd,)
+    assert [run.live for run in runs.shown] == [True]
+
+
 def test_a_forgotten_backfill_of_older_slots_wakes_nobody(scene, runs):
     scene.week(0)
     runs.of(0)
