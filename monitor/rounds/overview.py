@@ -173,6 +173,7 @@ def _overview(
         *([] if newest is None else restored_store.read_doubt(connection, newest.id)),
         *_dead(held_up),
         *(problem for each in labels for problem in each.problems),
+        *(f"labels cannot be read: {each.obstacle}" for each in labels if each.obstacle),
     ]
     attention = read.attention.get(settings.name, [])
     return Overview(
