@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from monitor.domain.errors import DeliveryFailed
+from monitor.domain.errors import DeliveryFailed, InputRefused
 from monitor.domain.model import Answer, EffectKind
 from monitor.rounds.effects import deliver
 from monitor.rounds.overview import overview
@@ -206,3 +206,22 @@ def test_a_claim_of_another_machine_is_kept_as_long_as_claims_last(database):
         )
 
     assert claimed(database, round_id) is None
+
+
+def test_a_round_opened_by_a_clock_ahead_is_not_drawn_before_its_window_is_over(database):
+    scene = Scene(database, settings())
+    for number in (1, 2):
+        scene.play(number)
+    scene.now += AHEAD
+    with pytest.raises(InputRefused):
+        scene.run()
+    scene.now -= AHEAD
+    scene.week(3)
+
+    scene.run()
+    early = scene.round(3)
+    scene.now = MONDAY + 2 * WEEK
+    scene.run()
+
+    assert (early.state, early.slot) == ("open", MONDAY + 2 * WEEK)
+    assert scene.round(3).state == "labeling"
