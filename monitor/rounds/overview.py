@@ -175,6 +175,7 @@ def _overview(
         *([read.doubts[newest.id]] if newest is not None and newest.id in read.doubts else []),
         *_dead(held_up),
         *(problem for each in labels for problem in each.problems),
+        *(f"labels cannot be read: {each.obstacle}" for each in labels if each.obstacle),
     ]
     attention = read.attention.get(settings.name, [])
     return Overview(

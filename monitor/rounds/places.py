@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import MonitorError, StoppedByBug
+from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable
 from monitor.domain.ports import Watchable
 from monitor.rounds.same_person import without_same_person
 from monitor.storage import label_store, round_store
@@ -37,13 +37,15 @@ MOST_LOGGED = 10_000
 class Asked:
     """What came of asking: ``read`` are the rounds whose every place was read.
 
-    ``unsettled`` are those of them for which something lies there that cannot be taken yet.
+    ``unsettled`` are those of them for which something lies there that cannot be taken yet;
+    ``unread`` has, by name, the places that could not be read.
     """
 
     read: set[int] = field(default_factory=set)
     unsettled: set[int] = field(default_factory=set)
     obstacles: list[MonitorError] = field(default_factory=list)
     collected: list[Collected] = field(default_factory=list)
+    unread: dict[str, MonitorError] = field(default_factory=dict)
 
     def take(self, place: Place, found: Collected | None) -> None:
         """Note what was read at a place."""
@@ -56,6 +58,7 @@ class Asked:
     def give_up(self, place: Place, obstacle: MonitorError) -> None:
         """Note a place that could not be read."""
         self.obstacles.append(obstacle)
+        self.unread[place.name] = obstacle
         self.read.difference_update(place.rounds)
 
 
@@ -71,7 +74,8 @@ class Place:
 def ask(parts: Parts, rounds: Sequence[Round]) -> Asked:
     """Ask for news of some rounds at all their places; one that cannot be read stops no other."""
     asked = Asked(read={each.id for each in rounds})
-    for place in _places(parts, rounds):
+    places = _places(parts, rounds)
+    for place in places:
         try:
             found = _read(parts, place, rounds[0].monitor_id)
         except MonitorError as error:
@@ -81,7 +85,26 @@ def ask(parts: Parts, rounds: Sequence[Round]) -> Asked:
             asked.give_up(place, StoppedByBug.of(error))
         else:
             asked.take(place, found)
+    if not any(isinstance(each, StoreUnavailable) for each in asked.obstacles):
+        _keep_obstacles(parts, places, asked, rounds)
     return asked
+
+
+def _keep_obstacles(
+    parts: Parts, places: Sequence[Place], asked: Asked, rounds: Sequence[Round]
+) -> None:
+    """Keep why a place could not be read, so that `status` says so until it can."""
+    for place in places:
+        why = str(asked.unread[place.name]) if place.name in asked.unread else None
+        monitor_id = rounds[0].monitor_id
+        with parts.database.read() as connection:
+            before = read_label_notes(connection, monitor_id, place.name)
+        after = replace(before, obstacle=why)
+        if why is not None:
+            after = replace(after, rounds=tuple(sorted(place.rounds)))
+        if after != before:
+            with parts.database.write() as connection:
+                write_label_notes(connection, monitor_id, place.name, after)
 
 
 def place_name(labeler: Labeler) -> str:

@@ -83,7 +83,7 @@ def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
 def _advance(parts: Parts, found: list[Round]) -> list[MonitorError | None]:
     """Take these rounds as far as they get, and put away what is done; say what each step met."""
     ids = {each.id for each in found}
-    begun = [each.id for each in found if each.state is not RoundState.CLOSED]
+    begun = [each.id for each in found if _may_begin(each, parts.clock())]
     obstacles = [_met(partial(begin, parts, each)) for each in begun]
     out = _out(parts, [each for each in _unfinished(parts) if each.id in ids])
     asked = ask(parts, out)
@@ -94,6 +94,12 @@ def _advance(parts: Parts, found: list[Round]) -> list[MonitorError | None]:
     due = [each.id for each in mine if _may_finish(each) and not _settles(parts, each, asked)]
     obstacles += [_met(partial(finish, parts, each)) for each in due]
     return [*obstacles, _met(partial(put_away, parts))]
+
+
+def _may_begin(found: Round, now: datetime) -> bool:
+    """Whether a round may be begun: not one that a clock ahead opened, whose window is not over."""
+    ahead = found.state is RoundState.OPEN and found.slot > now
+    return found.state is not RoundState.CLOSED and not ahead
 
 
 def _met(act: Callable[[], object]) -> MonitorError | None:

@@ -35,12 +35,15 @@ class LabelNotes:
         Sentences worth knowing.
     rounds
         The rounds whose labels were asked for.
+    obstacle
+        Why the place could not be read the last time; none where it could.
     """
 
     logged: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     rounds: tuple[int, ...] = ()
+    obstacle: str | None = None
 
 
 def read_label_notes(connection: Connection, monitor_id: int, place: str) -> LabelNotes:
@@ -85,4 +88,5 @@ def _notes(text: str | None) -> LabelNotes:
         problems=tuple(plain["problems"]),
         notes=tuple(plain["notes"]),
         rounds=tuple(plain["rounds"]),
+        obstacle=plain.get("obstacle"),
     )

@@ -366,3 +366,27 @@ def test_a_monitor_that_the_config_does_not_have(bare, words):
 
     sentence = "pr-monitor: there is no monitor 'post' in the config; it has mail"
     assert (done.code, done.lines) == (78, [sentence])
+
+
+LATE = "{kind: column, path: truth.csv, id: mail_id, value: is_travel, matures: 60d}"
+
+
+def test_labels_that_cannot_be_read_are_a_problem_in_status_until_they_can(place):
+    place.config(labeling=LATE)
+    place.predictions("truth.csv", is_travel="'perhaps'")
+    refused = place.run("run-once")
+    told = place.run("status")
+    (place.folder / "truth.csv").unlink()
+    missing = place.run("run-once")
+    gone = place.run("status")
+    place.predictions("truth.csv")
+    mended = place.run("run-once")
+    well = place.run("status")
+
+    assert (refused.code, missing.code) == (65, 65)
+    assert mended.lines[0] == f"mail: round 1 (due {place.at(place.slot)} UTC) is closed"
+    assert told.lines[0] == gone.lines[0] == "mail: STALE"
+    assert "problem: labels cannot be read: truth.csv: column 'is_travel'" in told.out
+    assert "problem: labels cannot be read: no file matches truth.csv" in gone.out
+    assert "labels cannot be read" not in well.out
+    assert "STALE" not in well.out

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from monitor.domain.errors import DeliveryFailed
+from monitor.domain.errors import DeliveryFailed, InputRefused
 from monitor.domain.model import Answer, EffectKind
 from monitor.rounds import opening
 from monitor.rounds.effects import deliver
@@ -230,3 +230,22 @@ def test_what_is_odd_is_on_the_page_of_the_model_though_a_round_lies_ahead(datab
     newest = tags[-1]["payload"]
     assert (json.loads(newest) if isinstance(newest, str) else newest)["status"] == "attention"
     assert overview(scene.database, scene.parts.settings, scene.now).status == "attention"
+
+
+def test_a_round_opened_by_a_clock_ahead_is_not_drawn_before_its_window_is_over(database):
+    scene = Scene(database, settings())
+    for number in (1, 2):
+        scene.play(number)
+    scene.now += AHEAD
+    with pytest.raises(InputRefused):
+        scene.run()
+    scene.now -= AHEAD
+    scene.week(3)
+
+    scene.run()
+    early = scene.round(3)
+    scene.now = MONDAY + 2 * WEEK
+    scene.run()
+
+    assert (early.state, early.slot) == ("open", MONDAY + 2 * WEEK)
+    assert scene.round(3).state == "labeling"
