@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +27,16 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 MonitorOption = Annotated[
     str | None, typer.Option("--monitor", "-m", help="Only this monitor.", metavar="NAME")
 ]
+_BELOW_ZERO = re.compile(r"-\d+")
+
+
+class OfARound(TyperCommand):
+    """A command that takes the number of a round, which is below zero before the first due one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read `-8` as a number; other words that begin with a dash stay options."""
+        ctx.ignore_unknown_options = any(_BELOW_ZERO.fullmatch(word) for word in args)
+        return super().parse_args(ctx, args)
 
 
 @contextmanager

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened
+from monitor.cli.common import (
+    CONFIG,
+    ConfigOption,
+    JsonOption,
+    MonitorOption,
+    OfARound,
+    opened,
+)
 from monitor.cli.printing import say, say_json, say_table
 
 if TYPE_CHECKING:
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Register the command."""
-    app.command("compare")(compare)
+    app.command("compare", cls=OfARound)(compare)
 
 
 def compare(

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, minute, opened
+from monitor.cli.common import (
+    CONFIG,
+    ConfigOption,
+    JsonOption,
+    MonitorOption,
+    OfARound,
+    minute,
+    opened,
+)
 from monitor.cli.printing import say, say_json, say_table
 
 if TYPE_CHECKING:
@@ -20,7 +28,7 @@ def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command("status")(status)
     app.command("rounds")(rounds)
-    app.command("show")(show)
+    app.command("show", cls=OfARound)(show)
     alerts_app = typer.Typer(help="List alerts, open ones first, or end one by hand.")
     alerts_app.callback(invoke_without_command=True)(alerts)
     alerts_app.command("resolve")(resolve)

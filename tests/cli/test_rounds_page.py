@@ -170,3 +170,28 @@ def test_a_slot_that_other_rounds_cover_is_said_to_have_nothing_to_look_at(place
         f"mail: the round due {place.at(asked)} UTC has nothing to look at: other rounds looked at"
     )
     assert any(line.startswith(told) for line in done.err.splitlines())
+
+
+@pytest.fixture
+def behind(place):
+    """The newest slot's round, and those of the two days before it, which came later."""
+    place.run("run-once")
+    place.run("backfill", "--from", f"{place.slot - 3 * DAY:%Y-%m-%dT%H:%M}")
+    return place
+
+
+def test_rounds_before_the_first_due_one_are_shown_and_compared_by_their_number(behind):
+    listed = numbers(behind.run("rounds"))
+    shown, compared = behind.run("show", "-1"), behind.run("compare", "-1", "--threshold", "0.6")
+
+    assert listed == ["-1", "0", "1"]
+    assert shown.code == 0
+    assert shown.lines[0].startswith("mail, round -1: closed")
+    assert (compared.code, compared.err) == (0, "")
+
+
+def test_an_option_that_is_not_there_is_still_told_beside_a_round_below_zero(behind):
+    done = behind.run("show", "1", "--verison", "2")
+
+    assert done.code == 2
+    assert "No such option: --verison" in done.err

@@ -26,10 +26,21 @@ def scene(database):
 
 def say_yes(scene, number, *, to):
     """Let somebody else answer 1 to items of a round: those whose id passes ``to``."""
+    say(scene, number, "eve", lambda item: YES if to(item) else None)
+
+
+def say_truth(scene, number, *, by):
+    """Let somebody answer all items of a round as they are."""
+    say(scene, number, by, scene.truth.get)
+
+
+def say(scene, number, annotator, answer):
     with scene.database.read() as connection:
         tasks = label_store.all_tasks(connection, [scene.round(number).id])
     events = [
-        LabelEvent(key, "eve", YES, at=scene.now) for key, task in tasks.items() if to(task.item_id)
+        LabelEvent(key, annotator, answer(task.item_id), at=scene.now)
+        for key, task in tasks.items()
+        if answer(task.item_id) is not None
     ]
     with scene.database.write() as connection:
         label_store.add_events(connection, "files", events, scene.now)
@@ -80,18 +91,8 @@ def test_a_dispute_that_was_there_before_the_closing_does_not_keep_the_alert_fro
     scene.play(1, precision=0.85)
     scene.week(2, precision=0.3)
     scene.run(2)
-    scene.answer()
-    scene.labeler.sent, sent = {}, scene.labeler.sent
-    with scene.database.read() as connection:
-        tasks = label_store.all_tasks(connection, [scene.round(2).id])
-    mine = [
-        LabelEvent(key, "ada", scene.truth[task.item_id], at=scene.now)
-        for key, task in tasks.items()
-    ]
-    with scene.database.write() as connection:
-        label_store.add_events(connection, "memory", mine, scene.now)
+    say_truth(scene, 2, by="ada")
     say_yes(scene, 2, to=flagged(scene).__contains__)
-    scene.labeler.sent = sent
     scene.run()
 
     assert scene.round(2).state == "closed"
@@ -105,14 +106,7 @@ def test_a_class_of_which_every_answer_is_disputed_closes_and_counts_as_evidence
     scene.run(2)
     up = flagged(scene)
     scene.truth |= dict.fromkeys(up & scene.truth.keys(), NO)
-    with scene.database.read() as connection:
-        tasks = label_store.all_tasks(connection, [scene.round(2).id])
-    mine = [
-        LabelEvent(key, "ada", scene.truth[task.item_id], at=scene.now)
-        for key, task in tasks.items()
-    ]
-    with scene.database.write() as connection:
-        label_store.add_events(connection, "memory", mine, scene.now)
+    say_truth(scene, 2, by="ada")
     say_yes(scene, 2, to=up.__contains__)
 
     scene.run()
@@ -145,14 +139,7 @@ def test_a_concern_about_disputes_goes_when_somebody_decides_them(scene):
     scene.run()
     before = concerns(scene, 2)
 
-    with scene.database.read() as connection:
-        tasks = label_store.all_tasks(connection, [scene.round(2).id])
-    decided = [
-        LabelEvent(key, "boss", scene.truth[task.item_id], at=scene.now)
-        for key, task in tasks.items()
-    ]
-    with scene.database.write() as connection:
-        label_store.add_events(connection, "files", decided, scene.now)
+    say_truth(scene, 2, by="boss")
     scene.run()
 
     assert list(before) == ["disputed precision"]
