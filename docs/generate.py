@@ -130,7 +130,7 @@ NOTES = {
     "ColumnSettings.path": "file, pattern or list of them, relative to the config",
     "ColumnSettings.table": "table or view of a DuckDB file; for no other kind",
     "ColumnSettings.id": "column that holds the id of the prediction",
-    "ColumnSettings.deadline": "`matures` unless given; counts from the draw of the round",
+    "ColumnSettings.deadline": "`matures` unless given; counts from the slot of the round",
     "Labeling.deadline": "counts from the draw of the round",
     "Labeling.late_labels": "labels that come within it after closing still correct the round; "
     "after it what people were shown is deleted",

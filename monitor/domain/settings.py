@@ -329,10 +329,11 @@ class Gold(Settings):
 class Labeling(Settings):
     """What every labeler shares.
 
-    ``deadline`` counts from the draw of the round; labels that come within ``late_labels``
-    of its closing still correct it. ``overlap`` is the share of the items that a second person
-    labels too, ``adjudicator`` the name of the annotator whose answer decides where others
-    disagree (else a tie counts as "cannot tell"), ``gold`` an audit of the labels.
+    ``deadline`` counts from the draw of the round, or from its slot where nobody is asked; labels
+    that come within ``late_labels`` of its closing still correct it. ``overlap`` is the share of
+    the items that a second person labels too, ``adjudicator`` the name of the annotator whose
+    answer decides where others disagree (else a tie counts as "cannot tell"), ``gold`` an audit
+    of the labels.
     """
 
     deadline: Duration = timedelta(days=5)

@@ -334,13 +334,17 @@ class ColumnLabeler:
         return self._clock() >= task.predicted_before + self.settings.matures
 
     def _state(self, tasks: Mapping[str, Task]) -> str:
-        """Tell one state of the files, tasks and maturity from another, without reading rows."""
+        """Tell one state of the files, tasks and maturity from another, without reading rows.
+
+        The settings count too: one that is put right gives the same rows another meaning.
+        """
         files = []
         for path in self.files.found():
             stamp = Path(path).stat()
             files.append([path, stamp.st_size, stamp.st_mtime_ns])
         matured = [[key, self._matured(task)] for key, task in sorted(tasks.items())]
-        return hashlib.sha256(json.dumps([files, matured]).encode()).hexdigest()
+        settings = self.settings.model_dump_json()
+        return hashlib.sha256(json.dumps([files, matured, settings]).encode()).hexdigest()
 
 
 def _value_text(column: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
 from monitor.rounds.report import attention_report
-from monitor.rounds.tell import MLFLOW, notify
+from monitor.rounds.tell import MLFLOW, known_key, notify
 from monitor.rounds.wording import attention_notice
 from monitor.storage import (
     alert_store,
@@ -53,7 +53,8 @@ def note(connection: Connection, found: Round, kind: str, sentence: str, now: da
     stored = round_store.read_round(connection, found.id)  # as it stands in this transaction
     store = store_id(connection)
     notice = attention_notice(stored, store_id=store, kind=kind, sentence=sentence, at=now)
-    notify(connection, stored, notice, now)
+    known = known_key(connection, stored, notice.round_key)
+    notify(connection, stored, notice.model_copy(update={"round_key": known}), now)
     _tag_model(connection, stored, store, sentence, now)
     return True
 

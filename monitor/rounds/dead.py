@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.report import Notice
-from monitor.rounds.tell import LOG, MLFLOW, add_notice
+from monitor.rounds.tell import LOG, MLFLOW, add_notice, known_key
 from monitor.rounds.wording import notice_id, round_key
 from monitor.storage import effect_care, effect_store, round_store
 from monitor.storage.schema import store_id
@@ -149,7 +149,7 @@ def _notice(
         id=notice_id(event, f"{store}/{sink}/{found.id}/{now.isoformat()}"),
         event=event,
         store_id=store,
-        round_key=round_key(store, found),
+        round_key=known_key(connection, found, round_key(store, found)),
         monitor=found.monitor,
         round=found.number,
         slot=found.slot,

@@ -92,15 +92,25 @@ def correct_evidence(
 
 
 def _resolves(connection: Connection, alert: Alert, due: Round, side: Side, now: Reading) -> bool:
-    """Whether this round and the one before it in time, both after the alert's, end the alert."""
+    """Whether this round and one next to it in time, both after the alert's, end the alert.
+
+    The one after it, where that closed first.
+    """
     fired = round_store.read_round(connection, alert.fired_round_id)
+    if due.slot <= fired.slot or is_disputed(connection, due.id, side[0]):
+        return False
     before = round_store.closed_between(connection, due.monitor_id, fired.slot, due.slot)
-    if due.slot <= fired.slot or not before:
+    after = round_store.closed_between(connection, due.monitor_id, due.slot)
+    return any(
+        _resolve_together(connection, each, side, now) for each in (*before[-1:], *after[:1])
+    )
+
+
+def _resolve_together(connection: Connection, other: int, side: Side, now: Reading) -> bool:
+    if is_disputed(connection, other, side[0]):
         return False
-    if any(is_disputed(connection, each, side[0]) for each in (before[-1], due.id)):
-        return False
-    last = estimate_store.frozen_readings(connection, before[-1]).get(side)
-    return last is not None and resolves(last, now)
+    reading = estimate_store.frozen_readings(connection, other).get(side)
+    return reading is not None and resolves(reading, now)
 
 
 def _with_new_labels(connection: Connection, member: Member, estimate: RoundEstimate) -> Readings:

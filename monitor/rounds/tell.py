@@ -83,12 +83,17 @@ def tell_abandoned(connection: Connection, found: Round, reason: str, now: datet
 
 
 def _known_as(connection: Connection, found: Round, report: RoundReport) -> RoundReport:
-    """Report a round that is done again under the name that MLflow knows: it has one run.
+    """Report a round that is done again under the name that MLflow knows: it has one run."""
+    return report.model_copy(update={"round_key": known_key(connection, found, report.round_key)})
 
-    The name holds the history, and one that was never drawn had none.
+
+def known_key(connection: Connection, found: Round, key: str) -> str:
+    """Name a round as MLflow knows it, else by ``key``.
+
+    The name holds the history, and a round that was never drawn had none when it was told.
     """
     known = None if found.first_version == 1 else told_key(connection, found.id)
-    return report if known is None else report.model_copy(update={"round_key": known})
+    return known or key
 
 
 def _makes_stale(connection: Connection, found: Round, now: datetime) -> bool:
@@ -111,7 +116,7 @@ def tell_ended(
     found = round_store.read_round(connection, alert.fired_round_id)
     store = store_id(connection)
     notice = ended_notice(alert, found, store_id=store, how=how, why=why, at=now)
-    known = told_key(connection, found.id) or notice.round_key
+    known = known_key(connection, found, notice.round_key)
     notice = notice.model_copy(update={"round_key": known})
     notify(connection, found, notice, now)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, insert, not_, or_, select, update
+from sqlalchemy import and_, insert, not_, or_, select, true, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Window
@@ -206,7 +206,7 @@ def closed_before(
 
 
 def closed_between(
-    connection: Connection, monitor_id: int, after: datetime, before: datetime
+    connection: Connection, monitor_id: int, after: datetime, before: datetime | None = None
 ) -> list[int]:
     """Ids of the closed rounds of a monitor whose slots lie between two times, in slot order."""
     query = (
@@ -215,7 +215,7 @@ def closed_between(
             rounds.c.monitor_id == monitor_id,
             rounds.c.state == RoundState.CLOSED,
             rounds.c.slot > after,
-            rounds.c.slot < before,
+            true() if before is None else rounds.c.slot < before,
         )
         .order_by(rounds.c.slot)
     )

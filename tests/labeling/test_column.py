@@ -287,3 +287,15 @@ def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):
     found = labeler_of(tmp_path).truth_of(["001", "002", "003"])
 
     assert (found.known, found.positive, found.examples) == (2, 1, ("001", "002", "2"))
+
+
+def test_a_setting_that_is_put_right_has_the_same_file_read_again(tmp_path):
+    write(tmp_path, [("001", "fraud", ""), ("002", "ham", "")])
+    wrong = labeler_of(tmp_path, positive="scam", negative=["ham", "fraud"])
+    before = wrong.collect(TASKS, None)
+
+    right = labeler_of(tmp_path, positive="fraud", negative="ham")
+    after = right.collect(TASKS, before.cursor)
+
+    assert given(before) == {"k1": Answer.NEGATIVE, "k2": Answer.NEGATIVE}
+    assert given(after) == {"k1": Answer.POSITIVE, "k2": Answer.NEGATIVE}

@@ -131,6 +131,17 @@ def test_an_alert_ends_by_two_rounds_in_a_row_after_it_whichever_closes_first(sc
     assert [alert.state for alert in alerts(scene)] == [AlertState.RESOLVED]
 
 
+def test_an_alert_ends_by_rounds_after_it_that_close_from_the_last_to_the_first(scene):
+    scene.play(1, precision=0.85)
+    open_rounds(scene, {2: 0.3, **dict.fromkeys(range(3, 9), 0.95)})
+    close(scene, 2)
+    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+
+    close(scene, 8, 7, 6, 5, 4, 3)
+
+    assert [alert.state for alert in alerts(scene)] == [AlertState.RESOLVED]
+
+
 def test_a_round_of_the_time_before_an_alert_does_not_end_it_by_its_older_limit(scene):
     scene.play(1, precision=0.85)
     open_rounds(scene, {2: 0.85})

@@ -104,6 +104,17 @@ def test_its_evidence_is_frozen_and_read_by_its_first_version(database):
     assert [(row["version"], row["order"]) for row in orders] == [(2, 1), (1, 2)]
 
 
+def test_what_needs_a_look_the_second_time_is_told_under_the_name_of_its_run(scene):
+    scene.run(1)
+    scene.week(1, share=0.0)
+
+    redo(scene)
+
+    rows = scene.rows("select payload from effects where kind = 'notice' and sink = 'ops'")
+    told = {payload_of(row)["event"]: payload_of(row)["round_key"] for row in rows}
+    assert told["round.attention"] == told["round.abandoned"] == reports(scene)[0]["round_key"]
+
+
 def test_abandoned_a_second_time_it_is_told_a_second_time(scene):
     scene.run(1)
     redo(scene)
