@@ -54,7 +54,8 @@ class Outage:
     """A monitor with a hook that works and an MLflow that does not always."""
 
     def __init__(self, database, mlflow, hook, prefix):
-        asked = settings(limits=LIMITS, sample=SMALL, hooks=("ops",), late_labels=HOUR)
+        none = timedelta(0)  # an empty window ends its round at once
+        asked = settings(limits=LIMITS, sample=SMALL, hooks=("ops",), late_labels=HOUR, grace=none)
         self.scene = Scene(database, asked, name=prefix)
         self.handlers: dict[str, EffectHandler] = {
             "ops": WebhookHandler(
