@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import tempfile
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -25,7 +25,7 @@ from structlog.testing import capture_logs
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from monitor.cli.status_page import say_overview, with_links  # noqa: E402
-from monitor.domain.errors import DeliveryFailed  # noqa: E402
+from monitor.domain.errors import DeliveryFailed, SourceRefused  # noqa: E402
 from monitor.domain.model import Effect, EffectKind  # noqa: E402
 from monitor.hooks.alertmanager import AlertmanagerSettings, as_alert  # noqa: E402
 from monitor.hooks.links import read_notice  # noqa: E402
@@ -174,7 +174,7 @@ def stale(night: Night) -> list[str]:
     night.deliver()
     payload = night.sinks["ops"].told("round.abandoned")
     ended = night.status()
-    with capture_logs():
+    with capture_logs(), suppress(SourceRefused):
         scene.run(3)
     night.deliver()
     return [
@@ -185,7 +185,7 @@ def stale(night: Night) -> list[str]:
         block(webhook(payload), "json"),
         "`pr-monitor status` then; MLflow is down too, which delays no alert:\n",
         block(ended),
-        "And when the next window holds no predictions:\n",
+        "And when the next window holds no predictions, while there is time to bring them:\n",
         block(night.status()),
     ]
 

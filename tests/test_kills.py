@@ -18,7 +18,7 @@ from monitor.config import load_config
 from monitor.hooks.log import LogHandler
 from monitor.labeling import label_files
 from monitor.labeling.files import FilesLabeler
-from monitor.rounds import collect, effects, publish, steps
+from monitor.rounds import collect, effects, opening, publish, steps
 from monitor.sources.duckdb import DuckdbSource
 from monitor.storage import schema
 from monitor.tracking import mlflow as tracking, writing
@@ -28,7 +28,7 @@ from monitor.tracking.connection import load_mlflow
 import duckdb, matplotlib.figure, matplotlib.backends.backend_agg, structlog
 
 PLACES = {
-    "before the slot is opened": (steps, "_add", "before"),
+    "before the slot is opened": (opening, "_add", "before"),
     "after the slot is opened": (steps, "_unfinished", "before"),
     "after the scan": (DuckdbSource, "scan", "after"),
     "after the items are written": (steps, "send", "before"),

@@ -212,13 +212,25 @@ def _refuse_no_slot(parts: Parts, slot: str, asked: datetime) -> None:
         message = f"--slot {slot} is not due yet; the newest slot of {name} that is due: {newest}"
         raise InputRefused(message)
     before = newest_slot(schedule, asked)
-    if before != asked:
+    if before != asked and not _has_round(parts, asked):
         after = next(slots_after(schedule, asked))
         message = (
             f"--slot {slot} is no slot of {name} ({schedule.cron!r} in {schedule.time_zone}); the "
             f"nearest are {minute(before)} and {minute(after)} UTC"
         )
         raise InputRefused(message)
+
+
+def _has_round(parts: Parts, slot: datetime) -> bool:
+    """Whether a slot has a round, perhaps by a schedule of before."""
+    from monitor.storage import round_store
+
+    with parts.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+        return (
+            monitor_id is not None
+            and round_store.round_at(connection, monitor_id, slot) is not None
+        )
 
 
 def _backfilled(

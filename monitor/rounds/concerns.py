@@ -72,7 +72,7 @@ def _tag_model(
 ) -> None:
     """Let the model's page not say ok; one with an open alert stays under alert."""
     firing = alert_store.find_alerts(connection, monitor=found.monitor, state=AlertState.FIRING)
-    is_newest = attention_store.newest_drawn(connection, found.monitor_id) == found.id
+    is_newest = attention_store.newest_drawn(connection, found.monitor_id, now) == found.id
     if found.settings.model is None or firing or not is_newest:
         return
     issues = frame_store.read_issues(connection, found.id)

@@ -72,7 +72,8 @@ def note_disputes(
         if kind.startswith(_KIND) and kind.removeprefix(_KIND) not in disputes:
             concern_store.drop_concern(connection, found.id, kind)
     for metric, sentence in disputes.items():
-        note(connection, found, _KIND + metric, sentence, now)
+        if not note(connection, found, _KIND + metric, sentence, now):
+            concern_store.reword_concern(connection, found.id, _KIND + metric, sentence)
 
 
 def is_disputed(connection: Connection, round_id: int, metric: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from monitor.domain.crashpoint import outside
+from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges
 from monitor.rounds.sanity import Concern
 from monitor.storage.waiting_store import drawn_before
@@ -95,8 +96,12 @@ def _old_rows(parts: Parts, found: Round, frame: Frame, earlier: Sequence[Drawn]
 
 
 def _gap(parts: Parts, window: Window, seed: str) -> timedelta | None:
-    with outside("scan"):
-        frame = parts.source.scan(window, BandEdges().strata(), 1, seed)
+    """Read a window that was drawn before; one that is refused by now says nothing of this one."""
+    try:
+        with outside("scan"):
+            frame = parts.source.scan(window, BandEdges().strata(), 1, seed)
+    except SourceRefused:
+        return None
     return None if frame.newest is None else window.end - frame.newest
 
 

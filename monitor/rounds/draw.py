@@ -39,9 +39,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from sqlalchemy import Connection
+
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.parts import Parts
+    from monitor.rounds.rebin import References
     from monitor.rounds.sanity import Concern
     from monitor.stats.draws import JointPosterior
     from monitor.storage.round_claims import Claim
@@ -100,7 +103,7 @@ def draw(parts: Parts, found: Round, claim: Claim) -> None:
     if why is not None:
         raise SourceRefused(why)
     seen = _seen(parts, found)
-    if seen.why is not None and can_wait:
+    if seen.why is not None and (can_wait or _stops_a_backfill(found, seen)):
         with parts.database.write() as connection:
             waiting_store.note_first_look(connection, claim, first_look)
         parts.tries.note(found, now, seen.why)
@@ -113,7 +116,7 @@ def draw(parts: Parts, found: Round, claim: Claim) -> None:
 
 
 def _seen(parts: Parts, found: Round) -> Found:
-    """Look at the window; what refuses a backfill stops it, as nothing waits behind it."""
+    """Look at the window."""
     try:
         sight = look(parts, found)
         refuse_unknown(sight.frame, found.settings)
@@ -122,11 +125,18 @@ def _seen(parts: Parts, found: Round) -> Found:
             fault = why_empty(parts, found)
         concerns = doubts(parts, found, sight.frame) if fault is None else ()
     except SourceRefused as error:
-        if found.settings.origin == "backfill":
-            raise
         told = None if error.is_public else f"{_HELD_BACK} {show_command(found)}"
         return Found(None, str(error), told)
     return Found(sight, fault, concerns=concerns)
+
+
+def _stops_a_backfill(found: Round, seen: Found) -> bool:
+    """Whether a backfill is refused at its first look: its config may be wrong for all windows.
+
+    So that one look does not give up a year of rounds. They are tried again until their grace ends.
+    """
+    is_first = found.settings.origin == "backfill" and found.first_look_at is None
+    return is_first and seen.sight is None
 
 
 def base_key(settings: RoundSettings) -> tuple[object, ...]:
@@ -253,37 +263,13 @@ def _write_sample(
     odd = look_odd(parts, frame, found.slot, settings)
     planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
     wanted = _as_before(frame, settings) or planned
-    drawn = [
-        Item(
-            c.id,
-            part.stratum.name,
-            order,
-            c.score,
-            part.stratum.flagged,
-            dict(zip(frame.segment_columns, c.segments, strict=True)),
-        )
-        for part, size in zip(frame.strata, wanted, strict=True)
-        for order, c in enumerate(part.candidates[:size])
-    ]
+    drawn = _items(frame, wanted)
     with outside("show"):
         shown = parts.source.show([item.id for item in drawn], found.window) if drawn else {}
     now = parts.clock()
     with parts.database.write() as connection:
         round_claims.hold(connection, claim)
-        history_id = (
-            sight.known.id
-            if sight.known is not None
-            else frame_store.add_history(
-                connection,
-                found.monitor_id,
-                model_version=frame.model_version,
-                threshold=settings.threshold,
-                key_parts=base_key(settings),
-                edges=sight.edges,
-                reference=reference,
-                now=now,
-            )
-        )
+        history_id = _history_of(connection, found, sight, reference, now)
         frame_store.write_frame(
             connection,
             found.id,
@@ -312,6 +298,44 @@ def _write_sample(
         )
         for concern in (*concerns, *odd.concerns):
             note(connection, found, concern.kind, concern.sentence, now)
+
+
+def _items(frame: Frame, wanted: Sequence[int]) -> list[Item]:
+    """Take the first candidates of each stratum, as many as the plan gives it."""
+    return [
+        Item(
+            c.id,
+            part.stratum.name,
+            order,
+            c.score,
+            part.stratum.flagged,
+            dict(zip(frame.segment_columns, c.segments, strict=True)),
+        )
+        for part, size in zip(frame.strata, wanted, strict=True)
+        for order, c in enumerate(part.candidates[:size])
+    ]
+
+
+def _history_of(
+    connection: Connection,
+    found: Round,
+    sight: Sight,
+    reference: References | None,
+    now: datetime,
+) -> int:
+    """Find the history that a window belongs to, or open it."""
+    if sight.known is not None:
+        return sight.known.id
+    return frame_store.add_history(
+        connection,
+        found.monitor_id,
+        model_version=sight.frame.model_version,
+        threshold=found.settings.threshold,
+        key_parts=base_key(found.settings),
+        edges=sight.edges,
+        reference=reference,
+        now=now,
+    )
 
 
 def _deadline(parts: Parts, found: Round, now: datetime) -> datetime:

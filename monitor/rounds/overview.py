@@ -117,6 +117,7 @@ class _Read:
     gave_none: Mapping[str, list[Attention]]
     attention: Mapping[str, list[Attention]]
     labels: Mapping[str, list[LabelNotes]]
+    doubts: Mapping[int, str]
 
 
 def overview(database: Database, settings: MonitorSettings, now: datetime) -> Overview:
@@ -152,6 +153,7 @@ def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
         gave_none=_by_monitor(attention_store.without_estimate(connection, now, monitor)),
         attention=_by_monitor(attention_store.read_attention(connection, now, monitor)),
         labels=label_notes.notes_of_open_rounds(connection, monitor),
+        doubts=restored_store.read_doubts(connection, newest),
     )
 
 
@@ -170,7 +172,7 @@ def _overview(
             f"round {each.round} gave no estimate: {each.sentence}"
             for each in read.gave_none.get(settings.name, [])
         ),
-        *([] if newest is None else restored_store.read_doubt(connection, newest.id)),
+        *([read.doubts[newest.id]] if newest is not None and newest.id in read.doubts else []),
         *_dead(held_up),
         *(problem for each in labels for problem in each.problems),
         *(f"labels cannot be read: {each.obstacle}" for each in labels if each.obstacle),

@@ -278,9 +278,8 @@ def _told_to_end(
 
 def _put_away(runs: RoundRuns, rounds: Sequence[Round], shown: Sequence[ShownRun]) -> int:
     """Delete the live runs of versions before the first that their rounds have here."""
-    first = {each.slot: each.first_version for each in rounds}
-    past = [run for run in shown if run.live and run.version < first.get(run.slot, 1)]
-    past = [run for run in past if first[run.slot] > 1]
+    first = {each.slot: each.first_version for each in rounds if each.first_version > 1}
+    past = [run for run in shown if run.live and run.version < first.get(run.slot, 0)]
     runs.put_away(past)
     return len(past)
 

@@ -167,7 +167,7 @@ def _report(
 def _concerns(connection: Connection, found: Round, now: datetime) -> list[str]:
     """Concerns about a round; those about a newer one too where this has the newest estimate."""
     if round_store.newest_closed(connection, found.monitor_id, now) == found.id:
-        return attention_store.newest_concerns(connection, found)
+        return attention_store.newest_concerns(connection, found, now)
     return list(concern_store.read_concerns(connection, found.id).values())
 
 

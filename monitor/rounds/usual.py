@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.crashpoint import outside
+from monitor.domain.errors import SourceRefused
 from monitor.rounds import sanity
 from monitor.rounds.concerns import INVERTED, inverted_text
 from monitor.rounds.sanity import Concern, Usual
@@ -103,7 +104,10 @@ def order_concerns(reference: ReferenceItems) -> list[Concern]:
 def _late(
     parts: Parts, slot: datetime, settings: RoundSettings
 ) -> tuple[list[Concern], tuple[str, ...]]:
-    """Count the window of the round before once more: rows that are new came after its draw."""
+    """Count the window of the round before once more: rows that are new came after its draw.
+
+    A window that is refused by now says nothing, and does not keep this one from being drawn.
+    """
     with parts.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, parts.settings.name)
         last = (
@@ -111,8 +115,11 @@ def _late(
         )
     if last is None:
         return [], ()
-    with outside("count"):
-        late = parts.source.count(last.window) - last.rows
+    try:
+        with outside("count"):
+            late = parts.source.count(last.window) - last.rows
+    except SourceRefused:
+        return [], ()
     concern = sanity.late_concern(last.number, last.rows, late, settings)
     if concern is not None:
         return [concern], ()

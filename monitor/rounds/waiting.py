@@ -24,13 +24,14 @@ def waits_until(found: Round, first_look: datetime) -> datetime:
     """When a round gives up that was looked at first then.
 
     Never later than the next slot, so that no two rounds wait; so one of an old slot that
-    somebody asks for does not wait at all, and no more does a backfill.
+    somebody asks for does not wait at all, and no more does a backfill, unless its first look was
+    refused outright.
     """
-    if found.settings.origin == "backfill":
-        return first_look
     grace = found.settings.grace
     if grace is None:
         grace = max(SHORTEST, (found.window.end - found.window.start) / 4)
+    if found.settings.origin == "backfill":
+        return first_look if found.first_look_at is None else first_look + grace
     following = next(slots_after(found.settings.schedule, found.slot))
     return max(first_look, min(first_look + grace, following))
 

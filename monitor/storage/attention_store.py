@@ -11,6 +11,7 @@ from sqlalchemy import and_, select
 from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage import round_store
+from monitor.storage.restored_store import DOUBT
 from monitor.storage.tables import concerns, estimates, label_events, monitors, rounds
 
 if TYPE_CHECKING:
@@ -67,21 +68,23 @@ def without_estimate(
     return [Attention(*row) for row in connection.execute(query)]
 
 
-def newest_concerns(connection: Connection, found: Round) -> list[str]:
+def newest_concerns(connection: Connection, found: Round, now: datetime) -> list[str]:
     """Read the concerns about a round, and those about the monitor's newest drawn one."""
+    newest = newest_drawn(connection, found.monitor_id, now)
     query = (
         select(concerns.c.sentence)
         .join(rounds, rounds.c.id == concerns.c.round_id)
-        .where(concerns.c.round_id.in_((found.id, newest_drawn(connection, found.monitor_id))))
+        .where(concerns.c.round_id.in_((found.id, newest)))
         .order_by(rounds.c.slot, concerns.c.kind)
     )
     return list(connection.execute(query).scalars())
 
 
-def newest_drawn(connection: Connection, monitor_id: int) -> int | None:
-    """Id of a monitor's newest round that has a sample."""
-    query = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, _DRAWN)
-    return connection.execute(query.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> int | None:
+    """Id of a monitor's newest round that has a sample, up to a time: a clock ahead draws more."""
+    drawn = rounds.c.monitor_id == monitor_id, _DRAWN, rounds.c.slot <= until
+    query = select(rounds.c.id).where(*drawn).order_by(rounds.c.slot.desc())
+    return connection.execute(query.limit(1)).scalar()
 
 
 def _newest(condition: ColumnElement[bool], now: datetime) -> ScalarSelect[int]:
@@ -114,6 +117,7 @@ def _concerns(connection: Connection, now: datetime, monitor: str | None) -> lis
         select(newest.c.name, rounds.c.number, concerns.c.sentence)
         .join(concerns, concerns.c.round_id.in_((newest.c.drawn, newest.c.closed)))
         .join(rounds, rounds.c.id == concerns.c.round_id)
+        .where(concerns.c.kind != DOUBT)  # a problem, told apart
         .order_by(newest.c.name, rounds.c.slot, concerns.c.noted_at, concerns.c.kind)
     )
     return [Attention(*row) for row in connection.execute(query)]

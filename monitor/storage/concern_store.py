@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, select, update
 
 from monitor.storage.tables import concerns
 
@@ -34,6 +34,15 @@ def read_concerns(connection: Connection, round_id: int) -> dict[str, str]:
         .order_by(concerns.c.noted_at, concerns.c.kind)
     )
     return {row.kind: row.sentence for row in connection.execute(query)}
+
+
+def reword_concern(connection: Connection, round_id: int, kind: str, sentence: str) -> None:
+    """Let a concern say how things are now; it was told as they were when it was noted."""
+    connection.execute(
+        update(concerns)
+        .where(concerns.c.round_id == round_id, concerns.c.kind == kind)
+        .values(sentence=sentence)
+    )
 
 
 def drop_concern(connection: Connection, round_id: int, kind: str) -> None:

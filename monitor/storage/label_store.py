@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import delete, exists, func, insert, select, update
 
+from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
 from monitor.storage.tables import (
@@ -244,13 +245,26 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
 
 
 def task_places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Find round and item of some tasks, by key."""
+    """Find round and item of some tasks, by key.
+
+    Raises
+    ------
+    RoundMoved
+        If one was taken back since its answer was read: its round is done again.
+    """
     found: dict[str, tuple[int, str]] = {}
     for start in range(0, len(keys), CHUNK):
         query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(
             tasks.c.key.in_(keys[start : start + CHUNK])
         )
         found.update({row.key: (row.round_id, row.item_id) for row in connection.execute(query)})
+    gone = sorted(set(keys) - set(found))
+    if gone:
+        message = (
+            f"{len(gone)} of {len(keys)} tasks, such as {gone[0]}, were taken back while their "
+            "answers were read; nothing was written, run it again"
+        )
+        raise RoundMoved(message)
     return found
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, select, update
 
 from monitor.domain.state import RoundState
-from monitor.storage.concern_store import read_concerns
 from monitor.storage.tables import alerts, concerns, rounds
 
 if TYPE_CHECKING:
@@ -55,9 +54,12 @@ def forget_doubt(connection: Connection, monitor_id: int) -> None:
     )
 
 
-def read_doubt(connection: Connection, round_id: int) -> list[str]:
-    """Read the note of a round, if it has one."""
-    return [text for kind, text in read_concerns(connection, round_id).items() if kind == DOUBT]
+def read_doubts(connection: Connection, round_ids: Collection[int]) -> dict[int, str]:
+    """Read the notes of some rounds, of those that have one."""
+    query = select(concerns.c.round_id, concerns.c.sentence).where(
+        concerns.c.kind == DOUBT, concerns.c.round_id.in_(round_ids)
+    )
+    return {row.round_id: row.sentence for row in connection.execute(query)}
 
 
 def unknown_alerts(connection: Connection, ids: Collection[str]) -> set[str]:

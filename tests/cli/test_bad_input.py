@@ -173,6 +173,18 @@ def test_an_abandoned_round_is_done_again_by_hand_unless_it_has_labels(place):
     )
 
 
+def test_an_abandoned_round_is_done_again_though_the_schedule_is_another_by_now(place):
+    place.predictions(rows=0)
+    place.config(grace=("threshold: 0.5", "threshold: 0.5\n      grace: 0s"))
+    place.run("run-once")
+    place.predictions()
+    place.config(cron=(place.cron, "0 0 1 1 *"))
+
+    done = place.run("run-once", "--slot", place.slot.isoformat())
+
+    assert f"mail: round 1 (due {place.at(place.slot)} UTC) is closed, version 2" in done.lines
+
+
 def test_fewer_items_than_planned_are_all_drawn_and_it_says_so(place):
     place.predictions(rows=40)
 

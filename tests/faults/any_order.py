@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from monitor import service
 from monitor.domain import crashpoint
-from monitor.domain.errors import DeliveryFailed
+from monitor.domain.errors import DeliveryFailed, MonitorError
 from monitor.domain.model import Answer, EffectKind
 from monitor.domain.report import RoundReport
-from monitor.domain.settings import Bands, MonitorSettings, Sample
+from monitor.domain.settings import Bands, Limits, MonitorSettings, Sample
+from monitor.rounds import steps
 from monitor.rounds.parts import Parts
 from monitor.storage.database import Database
 from monitor.testing import MemoryLabeler, MemorySource
@@ -21,33 +22,59 @@ from monitor.tracking import values
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
 from monitor.wiring import Plant
 from tests.faults.invariants import Outside, SeenRun
-from tests.rounds.scene import LIMITS, MONDAY, THRESHOLD, WEEK, settings, week_of_rows
+from tests.rounds.scene import (
+    LIMITS,
+    MONDAY,
+    REFERENCE,
+    THRESHOLD,
+    WEEK,
+    settings,
+    week_of_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
 WEEKS = 12
+EARLIER = 4
+"""Weeks with predictions before the first round, for backfills."""
+
+DROPS = 0.3
+"""Share of the weeks in which few of the flagged items are positive; in the others most are."""
+
+QUICK = Limits.model_validate({"precision": 0.7, "recall": 0.1, "false_alarm_every": 2})
+"""Limits that fire at the first drop, since one false alarm in two rounds is allowed."""
+
 FEW, OTHER_BANDS = Sample(max_labels=12, bands=Bands(flagged=1, passed=1)), Sample(max_labels=16)
 
 
-def _weeks():
+def _weeks(precision):
     rows: list[dict[str, Any]] = []
-    truth: dict[str, Answer] = {}
-    for number in range(1, WEEKS + 1):
+    truth: list[dict[str, Answer]] = []
+    for number in range(1 - EARLIER, WEEKS + 1):
         start = MONDAY + (number - 2) * WEEK
-        drawn, true = week_of_rows(start, count=80, share=0.3, precision=0.4, seed=number)
+        drawn, true = week_of_rows(
+            start, count=80, share=0.3, precision=precision, seed=number + 100
+        )
         rows += drawn
-        truth |= true
+        truth.append(true)
     return rows, truth
 
 
-ROWS, TRUTH = _weeks()
+ROWS, GOOD = _weeks(0.95)
+_, BAD = _weeks(0.1)
+FLAGGED = frozenset(row["id"] for row in ROWS if row["score"] >= THRESHOLD)
+PATIENT = {"sample": FEW, "hooks": ("ops",), "deadline": 6 * WEEK}
 CONFIGS = (
-    settings(sample=FEW, limits=LIMITS, hooks=("ops",)),
+    settings(limits=QUICK, reference=REFERENCE, **PATIENT),
+    settings(limits=LIMITS, **PATIENT),
+    settings(limits=QUICK, sample=FEW, hooks=("ops",)),
     settings(sample=FEW, hooks=("ops",)),
-    settings(sample=OTHER_BANDS, limits=LIMITS, hooks=("ops",)),
+    settings(sample=OTHER_BANDS, limits=QUICK, hooks=("ops",)),
 )
-"""Among others with other bands, which open a new history."""
+"""Some wait for labels until long after the next rounds; the last has other bands, which open a
+new history."""
 
 
 class Killed(BaseException):
@@ -138,6 +165,9 @@ class Stage:
         self.url = url
         self.now = self.newest = MONDAY
         self.rng = random.Random(seed)  # noqa: S311
+        self.truth: dict[str, Answer] = {}
+        for good, bad in zip(GOOD, BAD, strict=True):
+            self.truth |= bad if self.rng.random() < DROPS else good
         self.settings = CONFIGS[0]
         self.source = MemorySource(ROWS, threshold=THRESHOLD, show=["text"])
         self.labeler = ShuffledLabeler(self.rng)
@@ -145,8 +175,14 @@ class Stage:
         self.lives = 0
         self.gone: set[str] = set()
         self.kills = 0
+        self.filled_from: datetime | None = None
         self.workers = [self._born(), self._born()]
         self.running = self.workers[0]
+
+    def plant_week(self, newest, *, drop):
+        """Say whether the classifier was good or bad in a round's week, counted from the newest."""
+        weeks = (self.newest - MONDAY) // WEEK + EARLIER - newest
+        self.truth |= (BAD if drop else GOOD)[weeks]
 
     def _born(self):
         self.lives += 1
@@ -180,6 +216,25 @@ class Stage:
             self.running = before
         bugs = [str(error) for error in done.errors.values() if "stopped by a bug" in str(error)]
         return bugs + [why for why in done.delivered.failed.values() if "handler broke" in why]
+
+    def backfill(self, weeks):
+        """Let a third process run the windows of so many weeks before the first slot, and later."""
+        start = MONDAY - (weeks + 1) * WEEK
+        start = self.filled_from = min(start, self.filled_from or start)
+        before, self.running = self.running, self._born()
+        try:
+            [parts] = self.plant(self.running).monitors
+            for _ in steps.backfill(parts, start):
+                pass
+        except MonitorError:
+            return []
+        except Exception as error:  # noqa: BLE001  whatever it is, it is a bug
+            return [f"backfill: {error!r}"]
+        finally:
+            self.gone.add(self.running.name)
+            self.running.database.close()
+            self.running = before
+        return []
 
     def tick_killed(self, place):
         """Let the first worker die at one of its crash points; another is born in its place."""
@@ -221,7 +276,7 @@ class Stage:
         """All is up again; time goes on until nothing waits."""
         self.all_well()
         self.now = self.newest
-        bugs = []
+        bugs = self.backfill(0) if self.filled_from else []  # as far back as it was asked for
         for which in (0, 1) * 4:
             self.now = self.newest = self.newest + timedelta(hours=26)
             bugs += self.tick(which)

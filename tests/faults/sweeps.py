@@ -19,8 +19,11 @@ from tests.faults.lives import (
     start,
     whole_life,
 )
+from tests.faults.world import LATE_ALERT
 
 KILLED = -9
+LATE_ROUNDS = 3
+"""Rounds of the story in which one closes after a newer one and fires."""
 
 
 def everywhere(nursery, *, every=False, only=""):
@@ -37,16 +40,41 @@ def everywhere(nursery, *, every=False, only=""):
     ]
     for place in chosen:
         with nursery.world() as world:
-            died = _killed_at(world, place)
-            accepted = labels_now(world)
-            ended = whole_life(world)
-            wrong = judge(world, kills=1, accepted=accepted)
-            if (died, ended) != (KILLED, 0):
-                wrong.append(f"the lives ended with {died} and {ended}")
-            if world.noted("killed") != [names[place]]:
-                wrong.append(f"{world.noted('killed')} was met instead of {names[place]}")
-            found += [f"{place} {names[place]}: {each}" for each in wrong]
+            found += _wrong_after_a_kill(world, place, names[place])
     return {"points": len(names), "kills": len(chosen), "violations": found}
+
+
+def where_a_late_round_fires(nursery, *, every_nth=1):
+    """Kill at points of the pass in which a round closes after a newer one and fires an alert."""
+    names, found = names_of_points(nursery, LATE_ROUNDS, late=True)
+    with nursery.world(LATE_ROUNDS, late=True) as world:
+        whole_life(world, at_points=lambda _: world.note("point", max(world.noted("stage"))))
+        stages = world.noted("point")
+        fired = [line["event"] for line in world.noted("told")].count("alert.firing")
+    found += [f"the alert was told {fired} times, wanted by the log and a hook"] * (fired != 2)
+    of_stage = [
+        place
+        for place, (stage, name) in enumerate(zip(stages, names, strict=True))
+        if stage == LATE_ALERT and not name.startswith(("before", "begin"))
+    ]
+    chosen = of_stage[::every_nth]
+    for place in chosen:
+        with nursery.world(LATE_ROUNDS, late=True) as world:
+            found += _wrong_after_a_kill(world, place, names[place])
+    return {"points": len(of_stage), "kills": len(chosen), "violations": found}
+
+
+def _wrong_after_a_kill(world, place, name):
+    """Kill one life at a point, let the next go to the end; say what is wrong then."""
+    died = _killed_at(world, place)
+    accepted = labels_now(world)
+    ended = whole_life(world)
+    wrong = judge(world, kills=1, accepted=accepted)
+    if (died, ended) != (KILLED, 0):
+        wrong.append(f"the lives ended with {died} and {ended}")
+    if world.noted("killed") != [name]:
+        wrong.append(f"{world.noted('killed')} was met instead of {name}")
+    return [f"{place} {name}: {each}" for each in wrong]
 
 
 def points(nursery):
@@ -71,7 +99,8 @@ def at_random(nursery, *, runs, seed):
     usual, kills = len(names), 0
     for run in range(runs):
         rounds = rng.randint(1, 3)
-        with nursery.world(rounds) as world:
+        late = rounds == LATE_ROUNDS and rng.random() < 0.5
+        with nursery.world(rounds, late=late) as world:
             mine = _killed_often(world, rng, rng.randint(4, 8), usual * rounds)
             ended = whole_life(world, patient=True)
             wrong = judge(world, kills=mine, accepted=labels_now(world), in_the_way=DEADLY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from sqlalchemy import update
 
 from monitor.domain.errors import DeliveryFailed, InputRefused
 from monitor.domain.model import Answer, EffectKind
+from monitor.rounds import opening
 from monitor.rounds.effects import deliver
 from monitor.rounds.overview import overview
 from monitor.storage import round_claims
@@ -145,7 +147,7 @@ def test_status_asks_for_no_round_that_run_once_would_not_open(database):
 
 
 def test_a_round_ahead_that_was_abandoned_makes_nothing_stale(database):
-    scene = Scene(database, settings())
+    scene = Scene(database, settings(grace=timedelta(0)))
     scene.play(1)
     scene.now += AHEAD
     scene.week(2)
@@ -225,3 +227,25 @@ def test_a_round_opened_by_a_clock_ahead_is_not_drawn_before_its_window_is_over(
 
     assert (early.state, early.slot) == ("open", MONDAY + 2 * WEEK)
     assert scene.round(3).state == "labeling"
+
+
+def test_what_is_odd_is_on_the_page_of_the_model_though_a_round_lies_ahead(database):
+    scene = Scene(database, settings(limits=LIMITS, reference=REFERENCE, model="models:/mail/7"))
+    for number in (1, 2, 3, 4):
+        scene.week(number, **({"share": 0.004} if number == 3 else {}))
+    for number in (1, 2):
+        scene.run(number)
+        scene.answer()
+        scene.run()
+    scene.now += 2 * WEEK  # a clock that is ahead draws round 4
+    scene.run()
+    scene.now -= WEEK
+
+    opening.open_slot(scene.parts, scene.now, backfill=False)
+    scene.run()
+
+    assert scene.round(4).state == scene.round(3).state == "labeling"
+    tags = scene.rows("select payload from effects where kind = 'model_tags' order by id")
+    newest = tags[-1]["payload"]
+    assert (json.loads(newest) if isinstance(newest, str) else newest)["status"] == "attention"
+    assert overview(scene.database, scene.parts.settings, scene.now).status == "attention"

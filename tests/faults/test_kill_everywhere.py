@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.faults.sizes import SOAK
+from tests.faults.sizes import SOAK, sized
 
 
 @pytest.mark.parametrize(("kind", "real"), [("sqlite", True), ("postgresql", False)])
@@ -15,6 +15,22 @@ def test_a_round_killed_at_any_point_is_whole_after_the_next_life(lives, tell_fi
     tell_figures(
         "R1",
         what=f"kill -9 at every crash point of a round, {kind}",
+        size=f"{done['kills']} kills",
+        violations=len(done["violations"]),
+    )
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
+def test_a_round_that_fires_after_a_newer_one_closed_is_whole_wherever_it_is_killed(
+    lives, tell_figures, kind
+):
+    done = lives("where_a_late_round_fires", store=kind, every_nth=sized(small=6, soak=1))
+
+    assert done["violations"] == []
+    assert done["kills"] > 8
+    tell_figures(
+        "R1",
+        what=f"kill -9 where a round fires that closes after a newer one, {kind}",
         size=f"{done['kills']} kills",
         violations=len(done["violations"]),
     )

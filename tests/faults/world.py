@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import csv
 import importlib
-import inspect
 import json
 import os
 import sqlite3
-import sys
 import time
 import traceback
 from contextlib import closing, suppress
@@ -37,6 +35,7 @@ from monitor.testing import MemorySource
 from monitor.tracking import mlflow as tracking
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from tests.faults import recorded_mlflow
+from tests.faults.few_points import fewer_points
 from tests.faults.invariants import Outside, SeenRun
 from tests.faults.recorded_mlflow import everything_in, recorded_handler, recorded_runs
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, settings, week_of_rows
@@ -54,6 +53,19 @@ SETTINGS = settings(
     reference=Matrix(tp=48, fp=5, fn=32, tn=915),
     late_labels=timedelta(days=3),
 )
+PATIENT = SETTINGS.model_copy(update={"deadline": timedelta(days=21)})
+LATE_STORY = (
+    ("wait", 1, timedelta(0)),
+    ("fill", 1, DAY),
+    ("wait", 2, WEEK),
+    ("wait", 3, 2 * WEEK),
+    ("fill", 3, 2 * WEEK + DAY),
+    ("fill", 2, 2 * WEEK + 2 * DAY),
+    ("change", 2, 2 * WEEK + 3 * DAY),
+    ("wait", 3, 2 * WEEK + 6 * DAY),
+)
+LATE_ALERT = 5
+"""The second round closes after the third and fires an alert in this stage of the story."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +79,16 @@ class Stage:
 
 @dataclass(frozen=True)
 class World:
-    """Where everything is; ``real_mlflow`` tells that MLflow's own store stands in the folder."""
+    """Where everything is; ``real_mlflow`` tells that MLflow's own store stands in the folder.
+
+    In a ``late`` one only the second of three rounds fires an alert, and it closes last.
+    """
 
     url: str
     folder: str
     rounds: int = 1
     real_mlflow: bool = False
+    late: bool = False
 
     @property
     def path(self) -> Path:
@@ -80,6 +96,8 @@ class World:
 
     @property
     def stages(self) -> list[Stage]:
+        if self.late:
+            return [Stage(act, number, MONDAY + after) for act, number, after in LATE_STORY]
         found = []
         for number in range(1, self.rounds + 1):
             slot = MONDAY + (number - 1) * WEEK
@@ -94,9 +112,9 @@ class World:
         """Build what a pass of the service needs of `monitor.wiring.Plant`."""
         store = Database(self.url)
         parts = Parts(
-            settings=MonitorSettings(name="mail", round=SETTINGS),
+            settings=MonitorSettings(name="mail", round=PATIENT if self.late else SETTINGS),
             database=store,
-            source=source(self.rounds),
+            source=source(self.rounds, bad={2} if self.late else range(self.rounds + 1)),
             labeler=FilesLabeler(FilesSettings(), self.path),
             clock=clock,
         )
@@ -136,11 +154,12 @@ class World:
         return json.dumps(asdict(self))
 
 
-def source(rounds):
+def source(rounds, bad):
     rows: list[dict[str, Any]] = []
     for number in range(1, rounds + 1):
         start = MONDAY + (number - 2) * WEEK
-        drawn, truth = week_of_rows(start, count=100, share=0.2, precision=0.15, seed=number)
+        precision = 0.15 if number in bad else 1
+        drawn, truth = week_of_rows(start, count=100, share=0.2, precision=precision, seed=number)
         for row in drawn:
             row["text"] = f"{CANARY}, in truth {truth[row['id']]}"
         rows += drawn
@@ -234,7 +253,9 @@ def unquiet(plant, stage) -> list[str]:
         " and estimated_revision <> label_revision",
     }
     if stage.act != "wait":
-        queries["a round is not closed"] = "select count(*) from rounds where state = 'labeling'"
+        queries["a round is not closed"] = (
+            f"select count(*) from rounds where state = 'labeling' and number = {stage.number}"
+        )
     with plant.database.read() as connection:
         return [
             f"still to be done: {what} ({count})"
@@ -287,9 +308,6 @@ def prepare() -> None:
         importlib.import_module(f"mlflow.store.{loaded}.sqlalchemy_store")
     for name in tracking._DRAW:
         tracking._DRAW[name] = lambda _: b"png"
-    for name, module in list(sys.modules.items()):
-        if name.startswith("monitor.rounds.") and hasattr(module, "POINTS"):
-            vars(module)["POINTS"] = 2**6
     fewer_points(2**6)
     database._engine = _warmed_engine
 
@@ -314,27 +332,6 @@ def log_into(path: Path) -> None:
         logger_factory=structlog.WriteLoggerFactory(file=path.open("a")),
         cache_logger_on_first_use=False,
     )
-
-
-def fewer_points(points: int) -> None:
-    """Lower the default of every function that draws Sobol points."""
-    modules = [m for name, m in sys.modules.items() if name.startswith("monitor.stats.")]
-    functions = {f for module in modules for _, f in inspect.getmembers(module, inspect.isfunction)}
-    for function in functions:
-        named = inspect.signature(function).parameters.get("points")
-        if named is None or named.default is inspect.Parameter.empty:
-            continue
-        if function.__kwdefaults__ and "points" in function.__kwdefaults__:
-            function.__kwdefaults__["points"] = points
-        else:
-            names = [
-                p.name
-                for p in inspect.signature(function).parameters.values()
-                if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY
-            ]
-            values = list(function.__defaults__ or ())
-            values[names.index("points")] = points
-            function.__defaults__ = tuple(values)
 
 
 def claims_last(seconds: float) -> None:

@@ -1,5 +1,7 @@
 """A second person who contradicts bad news neither silences an alert nor keeps one from firing."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -24,10 +26,21 @@ def scene(database):
 
 def say_yes(scene, number, *, to):
     """Let somebody else answer 1 to items of a round: those whose id passes ``to``."""
+    say(scene, number, "eve", lambda item: YES if to(item) else None)
+
+
+def say_truth(scene, number, *, by):
+    """Let somebody answer all items of a round as they are."""
+    say(scene, number, by, scene.truth.get)
+
+
+def say(scene, number, annotator, answer):
     with scene.database.read() as connection:
         tasks = label_store.all_tasks(connection, [scene.round(number).id])
     events = [
-        LabelEvent(key, "eve", YES, at=scene.now) for key, task in tasks.items() if to(task.item_id)
+        LabelEvent(key, annotator, answer(task.item_id), at=scene.now)
+        for key, task in tasks.items()
+        if answer(task.item_id) is not None
     ]
     with scene.database.write() as connection:
         label_store.add_events(connection, "files", events, scene.now)
@@ -78,18 +91,8 @@ def test_a_dispute_that_was_there_before_the_closing_does_not_keep_the_alert_fro
     scene.play(1, precision=0.85)
     scene.week(2, precision=0.3)
     scene.run(2)
-    scene.answer()
-    scene.labeler.sent, sent = {}, scene.labeler.sent
-    with scene.database.read() as connection:
-        tasks = label_store.all_tasks(connection, [scene.round(2).id])
-    mine = [
-        LabelEvent(key, "ada", scene.truth[task.item_id], at=scene.now)
-        for key, task in tasks.items()
-    ]
-    with scene.database.write() as connection:
-        label_store.add_events(connection, "memory", mine, scene.now)
+    say_truth(scene, 2, by="ada")
     say_yes(scene, 2, to=flagged(scene).__contains__)
-    scene.labeler.sent = sent
     scene.run()
 
     assert scene.round(2).state == "closed"
@@ -103,14 +106,7 @@ def test_a_class_of_which_every_answer_is_disputed_closes_and_counts_as_evidence
     scene.run(2)
     up = flagged(scene)
     scene.truth |= dict.fromkeys(up & scene.truth.keys(), NO)
-    with scene.database.read() as connection:
-        tasks = label_store.all_tasks(connection, [scene.round(2).id])
-    mine = [
-        LabelEvent(key, "ada", scene.truth[task.item_id], at=scene.now)
-        for key, task in tasks.items()
-    ]
-    with scene.database.write() as connection:
-        label_store.add_events(connection, "memory", mine, scene.now)
+    say_truth(scene, 2, by="ada")
     say_yes(scene, 2, to=up.__contains__)
 
     scene.run()
@@ -143,14 +139,7 @@ def test_a_concern_about_disputes_goes_when_somebody_decides_them(scene):
     scene.run()
     before = concerns(scene, 2)
 
-    with scene.database.read() as connection:
-        tasks = label_store.all_tasks(connection, [scene.round(2).id])
-    decided = [
-        LabelEvent(key, "boss", scene.truth[task.item_id], at=scene.now)
-        for key, task in tasks.items()
-    ]
-    with scene.database.write() as connection:
-        label_store.add_events(connection, "files", decided, scene.now)
+    say_truth(scene, 2, by="boss")
     scene.run()
 
     assert list(before) == ["disputed precision"]
@@ -213,3 +202,35 @@ def counted_by(label_of):
             said.append(Statement(MONDAY, "eve", LabelKind.GIVEN, YES))
         table[truth, disputed] = values.get(label_of(said, None), -1)
     return table
+
+
+def test_a_dispute_that_grows_is_shown_as_it_is_now_and_told_once(scene):
+    scene.play(1, precision=0.85)
+    scene.play(2, precision=0.6)
+    up = flagged(scene)
+    say_yes(scene, 2, to=lambda item: item in up and item[-1] in "01234")
+    scene.run()
+    first = concerns(scene, 2)["disputed precision"]
+    say_yes(scene, 2, to=up.__contains__)
+
+    scene.run()
+
+    assert disputed_count(concerns(scene, 2)["disputed precision"]) > disputed_count(first)
+    assert attentions(scene) == ["disputed precision"]
+
+
+def disputed_count(sentence):
+    return int(sentence.removeprefix("people contradict each other on ").partition(" ")[0])
+
+
+def attentions(scene):
+    rows = scene.rows("select payload from effects where kind = 'notice' and sink = 'log'")
+    payloads = [
+        json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
+        for row in rows
+    ]
+    return [
+        "disputed precision"
+        for each in payloads
+        if each["event"] == "round.attention" and "precision is" in each["sentence"]
+    ]

@@ -159,6 +159,27 @@ def test_a_backfill_does_not_wait(scene):
     assert states == ["labeling", "abandoned", "labeling"]
 
 
+def test_a_window_that_stops_a_backfill_is_given_up_after_the_grace(scene, monkeypatch):
+    scene.now = MONDAY + 2 * WEEK
+    scene.week(2)
+    scene.week(3)
+    read = only_from(MONDAY + WEEK, scene.source.scan)
+    monkeypatch.setattr(scene.source, "scan", read)
+    with pytest.raises(SourceRefused):
+        list(steps.backfill(scene.parts, MONDAY))
+    stopped = scene.round(1)
+    scene.now += WEEK / 4 - timedelta(minutes=1)
+    with pytest.raises(SourceRefused):
+        scene.run()
+    before = scene.round(1).state
+    scene.now += timedelta(minutes=1)
+    scene.run()
+
+    assert (stopped.state, stopped.first_look_at) == ("open", MONDAY + 2 * WEEK)
+    assert (before, scene.round(1).state) == ("open", "abandoned")
+    assert scene.round(2).state == "labeling"
+
+
 def test_an_old_slot_that_somebody_asks_for_does_not_wait(scene):
     scene.now = MONDAY + 2 * WEEK
     scene.week(3)
@@ -302,6 +323,31 @@ def test_a_window_whose_newest_row_is_older_than_usual_is_waited_for(steady):
         "there?"
     )
     assert concerns(steady, 4) == {"old_rows": why}
+
+
+def test_earlier_windows_that_cannot_be_read_any_more_hold_no_round_up(steady, monkeypatch):
+    start = MONDAY + 2 * WEEK
+    rows, _ = week_of_rows(start, seed=4)
+    steady.source.rows += [row for row in rows if row["time"] < start + WEEK - DAY]
+    for name in ("scan", "count"):
+        monkeypatch.setattr(steady.source, name, only_from(start, getattr(steady.source, name)))
+
+    steady.run(4)
+
+    assert steady.round(4).state == "labeling"
+    assert concerns(steady, 4) == {}
+
+
+def only_from(start, read):
+    """Refuse earlier windows, as where somebody has written scores anew since they were drawn."""
+
+    def reading(window, *others):
+        if window.start < start:
+            message = "no value of column 'score' is a number"
+            raise SourceRefused(message)
+        return read(window, *others)
+
+    return reading
 
 
 def test_a_window_that_always_ends_early_is_drawn_at_once(database):

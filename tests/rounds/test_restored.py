@@ -213,6 +213,16 @@ def test_a_slot_that_the_schedule_no_longer_has_is_told_and_left(scene, runs):
     assert [state for _, state in scene.states()] == ["closed", *["labeling"] * 3]
 
 
+def test_a_run_without_a_version_at_a_slot_that_is_no_more_is_left_too(scene, runs):
+    odd = slot(2) + timedelta(hours=5)
+    runs.shown.append(ShownRun("odd", odd, 0, "", live=True))
+
+    found, _ = scene.restored()
+
+    assert found.off_schedule == (odd,)
+    assert [run.live for run in runs.shown] == [True]
+
+
 def test_a_forgotten_backfill_of_older_slots_wakes_nobody(scene, runs):
     scene.week(0)
     runs.of(0)
@@ -248,6 +258,7 @@ def test_a_forgotten_alert_ends_for_the_hooks_once_however_often_it_is_repeated(
 
 
 def test_a_round_abandoned_here_and_done_again_since_is_left_to_people(scene, runs):
+    scene.settings = scene.settings.model_copy(update={"grace": timedelta(0)})
     scene.source.rows = []
     scene.run()
     assert scene.states()[-1] == (4, "abandoned")

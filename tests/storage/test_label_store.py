@@ -9,6 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
+from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Answer, LabelEvent, LabelKind
 from monitor.storage import label_store, round_store, schema
 from monitor.storage.database import Database
@@ -288,3 +289,13 @@ def stored_of(database, round_id):
     query = select(func.count()).where(label_events.c.round_id == round_id)
     with database.read() as connection:
         return connection.execute(query).scalar()
+
+
+def test_an_answer_to_a_task_that_was_taken_back_meanwhile_has_all_read_again(database, round_id):
+    gone = LabelEvent("t0000000000000000", "ada", YES, at=NOON)
+    known = LabelEvent(key_of(database), "ada", YES, at=NOON)
+
+    with pytest.raises(RoundMoved, match="1 of 2 tasks, such as t0000000000000000, were taken"):
+        add(database, gone, known)
+
+    assert labels(database, round_id) == {}

@@ -1,0 +1,343 @@
+"""R13: a storm from outside over some monitors, and the calm after it."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import time
+import uuid
+from collections import Counter
+from contextlib import ExitStack, closing
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from monitor.domain.report import RoundReport
+from monitor.domain.state import RoundState
+from monitor.storage import round_store
+from monitor.storage.database import Database
+from monitor.tracking import values
+from monitor.tracking.connection import load_mlflow
+from monitor.tracking.mlflow import ROUND_KEY
+from tests.faults import invariants
+from tests.faults.fake_clock import FakeClock
+from tests.faults.invariants import Case, Outside
+from tests.faults.proxy import FAULTS, FaultProxy
+from tests.faults.sizes import sized
+from tests.faults.storm import DAY, FIRST, SLOTS_A_DAY, Storm
+from tests.hooks.receivers import Receiver
+
+pytestmark = pytest.mark.server
+
+DAYS = sized(small=1, soak=27)
+MINUTE = timedelta(minutes=1)
+A_SLOT_TAKES = sized(small=40, soak=20)  # seconds, at most
+SETTLED_WITHIN = sized(small=400, soak=1200)  # seconds
+CHANCES = ((0.15, FAULTS), (0.01, FAULTS))  # of a request to the hook, and to MLflow
+OF_THE_STORE = (
+    invariants.rounds_moved_once_and_in_order,
+    invariants.one_sample_per_round,
+    invariants.one_live_task_per_item,
+    invariants.what_people_said_last_counts,
+    invariants.one_estimate_per_version,
+    invariants.counts_are_those_of_the_labels,
+    invariants.all_effects_are_done,
+)
+DRAWN = (RoundState.LABELING, RoundState.CLOSED)
+UNSETTLED = (
+    "select count(*) from effects where status <> 'done'",
+    "select count(*) from rounds where state in ('open', 'labeling')",
+    "select count(*) from rounds where state = 'closed' and estimated_revision <> label_revision",
+)
+LATE_ALERTS = """
+with closings as (
+    select e.id as place, r.id, r.slot, r.monitor_id from round_events e
+    join rounds r on r.id = e.round_id where e.before = 'labeling' and e.after = 'closed'
+)
+select count(*) from alerts join closings mine on mine.id = alerts.fired_round_id
+where exists (select 1 from closings newer where newer.slot > mine.slot
+    and newer.place < mine.place and newer.monitor_id = mine.monitor_id)
+"""
+
+
+class Weather:
+    """What befalls a storm, slot by slot; each kind as often as the others, in a seeded order."""
+
+    def __init__(self, storm, store, hook, mlflow):
+        self.storm, self.store = storm, store
+        self.hook, self.mlflow = hook, mlflow
+        self.now = storm.clock.now
+        kinds = [
+            lambda: storm.one_ends(signal.SIGKILL),
+            lambda: storm.one_ends(signal.SIGTERM),
+            storm.reload,
+            lambda: storm.command("run-once"),
+            storm.backfill,
+            storm.kill_a_command,
+            self.answers_change,
+            lambda: self.goes_or_comes(hook),
+            lambda: self.goes_or_comes(mlflow),
+        ]
+        self.down = set()
+        self.aheads = 0
+        per_slot = sized(small=2, soak=3)
+        slots = len(storm.slots)
+        planned = kinds * (per_slot * slots // len(kinds) + 1)
+        storm.rng.shuffle(planned)
+        self.planned = [planned[place::slots] for place in range(slots)]
+        for events in self.planned[::-SLOTS_A_DAY]:
+            events.append(self.clock_is_ahead_and_back)
+
+    def blow(self):
+        storm = self.storm
+        storm.serve()
+        monitors = "select count(distinct monitor_id) from rounds"
+        self.until(lambda: self.count(monitors) == len(storm.monitors), 90)
+        for slot, events in zip(storm.slots, self.planned, strict=True):
+            self.now = slot + 2 * MINUTE
+            storm.clock.show(self.now)
+            storm.let_truth_be_known(self.now)
+            for event in events:
+                event()
+                self.people_work(0.3)
+            self.until(lambda slot=slot: self.is_drawn(slot), A_SLOT_TAKES)
+
+    def is_drawn(self, slot):
+        """Whether every monitor that has this slot has drawn its round."""
+        due = sum(slot in each.known_at for each in self.storm.monitors)
+        with self.store.read() as connection:
+            found = round_store.find_rounds(connection, states=DRAWN)
+        return sum(each.slot == slot for each in found) == due
+
+    def until(self, holds, seconds):
+        """Let people work until something holds, or for so long."""
+        deadline = time.monotonic() + seconds
+        while not holds() and time.monotonic() < deadline:
+            self.people_work(0.25)
+
+    def people_work(self, seconds):
+        for people in self.storm.people:
+            people.work(self.now)
+        time.sleep(seconds)
+
+    def answers_change(self):
+        self.storm.rng.choice(self.storm.people).change_one_answer()
+
+    def goes_or_comes(self, proxy):
+        if proxy in self.down:
+            self.down.remove(proxy)
+            proxy.up()
+        else:
+            self.down.add(proxy)
+            proxy.down()
+
+    def clock_is_ahead_and_back(self):
+        """Days ahead, as after a mistake, for long enough that everybody sees it."""
+        self.aheads += 1
+        self.storm.clock.show(self.now + self.storm.rng.randint(2, 10) * DAY)
+        self.people_work(2.5)
+        self.storm.clock.show(self.now + MINUTE)
+        self.people_work(1.2)
+
+    def calm(self):
+        """All is mended and started anew; wait until nothing waits."""
+        storm = self.storm
+        for proxy in (self.hook, self.mlflow):
+            proxy.mend()
+        for proxy in list(self.down):
+            self.goes_or_comes(proxy)
+        storm.end_all()
+        self.now = storm.slots[-1] + DAY / 2
+        storm.let_truth_be_known(self.now)
+        storm.clock.show(self.now)
+        storm.serve()
+        deadline = time.monotonic() + SETTLED_WITHIN
+        while any(map(self.count, UNSETTLED)) and time.monotonic() < deadline:
+            self.people_work(1)
+            storm.clock.show(storm.clock.now + 5 * MINUTE)
+        return [f"{query}: {count}" for query in UNSETTLED if (count := self.count(query))]
+
+    def count(self, query):
+        try:
+            with self.store.read() as connection:
+                return connection.execute(text(query)).scalar_one()
+        except Exception:  # noqa: BLE001  there is no table yet
+            return -1
+
+
+def wrong_slots(case, storm):
+    """Every slot since the first one that came by itself is one round, and closed or skipped."""
+    with case.database.read() as connection:
+        found = round_store.find_rounds(connection)
+    for each in storm.monitors:
+        mine = Counter(round_.slot for round_ in found if round_.monitor == each.name)
+        for slot in each.known_at:
+            if mine[slot] > 1 or (mine[slot] == 0 and slot >= FIRST + DAY):
+                yield f"{each.name} has {mine[slot]} rounds of {slot}"
+    for round_ in found:
+        if round_.state not in {"closed", "skipped"}:
+            yield f"{round_.monitor}, round of {round_.slot} is {round_.state}"
+
+
+def wrong_labels(case, storm):
+    """No label that nobody gave, and nobody who is none of the people."""
+    known = ", ".join(f"'{each.name}'" for each in storm.monitors if each.by_people)
+    for key, annotator, answer in case.rows(
+        "select t.key, e.annotator, e.answer from label_events e"
+        " join tasks t on t.round_id = e.round_id and t.item_id = e.item_id"
+        " join rounds r on r.id = e.round_id join monitors m on m.id = r.monitor_id"
+        f" where m.name in ({known})"
+    ):
+        if annotator not in who_answered(storm, key):
+            yield f"task {key} was answered {answer!r} by {annotator!r}, whom nobody knows"
+
+
+def of_columns(database, storm):
+    """Tasks that nobody is asked to do."""
+    by_people = [each.name for each in storm.monitors if each.by_people]
+    query = "select t.key, m.name from tasks t join rounds r on r.id = t.round_id"
+    query += " join monitors m on m.id = r.monitor_id"
+    with database.read() as connection:
+        return [key for key, name in connection.execute(text(query)) if name not in by_people]
+
+
+def who_answered(storm, key):
+    """Who answered a task."""
+    return {
+        row["annotator"]
+        for people in storm.people
+        for rows in people.answered.values()
+        for row in rows
+        if row["task"] == key
+    }
+
+
+def wrong_runs(case, client, prefix):
+    """One run for each round, which shows its last version."""
+    last = {}
+    query = "select payload from effects where kind = 'round_run' order by id"
+    for (payload,) in case.rows(query):
+        report = json.loads(payload) if isinstance(payload, str) else payload
+        last[report["round_key"]] = report
+    shown: dict[str, list[Any]] = {}
+    for run in runs_under(client, prefix):
+        shown.setdefault(run.data.tags[ROUND_KEY], []).append(run)
+    if sorted(shown) != sorted(last):
+        yield f"MLflow and the store differ in runs: {sorted(set(shown) ^ set(last))}"
+    for key in set(shown) & set(last):
+        if len(shown[key]) != 1:
+            yield f"{key} has {len(shown[key])} runs"
+        wanted = values.metrics(RoundReport.model_validate(last[key]))
+        found = shown[key][0].data.metrics
+        if {name: found.get(name) for name in wanted} != wanted:
+            yield f"the run of {key} does not show version {last[key]['version']}"
+
+
+def runs_under(client, prefix):
+    """All runs of monitors."""
+    for experiment in client.search_experiments(filter_string=f"name LIKE '{prefix}/%'"):
+        token = None
+        while True:
+            page = client.search_runs([experiment.experiment_id], page_token=token)
+            yield from page
+            if not (token := page.token):
+                break
+
+
+def wrong_notices(case, got):
+    """Each arrives, by one id and with one body, and those of a monitor in order."""
+    bodies: dict[str, set[bytes]] = {}
+    for _, headers, body in got:
+        bodies.setdefault(headers["webhook-id"], set()).add(body)
+    for notice, texts in bodies.items():
+        if len(texts) > 1:
+            yield f"notice {notice} came with {len(texts)} bodies"
+    first = {notice: place for place, notice in enumerate(bodies)}
+    query = "select monitor_id, payload from effects where sink = 'ops' order by id"
+    wanted: dict[int, list[str]] = {}
+    for monitor, payload in case.rows(query):
+        notice = json.loads(payload) if isinstance(payload, str) else payload
+        wanted.setdefault(monitor, []).append(notice["id"])
+    for monitor, ids in wanted.items():
+        if lost := [notice for notice in ids if notice not in first]:
+            yield f"notices of monitor {monitor} never came: {lost}"
+        elif sorted(ids, key=first.__getitem__) != ids:
+            yield f"notices of monitor {monitor} came in another order than {ids}"
+
+
+def wrong_log(folder):
+    """No bug shows: a line with a traceback is one."""
+    lines = (folder / "log").read_text(errors="replace").splitlines()
+    for place, line in enumerate(lines):
+        if any(
+            word in line
+            for word in ("Traceback", "Current thread", "by a bug", "tick failed", "broke with")
+        ):
+            yield "\n".join(lines[place : place + 40])[:3000]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
+def test_after_a_storm_every_slot_label_run_and_alert_is_there_once(
+    tmp_path, mlflow_url, tell_figures, request, kind
+):
+    store = "sqlite:///monitor.db"
+    seen = f"sqlite:///{tmp_path}/monitor.db"
+    if kind == "postgresql":
+        store = seen = request.getfixturevalue("postgres_url")
+    clock = FakeClock(tmp_path, FIRST + DAY / 2)
+    prefix = f"storm-{uuid.uuid4().hex[:8]}"
+    with ExitStack() as stack:
+        receiver = stack.enter_context(Receiver())
+        hook = stack.enter_context(FaultProxy(receiver.root, slowness=2.5))
+        mlflow = stack.enter_context(FaultProxy(mlflow_url, slowness=1.5))
+        secrets = {"HOOK": f"{hook.url}/hook", "SECRET": "not-a-secret" * 3}
+        storm = Storm(tmp_path, clock, secrets, days=DAYS, seed=7)
+        stack.callback(storm.end_all)
+        storm.prepare(store=store, mlflow=mlflow.url, prefix=prefix)
+        database = stack.enter_context(closing(Database(seen)))
+        for seed, (proxy, (share, kinds)) in enumerate(zip((hook, mlflow), CHANCES, strict=True)):
+            proxy.at_random(share, kinds, random.Random(seed))  # noqa: S311
+        weather = Weather(storm, database, hook, mlflow)
+
+        weather.blow()
+        unsettled = weather.calm()
+        codes = storm.stop()
+
+        outside = Outside(
+            said={key: answer for each in storm.people for key, answer in each.said.items()},
+            tasks=[key for each in storm.people for key in each.tasks]
+            + of_columns(database, storm),
+        )
+        case = Case(database, outside, clock.now, repeats=0, accepted=())
+        load_mlflow()
+        from mlflow import MlflowClient  # noqa: PLC0415
+
+        violations = [
+            *unsettled,
+            *[f"a service ended with {code}" for code in codes if code],
+            *wrong_slots(case, storm),
+            *wrong_labels(case, storm),
+            *wrong_runs(case, MlflowClient(mlflow_url), prefix),
+            *wrong_notices(case, receiver.got),
+            *wrong_log(tmp_path),
+            *[found for check in OF_THE_STORE for found in check(case)],
+        ]
+        counted = [
+            f"{weather.count(query)} {what}"
+            for what, query in {
+                "rounds": "select count(*) from rounds where state = 'closed'",
+                "skipped": "select count(*) from rounds where state = 'skipped'",
+                "alerts": "select count(*) from alerts",
+                "of them of rounds that closed late": LATE_ALERTS,
+            }.items()
+        ]
+        late = weather.count(LATE_ALERTS)
+
+    what = f"storm from outside, {', '.join(counted)}; clock ahead {weather.aheads} times, {kind}"
+    size = f"{len(storm.monitors)} monitors, {len(storm.slots)} slots"
+    tell_figures("R13", what=what, size=size, violations=len(violations))
+    assert not violations, "\n".join(violations)
+    assert late
