@@ -260,6 +260,13 @@ def attention_notice(
 def _after_abandoned(found: Round) -> str:
     """Say what helps: of a round that was drawn already, only labels were missing."""
     until = f"Until a later round has an estimate, nothing watches {found.monitor}."
+    kept = found.settings.labeling or {}
+    if found.state is RoundState.LABELING and kept.get("kind") == "column":
+        return (
+            f"{until} See with pr-monitor check whether the ids of the labels are those of the "
+            f"predictions; if labels only come later than labeling.matures says, make it longer. "
+            f"What came stands in pr-monitor show {found.number} -m {found.monitor}."
+        )
     if found.state is RoundState.LABELING:
         return (
             f"{until} See that people get the tasks of the next round and answer them in time; a "

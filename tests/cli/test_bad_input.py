@@ -390,3 +390,14 @@ def test_labels_that_cannot_be_read_are_a_problem_in_status_until_they_can(place
     assert "problem: labels cannot be read: no file matches truth.csv" in gone.out
     assert "labels cannot be read" not in well.out
     assert "STALE" not in well.out
+
+
+def test_labels_of_other_ids_are_not_looked_for_with_people(place):
+    place.config(labeling=LATE.replace("60d", "1s"))
+    place.predictions("truth.csv", mail_id="'order-' || i")
+
+    ran = place.run("run-once")
+
+    assert "no flagged item has a label" in ran.out
+    assert "See with pr-monitor check whether the ids of the labels are those of" in ran.err
+    assert "See that people" not in ran.err
