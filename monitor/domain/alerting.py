@@ -99,6 +99,11 @@ def evidence_state(reading: Reading, *, is_compared: bool) -> EvidenceState:
     return EvidenceState.SILENT if is_compared else EvidenceState.LEARNING
 
 
+def only_learns(states: Sequence[str | None]) -> bool:
+    """Whether a round watched no limit: it has none, or had nothing to compare its labels with."""
+    return all(state == EvidenceState.LEARNING for state in states)
+
+
 def next_reading(
     last: Reading | None,
     *,

@@ -118,6 +118,7 @@ class _Read:
     attention: Mapping[str, list[Attention]]
     labels: Mapping[str, list[LabelNotes]]
     doubts: Mapping[int, str]
+    learning: set[int]
 
 
 def overview(database: Database, settings: MonitorSettings, now: datetime) -> Overview:
@@ -154,6 +155,7 @@ def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
         attention=_by_monitor(attention_store.read_attention(connection, now, monitor)),
         labels=label_notes.notes_of_open_rounds(connection, monitor),
         doubts=restored_store.read_doubts(connection, newest),
+        learning=many_rounds.learning_rounds(connection, closed),
     )
 
 
@@ -178,9 +180,10 @@ def _overview(
         *(f"labels cannot be read: {each.obstacle}" for each in labels if each.obstacle),
     ]
     attention = read.attention.get(settings.name, [])
+    learns = last is None or last.id in read.learning
     return Overview(
         monitor=settings.name,
-        status=_status(settings, alerts, problems, attention),
+        status=_status(settings, alerts, problems, attention, learns=learns),
         next_slot=next(slots_after(settings.round.schedule, now)),
         closed_rounds=seen.closed_rounds,
         learning_rounds_left=max(0, LEARNING_ROUNDS - seen.closed_rounds),
@@ -198,6 +201,7 @@ def _overview(
             *_due_soon(settings, waiting, now),
             *(note for each in labels for note in each.notes),
             *([] if newest is None else _notes(newest, read.issues.get(newest.id, {}))),
+            *_unwatched(settings, last, read.learning),
             *([] if last is None else _notices(last, read.notices.get(last.id, []))),
             *_untagged(connection, settings),
         ],
@@ -260,6 +264,8 @@ def _status(
     alerts: Sequence[Alert],
     problems: Sequence[str],
     attention: Sequence[Attention],
+    *,
+    learns: bool,
 ) -> Status:
     if alerts:
         return Status.ALERT
@@ -267,7 +273,7 @@ def _status(
         return Status.STALE
     if attention:
         return Status.ATTENTION
-    return Status.OK if settings.round.limits.bounds else Status.LEARNING
+    return Status.LEARNING if learns or not settings.round.limits.bounds else Status.OK
 
 
 def _problems(
@@ -297,6 +303,16 @@ def _problems(
         if not each.answered and _ends_soon(settings, each, now) and each.deadline is not None
     ]
     return found
+
+
+def _unwatched(settings: MonitorSettings, last: Round | None, learning: set[int]) -> list[str]:
+    """Say that the limits are set, and that the last round could not watch them."""
+    if last is None or last.id not in learning or not settings.round.limits.bounds:
+        return []
+    return [
+        f"round {last.number} watches no limit: with nothing before it to compare with, it only "
+        "learns; a reference in the config has limits watched from the first round on"
+    ]
 
 
 def _ahead(rounds: Sequence[Round]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.alerting import evidence_state
+from monitor.domain.alerting import evidence_state, only_learns
 from monitor.domain.report import (
     AlertRow,
     AnswersRow,
@@ -89,7 +89,10 @@ def closed_report(
     pictures: Pictures | None,
 ) -> RoundReport:
     """Report one version of a closed round."""
-    status = _status(found, alerts, [*concerns, *_undefined(rows)])
+    evidence = [
+        _evidence(metric, side, reading, is_compared=is_compared)
+        for (metric, side), reading in readings.items()
+    ]
     counted = [
         StratumRow(
             stratum=part.stratum.name,
@@ -110,16 +113,13 @@ def closed_report(
         state="closed",
         reason=reason,
         partial=partial,
-        status=status,
+        status=_status(alerts, [*concerns, *_undefined(rows)], evidence),
         model_version=model_version,
         size=sum(row.size for row in counted),
         flagged=sum(row.size for row in counted if row.flagged),
         strata=counted,
         estimates=list(rows),
-        evidence=[
-            _evidence(metric, side, reading, is_compared=is_compared)
-            for (metric, side), reading in readings.items()
-        ],
+        evidence=evidence,
         alerts=[_alert(alert) for alert in alerts],
         concerns=list(concerns),
         proposed_limits=dict(proposed),
@@ -201,12 +201,14 @@ def _frame_fields(
     }
 
 
-def _status(found: Round, alerts: Sequence[Alert], concerns: Sequence[str]) -> Status:
+def _status(
+    alerts: Sequence[Alert], concerns: Sequence[str], evidence: Sequence[EvidenceRow]
+) -> Status:
     if any(alert.state == "firing" for alert in alerts):
         return Status.ALERT
     if concerns:
         return Status.ATTENTION
-    return Status.OK if found.settings.limits.bounds else Status.LEARNING
+    return Status.LEARNING if only_learns([row.state for row in evidence]) else Status.OK
 
 
 def _undefined(rows: Sequence[EstimateRow]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import case, func, select
 
+from monitor.domain.alerting import only_learns
 from monitor.domain.model import EffectKind, LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage import copy_store, estimate_store, label_store, round_store
@@ -136,11 +137,17 @@ def read_notices(
 
     The database takes them out, since reports are a thousand times as long.
     """
+    return _of_reports(connection, round_ids, "notices")
+
+
+def _of_reports(
+    connection: Connection, round_ids: Sequence[int], field: str
+) -> dict[int, list[dict[str, Any]]]:
     found: dict[int, list[dict[str, Any]]] = {}
     payload = effects.c.payload
     for some in _chunks(round_ids):
         query = (
-            select(effects.c.round_id, payload["notices"].label("notices"))
+            select(effects.c.round_id, payload[field].label("rows"))
             .join(rounds, rounds.c.id == effects.c.round_id)
             .where(
                 effects.c.round_id.in_(some),
@@ -150,8 +157,14 @@ def read_notices(
             .order_by(effects.c.id)
         )
         for row in connection.execute(query):
-            found[row.round_id] = list(row.notices or [])
+            found[row.round_id] = list(row.rows or [])
     return found
+
+
+def learning_rounds(connection: Connection, round_ids: Sequence[int]) -> set[int]:
+    """Find the rounds that watched no limit, though they have some, by the report they gave."""
+    found = _of_reports(connection, round_ids, "evidence")
+    return {each for each, rows in found.items() if only_learns([r.get("state") for r in rows])}
 
 
 def _newest(now: datetime, state: RoundState | None = None) -> ScalarSelect[int]:

@@ -234,7 +234,7 @@ def test_labels_that_mature_are_not_missed_before(database):
 
     late = standing(scene)
 
-    assert (early, late.status) == ("ok", "attention")
+    assert (early, late.status) == ("learning", "attention")
     assert late.concerns == [
         "round 1: it has no answer, and more than half of the time for labels is over"
     ]
