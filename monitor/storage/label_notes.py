@@ -80,13 +80,15 @@ def notes_of_open_rounds(
 
 
 def _notes(text: str | None) -> LabelNotes:
-    if text is None:
+    """Read notes; those that another version wrote in its own way are none."""
+    try:
+        plain = {} if text is None else json.loads(text)
+        return LabelNotes(
+            logged=tuple(plain.get("logged", ())),
+            problems=tuple(plain.get("problems", ())),
+            notes=tuple(plain.get("notes", ())),
+            rounds=tuple(plain.get("rounds", ())),
+            obstacle=plain.get("obstacle"),
+        )
+    except (ValueError, TypeError, AttributeError):
         return LabelNotes()
-    plain = json.loads(text)
-    return LabelNotes(
-        logged=tuple(plain["logged"]),
-        problems=tuple(plain["problems"]),
-        notes=tuple(plain["notes"]),
-        rounds=tuple(plain["rounds"]),
-        obstacle=plain.get("obstacle"),
-    )
