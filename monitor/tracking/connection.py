@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
+from monitor.tracking import client_settings
 from monitor.tracking.reach import TOO_MANY, UNAVAILABLE, ask_health, knock
 
 if TYPE_CHECKING:
@@ -31,26 +32,22 @@ if TYPE_CHECKING:
 
 CALL_SECONDS = 10
 
-_TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
-_QUIET = {
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
-    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-}
 _NOISY = ("mlflow", "alembic")
 _TAKEN_OVER = ("alembic", "sqlalchemy.engine", "huey")  # loggers that `import mlflow` resets
 _DENIED = frozenset({"PERMISSION_DENIED", "UNAUTHENTICATED", "CUSTOMER_UNAUTHORIZED"})
 _DOWN = frozenset({"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "RESOURCE_EXHAUSTED"})
 _FORBIDDEN = frozenset({401, 403})
 _SERVER_ERROR = 500
-_ONE_AT_A_TIME = threading.Lock()  # MLflow takes its timeouts from the process's environment
+_ONE_AT_A_TIME = threading.Lock()  # settings of MLflow's client hold for the whole process
+
+# Here, before there are threads (`client_settings` says why), and not when MLflow is loaded.
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 
 def load_mlflow() -> None:
     """Import mlflow without telemetry and without its hold on other libraries' loggers."""
     if "mlflow" in sys.modules:
         return
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     before = {
         name: (list(logger.handlers), logger.level, logger.propagate)
         for name in _TAKEN_OVER
@@ -210,8 +207,14 @@ class Deadline:
         self._seconds = seconds
         self._end = time.monotonic() + seconds
 
-    def allow_call(self) -> None:
-        """Let the next call of MLflow's client wait for the whole seconds left, at most 10."""
+    def seconds_for_a_call(self) -> int:
+        """Return the whole seconds that the next call may wait: at least 1, at most 10.
+
+        Raises
+        ------
+        DeliveryFailed
+            If no time is left.
+        """
         left = self._end - time.monotonic()
         if left <= 0:
             message = (
@@ -219,21 +222,27 @@ class Deadline:
                 "It goes on where it stopped at the next try; raise mlflow.timeout if this stays so"
             )
             raise DeliveryFailed(message)
-        os.environ[_TIMEOUT] = str(max(1, int(min(CALL_SECONDS, left))))
+        return max(1, int(min(CALL_SECONDS, left)))
 
 
 class Timed:
     """MLflow's client, each call of it inside the deadline."""
 
-    def __init__(self, client: MlflowClient, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        client: MlflowClient,
+        deadline: Deadline,
+        set_timeout: Callable[[int], None] = client_settings.set_timeout,
+    ) -> None:
         self._client = client
         self._deadline = deadline
+        self._set_timeout = set_timeout
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         method = getattr(self._client, name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            self._deadline.allow_call()
+            self._set_timeout(self._deadline.seconds_for_a_call())
             with outside(f"mlflow {name}"):
                 return method(*args, **kwargs)
 
@@ -244,22 +253,15 @@ class Timed:
 def _quiet() -> Iterator[None]:
     """Make calls once, print nothing, log nothing: what goes wrong comes back as an error."""
     levels = {name: logging.getLogger(name).level for name in _NOISY}
-    variables = {name: os.environ.get(name) for name in (_TIMEOUT, *_QUIET)}
     try:
         for name in _NOISY:
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        os.environ.update(_QUIET)
-        with warnings.catch_warnings():
+        with client_settings.one_try_and_quiet(), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own use of SQLAlchemy
             yield
     finally:
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
-        for name, value in variables.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def _forget_artifact_places() -> None:

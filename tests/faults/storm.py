@@ -86,7 +86,7 @@ copy (
 PROGRAM = (
     SLEEP
     + """
-import faulthandler, os, signal, sys
+import faulthandler, signal, sys
 from datetime import timedelta
 from monitor import service
 from monitor.cli import main
@@ -99,8 +99,7 @@ for name in tracking._DRAW:
 fewer_points(2**6)
 round_claims.CLAIM_MS = effect_store.CLAIM_MS = 12 * 3600_000  # as the clock moves by hours
 service.serve.__kwdefaults__["tick"] = timedelta(seconds=1)
-if os.environ.get("SOAK") == "1":
-    faulthandler.enable()  # a crash in native code shows in the log, and is minded
+faulthandler.enable()  # the log then has where native code crashed
 faulthandler.register(signal.SIGUSR1)
 sys.argv = ["pr-monitor", *sys.argv[1:]]
 main()

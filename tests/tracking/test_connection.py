@@ -9,14 +9,15 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext
+from typing import Any, cast
 
 import pytest
 from pydantic import ValidationError
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
-from monitor.tracking import reach
-from monitor.tracking.connection import Deadline, absolute_uri, shown
+from monitor.tracking import client_settings, reach
+from monitor.tracking.connection import Deadline, Timed, absolute_uri, load_mlflow, shown
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from tests.servers import free_port
 from tests.tracking.conftest import Stub, handler_for
@@ -191,6 +192,31 @@ def test_a_sqlite_file_beside_the_config_works_quietly_and_its_files_are_found_f
     assert list(elsewhere.iterdir()) == []
 
 
+NO_CHANGE_OF_THE_ENVIRONMENT = """
+import os, sys
+from monitor.tracking.connection import load_mlflow
+from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+from tests.tracking.reports import make_effect, make_report
+changes, watched = [], ("os.putenv", "os.unsetenv")
+sys.addaudithook(lambda event, _: changes.append(event) if event in watched else None)
+os.environ["A"] = "1"
+assert changes == ["os.putenv"], "the hook does not see changes"
+load_mlflow()  # with numpy, which changes it while it is imported
+changes.clear()
+handler = MlflowHandler(MlflowSettings(tracking_uri=sys.argv[1], experiment_prefix=sys.argv[2]))
+for kind in ("round_run", "fleet_point"):
+    handler.deliver(make_effect(kind, make_report(1)))
+print(changes)
+"""
+
+
+def test_a_delivery_never_changes_the_environment(mlflow_url, prefix):
+    """A thread that reads it meanwhile, as libfaketime does or a look-up of a host, may crash."""
+    told = run_python(NO_CHANGE_OF_THE_ENVIRONMENT, mlflow_url, prefix)
+
+    assert (told.stdout, told.returncode) == ("[]\n", 0), told.stderr
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     handler = MlflowHandler(MlflowSettings(tracking_uri="sqlite:///sub/mlflow.db"), tmp_path)
 
@@ -218,11 +244,18 @@ def test_a_prefix_that_would_make_odd_names_is_refused(prefix):
         MlflowSettings(experiment_prefix=prefix)
 
 
-@pytest.mark.parametrize(("left", "waits"), [(0.5, "1"), (2.9, "2"), (60, "10")])
+@pytest.mark.parametrize(("left", "waits"), [(0.5, 1), (2.9, 2), (60, 10)])
 def test_a_call_waits_for_no_more_than_what_the_delivery_has_left(monkeypatch, left, waits):
     """MLflow's client takes whole seconds, and at least one."""
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "99")
+    load_mlflow()
+    from mlflow.environment_variables import MLFLOW_HTTP_REQUEST_TIMEOUT  # noqa: PLC0415
 
-    Deadline(left).allow_call()
+    class Client:
+        def waits(self):
+            return MLFLOW_HTTP_REQUEST_TIMEOUT.get()
 
-    assert os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] == waits
+    with client_settings.one_try_and_quiet():
+        within = Timed(cast("Any", Client()), Deadline(left)).waits()
+
+    assert (within, MLFLOW_HTTP_REQUEST_TIMEOUT.get()) == (waits, 99)
