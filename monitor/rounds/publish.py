@@ -94,8 +94,9 @@ def correct(
         with parts.database.write() as connection:
             round_claims.hold(connection, claim)
             note_disputes(connection, found, disputes, parts.clock())
+            due = batch.affected[0].round
             estimate_store.set_version(
-                connection, found.id, found.version, estimated_revision=found.label_revision
+                connection, due.id, due.version, estimated_revision=due.label_revision
             )
         return
     estimates = with_pictures(parts.database, batch, _estimated(batch))
@@ -137,7 +138,9 @@ def _read_batch(parts: Parts, found: Round, above: Mapping[int, int] | None = No
     with parts.database.read() as connection:
         history = frame_store.read_history(connection, found.history_id)
         closed = round_store.closed_rounds(connection, history.id)
-        rounds = sorted({each.id: each for each in (*closed, found)}.values(), key=_slot)
+        # Read again here: whoever published meanwhile gave the due round a later version too.
+        due_round = round_store.read_round(connection, found.id)
+        rounds = sorted({each.id: each for each in (*closed, due_round)}.values(), key=_slot)
         due = next(i for i, each in enumerate(rounds) if each.id == found.id)
         return Batch(
             store_id=store_id(connection),

@@ -86,7 +86,7 @@ copy (
 PROGRAM = (
     SLEEP
     + """
-import faulthandler, signal, sys
+import ctypes, faulthandler, signal, sys
 from datetime import timedelta
 from monitor import service
 from monitor.cli import main
@@ -99,6 +99,7 @@ for name in tracking._DRAW:
 fewer_points(2**6)
 round_claims.CLAIM_MS = effect_store.CLAIM_MS = 12 * 3600_000  # as the clock moves by hours
 service.serve.__kwdefaults__["tick"] = timedelta(seconds=1)
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: no service outlives the test
 faulthandler.enable()  # the log then has where native code crashed
 faulthandler.register(signal.SIGUSR1)
 sys.argv = ["pr-monitor", *sys.argv[1:]]

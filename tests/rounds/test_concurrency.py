@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import event, insert
 
 from monitor.domain.errors import StoreUnavailable, TryLater
+from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Sample
-from monitor.rounds import opening, steps
+from monitor.rounds import collect, opening, publish, steps
 from monitor.storage.database import Database
 from monitor.storage.tables import monitors
 from monitor.testing import MemoryLabeler
@@ -107,6 +109,43 @@ def test_a_round_that_another_worker_draws_meanwhile_is_not_ended_before_its_lab
     scene.run()
 
     assert (drawn, scene.round(2).state) == ("labeling", "closed")
+
+
+def test_a_correction_that_another_worker_overtakes_makes_the_version_after_his(
+    database, monkeypatch
+):
+    scene = Scene(database, settings())
+    for number in (1, 2):
+        scene.play(number, count=400)
+    change_answers(scene, every=10)
+    correct = publish.correct
+    overtaken: list[Any] = []
+
+    def overtake(parts, found, claim):
+        if not overtaken:
+            overtaken.append(found)
+            steps.finish(scene.parts, scene.round(1).id)
+            change_answers(scene, every=7)
+        correct(parts, found, claim)
+
+    monkeypatch.setattr(publish, "correct", overtake)
+
+    steps.finish(scene.parts, scene.round(2).id)
+
+    assert (overtaken[0].version, scene.round(2).version) == (1, 3)
+    assert scene.round(2).estimated_revision == scene.round(2).label_revision
+
+
+def change_answers(scene, every):
+    """Let annotators change some of their answers in the closed rounds 1 and 2."""
+    for item in sorted(scene.labeler.answers)[::every]:
+        said = scene.labeler.answers[item]
+        other = Answer.NEGATIVE if said is Answer.POSITIVE else Answer.POSITIVE
+        scene.labeler.answers[item] = other
+    for number in (1, 2):
+        collected = collect.collect(scene.parts, [scene.round(number).id])
+        assert collected is not None
+        collect.store_labels(scene.parts, collected)
 
 
 class WhileSent(MemoryLabeler):
