@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.drift import DESIGNS, YEAR, drawn_from_population, limits_of
-from monitor.stats.alternatives import BEYOND, ERRORS, WEIGHTS
-from monitor.stats.many_paths import Paths
+from monitor.stats.detection.alternatives import BEYOND, ERRORS, WEIGHTS
+from monitor.stats.detection.simulated_paths import Paths
 
 SETS: dict[str, dict[str, Any]] = {
     "steps .15 .3 .6 1, equal": {"beyond": BEYOND, "weights": (0.25,) * 4},

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from scipy import special, stats
 
-from monitor.stats.bands import band_edges, band_of
-from monitor.stats.own_share import LEAN, OWN_SHARE, own_part
-from monitor.stats.run_length import Run, RunLength, advance, begin
+from monitor.stats.design.score_bands import band_edges, band_of
+from monitor.stats.history.robust_mixture import LEAN, OWN_SHARE, own_part
+from monitor.stats.history.run_length import Run, RunLength, advance, begin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

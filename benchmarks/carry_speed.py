@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from monitor.stats.carryover import carry
+from monitor.stats.history.change_point import carry
 
 ROUNDS, REPEATS = 52, 20
 FLAGGED_RATE, PASSED_RATE = [0.6, 0.8, 0.95], [0.0005, 0.002, 0.01, 0.05, 0.2]

@@ -15,8 +15,8 @@ from sqlalchemy import String, cast, insert, literal, select, update
 
 from monitor.domain.model import Answer
 from monitor.domain.slots import newest_slot
-from monitor.rounds import steps
-from monitor.rounds.parts import Parts
+from monitor.rounds import run
+from monitor.rounds.context import Parts
 from monitor.storage import round_store
 from monitor.storage.tables import (
     alerts,
@@ -98,7 +98,7 @@ def _play(
         source.rows, truth = _week(number, clock[0] - WEEK)
         answered = truth[::2] if number == each else truth
         labeler.answers = dict(answered)
-        steps.run(parts)
+        run.run(parts)
     with database.read() as connection:
         found = {one.number: one for one in round_store.find_rounds(connection, settings.name)}
     closed, waiting = found[PLAYED], found[each]

@@ -25,7 +25,7 @@ from monitor.stats import (
     band_edges,
     band_of,
 )
-from monitor.stats.bands import affordable_bands
+from monitor.stats.design.score_bands import affordable_bands
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from monitor.stats.bands import band_edges, band_of
-from monitor.stats.counts import Interval
-from monitor.stats.curve_draws import curve_bands
-from monitor.stats.curves import area_under_roc, average_precision, roc_curve
-from monitor.stats.gain import area_under_gain, gain_curve
-from monitor.stats.paired import compare, compare_threshold
-from monitor.stats.sample import LabeledSample, ScoredSample
+from monitor.stats.core.counts import Interval
+from monitor.stats.core.sample import LabeledSample, ScoredSample
+from monitor.stats.curves.curve_draws import curve_bands
+from monitor.stats.curves.gain import area_under_gain, gain_curve
+from monitor.stats.curves.weighted_curves import area_under_roc, average_precision, roc_curve
+from monitor.stats.design.score_bands import band_edges, band_of
+from monitor.stats.estimation.paired import compare, compare_threshold
 
 MEAN, SPREAD, THRESHOLD = -8.898, 5.160, 0.4768
 NOISE = 1.5

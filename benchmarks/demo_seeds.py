@@ -18,16 +18,16 @@ import numpy as np
 from monitor.demo.digits import THRESHOLD, Camera, Confusion, Scenario
 from monitor.demo.folder import limits_of
 from monitor.demo.result import FIND_WITHIN
-from monitor.stats.allocation import allocate
-from monitor.stats.alternatives import guess
-from monitor.stats.bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
-from monitor.stats.carryover import carry
-from monitor.stats.counts import Counts
-from monitor.stats.detector import Evidence, log_e_factor, log_threshold
-from monitor.stats.draws import JointPosterior
-from monitor.stats.half_space import Limit
-from monitor.stats.knowledge import Knowledge
-from monitor.stats.posterior import estimate
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import JointPosterior
+from monitor.stats.design.allocation import allocate
+from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
+from monitor.stats.detection.alternatives import guess
+from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
+from monitor.stats.detection.half_space import Limit
+from monitor.stats.estimation.posterior import estimate
+from monitor.stats.history.change_point import carry
 
 if TYPE_CHECKING:
     from monitor.demo.digits import Batch

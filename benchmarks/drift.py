@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy import special
 
-from monitor.stats.bands import band_edges, band_of
-from monitor.stats.half_space import Limit
-from monitor.stats.many_paths import Paths, Window
-from monitor.stats.scenario import Scenario
+from monitor.stats.design.score_bands import band_edges, band_of
+from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.scenario import Scenario
+from monitor.stats.detection.simulated_paths import Paths, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

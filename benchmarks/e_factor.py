@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from monitor.stats.alternatives import ERRORS, alternatives, steps
-from monitor.stats.counts import Counts
-from monitor.stats.detector import log_e_factor, log_mixed
-from monitor.stats.half_space import HalfSpace, Limit, half_space
-from monitor.stats.projection import project
+from monitor.stats.core.counts import Counts
+from monitor.stats.detection.alternatives import ERRORS, alternatives, steps
+from monitor.stats.detection.e_detector import log_e_factor, log_mixed
+from monitor.stats.detection.half_space import HalfSpace, Limit, half_space
+from monitor.stats.detection.projection import project
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,9 +16,9 @@ import numpy as np
 from scipy import special
 from scipy.stats import qmc
 
-from monitor.stats.counts import Counts
-from monitor.stats.draws import POINTS, round_posterior
-from monitor.stats.posterior import estimate
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import POINTS, round_posterior
+from monitor.stats.estimation.posterior import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from scipy import special, stats
 from scipy.interpolate import CubicSpline
 from scipy.stats import qmc
 
-from monitor.stats.mixture import round_priors
+from monitor.stats.core.beta_mixture import round_priors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,7 +173,7 @@ class FastRounds:
     def extremes(self, rounds: slice) -> tuple[tuple[Values, Values], tuple[Values, Values]]:
         """Draws of TP and FN for low ends and for high ends, shape ``(rounds, points)``.
 
-        They differ where a class had one answer only (`monitor.stats.edges`).
+        They differ where a class had one answer only (`monitor.stats.estimation.edge_matrices`).
         """
         tp, fn = self.sums(rounds)
         up, down = self.design.classes

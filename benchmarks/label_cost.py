@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from monitor.stats.allocation import allocate
-from monitor.stats.bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
-from monitor.stats.counts import Counts
-from monitor.stats.draws import round_posterior
-from monitor.stats.knowledge import Knowledge
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import round_posterior
+from monitor.stats.design.allocation import allocate
+from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ have the specificity given, those of passed items .999 (passed items are easy), 
 of all items alike.
 
 `as given` is the usual interval, which takes labels for the truth; `cut` is Rogan and Gladen's
-formula in every draw, cut to [0, 1]; `ours` is `monitor.stats.label_error`, the posterior of rates
-and errors given labels and audit. `none` counts the rounds in which ours says that labels and
-audit contradict each other. Standard error of .95: .018.
+formula in every draw, cut to [0, 1]; `ours` is `monitor.stats.labels.label_error`, the posterior of
+rates and errors given labels and audit. `none` counts the rounds in which ours says that labels
+and audit contradict each other. Standard error of .95: .018.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.counts import Counts
-from monitor.stats.draws import draw, round_posterior
-from monitor.stats.label_error import LabelAudit, corrected_estimates
-from monitor.stats.metrics import Matrix, metric
-from monitor.stats.posterior import estimates
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import draw, round_posterior
+from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.estimation.posterior import estimates
+from monitor.stats.labels.label_error import LabelAudit, corrected_estimates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

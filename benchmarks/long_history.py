@@ -22,8 +22,8 @@ import numpy as np
 
 from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.settings import Limits, MonitorSettings, RoundSettings, Sample, Schedule
-from monitor.rounds import steps
-from monitor.rounds.parts import Parts
+from monitor.rounds import run
+from monitor.rounds.context import Parts
 from monitor.storage import label_store, round_store, schema
 from monitor.storage.database import Database
 from monitor.testing import MemoryLabeler, MemorySource
@@ -66,7 +66,7 @@ class Stage:
         self.now = MONDAY + number * WEEK
         self._fill(number)
         begun = time.process_time()
-        steps.run(self.parts)  # draws it and closes it, since the labels are there
+        run.run(self.parts)  # draws it and closes it, since the labels are there
         return 1e3 * (time.process_time() - begun)
 
     def correct(self, back: int) -> float:
@@ -80,7 +80,7 @@ class Stage:
             event = LabelEvent(task.key, self.labeler.annotator, other, at=self.now)
             label_store.add_events(connection, self.labeler.name, [event], self.now)
         begun = time.process_time()
-        steps.finish(self.parts, found.id)
+        run.finish(self.parts, found.id)
         return 1e3 * (time.process_time() - begun)
 
     def _fill(self, number: int) -> None:

@@ -32,10 +32,10 @@ import structlog
 from sqlalchemy import func, select, update
 
 from monitor import wiring
-from monitor.config import load_config
-from monitor.rounds.effects import deliver
-from monitor.rounds.tell import MLFLOW
-from monitor.service import TICK, Work
+from monitor.config.load import load_config
+from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.reporting.enqueue import MLFLOW
+from monitor.service.loop import TICK, Work
 from monitor.storage import schema
 from monitor.storage.tables import effects, rounds
 from tests.servers import postgres

@@ -23,11 +23,11 @@ import numpy as np
 from scipy import special
 
 from monitor.domain.settings import Carry, RoundSettings, Schedule
-from monitor.rounds.known import known_around
-from monitor.rounds.notices import round_news
-from monitor.rounds.tally import Tally
-from monitor.stats.bands import band_edges, band_of
-from monitor.stats.shift import moves
+from monitor.rounds.estimation.anomalies import round_news
+from monitor.rounds.estimation.history import known_around
+from monitor.rounds.estimation.tally import Tally
+from monitor.stats.design.score_bands import band_edges, band_of
+from monitor.stats.drift.shift import moves
 from monitor.storage.estimate_store import StratumTally
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ Of each predicted class, the labels are worth a plain random sample that knows i
 n = m(1-m)/V, with m the class's true rate and V the variance of its stratified estimate. The
 expected rarer answers are n min(m, 1-m). Precision rests on those of the flagged; recall on the
 smaller one among the classes that make up a tenth or more of its variance (delta method).
-`monitor.stats.few_labels` does the same with what a round found in place of the truth.
+`monitor.stats.estimation.small_counts` does the same with what a round found in place of the truth.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from monitor.stats import (
     band_of,
     random_sampling_labels,
 )
-from monitor.stats.bands import affordable_bands
+from monitor.stats.design.score_bands import affordable_bands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from monitor.config import load_config
+from monitor.config.load import load_config
 from monitor.domain.slots import window_of
-from monitor.rounds import steps
-from monitor.rounds.report import find_row
-from monitor.rounds.wording import number_text
+from monitor.rounds import run as rounds
+from monitor.rounds.reporting.notices import number_text
+from monitor.rounds.reporting.report import find_row
 from monitor.storage import alert_store, estimate_store, schema
 from monitor.storage.tables import store
 from monitor.wiring import build
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.model import Window
-    from monitor.rounds.parts import Parts
+    from monitor.rounds.context import Parts
 
 CONFIG = """
 store: sqlite:///monitor.db
@@ -120,7 +120,7 @@ def windows(parts: Parts, path: Path) -> Iterator[tuple[Window, int, list[str]]]
     if span is None:
         return
     start: datetime = span[0].replace(month=1, day=1, hour=0)
-    for slot, found in steps.backfill(parts, start):
+    for slot, found in rounds.backfill(parts, start):
         if found is None:
             continue
         with parts.database.read() as connection:

@@ -17,12 +17,12 @@ from datetime import UTC, datetime, timedelta
 from benchmarks.many_rows import SETTINGS, fill, waiting_effects
 from monitor.domain.settings import MonitorSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
-from monitor.rounds.idle import Idle
-from monitor.rounds.parts import Parts
+from monitor.rounds.context import Parts
+from monitor.service.change_detection import Idle
+from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.testing import MemorySource
-from monitor.web.metrics import Own, exposition
 
 
 def main() -> None:

@@ -26,13 +26,13 @@ import numpy as np
 from scipy import special, stats
 
 from benchmarks.label_cost import DEFAULT, MARGIN, METRICS, Design, fitted, planner, population
-from monitor.stats.allocation import PRIOR_PART, allocate
-from monitor.stats.counts import Counts
-from monitor.stats.detector import log_e_factor
-from monitor.stats.draws import round_posterior
-from monitor.stats.half_space import Limit
-from monitor.stats.knowledge import Knowledge
-from monitor.stats.neyman import Problem, coefficients_of, optimum
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import round_posterior
+from monitor.stats.design.allocation import PRIOR_PART, allocate
+from monitor.stats.design.neyman import Problem, coefficients_of, optimum
+from monitor.stats.design.prior import Knowledge
+from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.half_space import Limit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,14 +8,18 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from monitor.stats.shang_design import (
+from monitor.stats.literature.shang_design import (
     best_ratio,
     floored,
     margins,
     rates_from_metrics,
     split_labels,
 )
-from monitor.stats.shang_predictive import BetaRate, precision_predictive, recall_predictive
+from monitor.stats.literature.shang_predictive import (
+    BetaRate,
+    precision_predictive,
+    recall_predictive,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from monitor.stats.shang_design import Rates
+    from monitor.stats.literature.shang_design import Rates
 
 CLASSIFIERS = {"$\\Phi_1$": (0.79, 0.67, 0.046), "$\\Phi_2$": (0.86, 0.56, 0.033),
                "$\\Phi_3$": (0.90, 0.66, 0.458)}  # fmt: skip

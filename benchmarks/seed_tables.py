@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.seed_figures import draw_all
-from monitor.stats.counts import Interval, StratumCounts
-from monitor.stats.shang import (
+from monitor.stats.core.counts import Interval, StratumCounts
+from monitor.stats.literature.shang import (
     CountIsZero,
     precision_interval,
     random_sampling_intervals,
     recall_interval,
 )
-from monitor.stats.shang_design import (
+from monitor.stats.literature.shang_design import (
     best_ratio,
     best_ratio_beta,
     floored,
@@ -33,8 +33,12 @@ from monitor.stats.shang_design import (
     rates_from_metrics,
     split_labels,
 )
-from monitor.stats.shang_predictive import BetaRate, precision_predictive, recall_predictive
-from monitor.stats.shang_simulation import bootstrap, monte_carlo
+from monitor.stats.literature.shang_predictive import (
+    BetaRate,
+    precision_predictive,
+    recall_predictive,
+)
+from monitor.stats.literature.shang_simulation import bootstrap, monte_carlo
 
 TABLE_4 = {  # precision, recall, k, then pi_0, s*, n_1, n_0, v as printed
     "Phi 1": (0.79, 0.67, 0.046, 0.0179, 1.51, 307, 4410, 4717),

@@ -10,8 +10,8 @@ classes: a factor of 4.5 in the odds, precision .78 to .46 and recall .62 to .25
 
 Priors: `own` takes every cell of stratum and segment alone, with the prior of a round; `pooled`
 adds the stratum's rate over all segments, worth 2 labels a cell; `ours` is
-`monitor.stats.segments`. Coverage is of the segment's rates; the last table is of the window's own
-items and the labels foretold for +-.10. Standard error of .95: about .011.
+`monitor.stats.estimation.segments`. Coverage is of the segment's rates; the last table
+is of the window's own items and the labels foretold for +-.10. Standard error of .95: about .011.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from monitor.stats.counts import Counts
-from monitor.stats.draws import JointPosterior, round_posterior
-from monitor.stats.metrics import Matrix, metric
-from monitor.stats.mixture import BetaMixture
-from monitor.stats.posterior import estimates
-from monitor.stats.segments import more_labels, segment_estimates, segment_posterior
+from monitor.stats.core.beta_mixture import BetaMixture
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import JointPosterior, round_posterior
+from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.segments import more_labels, segment_estimates, segment_posterior
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.copied_rounds import fill
-from monitor.config import load_config
+from monitor.config.load import load_config
+from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
 from monitor.storage.database import Database
-from monitor.web.metrics import Own, exposition
 from tests.servers import stoppable_postgres
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from monitor.cli.app import SECTIONS as GROUPS  # noqa: E402
 from monitor.cli.app import app  # noqa: E402
-from monitor.config import Config, MonitorConfig, ReferenceFile  # noqa: E402
-from monitor.config_web import WebSettings  # noqa: E402
+from monitor.config.model import Config, MonitorConfig, ReferenceFile  # noqa: E402
+from monitor.config.web import WebSettings  # noqa: E402
 from monitor.domain.settings import (  # noqa: E402
     LIMITED_METRICS,
     Bands,

@@ -24,15 +24,15 @@ from structlog.testing import capture_logs
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from monitor.cli.status_page import say_overview, with_links  # noqa: E402
+from monitor.cli.views.status_page import say_overview, with_links  # noqa: E402
 from monitor.domain.errors import DeliveryFailed, SourceRefused  # noqa: E402
 from monitor.domain.model import Effect, EffectKind  # noqa: E402
 from monitor.hooks.alertmanager import AlertmanagerSettings, as_alert  # noqa: E402
 from monitor.hooks.links import read_notice  # noqa: E402
 from monitor.hooks.log import LogHandler  # noqa: E402
 from monitor.hooks.webhook import notice_body  # noqa: E402
-from monitor.rounds.effects import deliver  # noqa: E402
-from monitor.rounds.overview import overview  # noqa: E402
+from monitor.rounds.delivery.deliver import deliver  # noqa: E402
+from monitor.rounds.status import overview  # noqa: E402
 from monitor.storage import schema  # noqa: E402
 from monitor.storage.database import Database  # noqa: E402
 from monitor.storage.tables import store  # noqa: E402

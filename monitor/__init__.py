@@ -59,24 +59,17 @@ def estimate(
     >>> print(f"{recall['point']:.3f} [{recall['low']:.3f}, {recall['high']:.3f}]")
     0.560 [0.512, 0.609]
     """
-    from dataclasses import asdict  # noqa: PLC0415
+    from monitor import api  # noqa: PLC0415
 
-    from monitor.domain.errors import InputRefused  # noqa: PLC0415
-    from monitor.stats.quick import estimate_matrix  # noqa: PLC0415
-
-    try:
-        found = estimate_matrix(
-            tp=tp,
-            fp=fp,
-            fn=fn,
-            tn=tn,
-            flagged_size=flagged_size,
-            passed_size=passed_size,
-            level=level,
-        )
-    except ValueError as error:
-        raise InputRefused(str(error)) from error
-    return {"estimates": [asdict(each) for each in found]}
+    return api.estimate(
+        tp=tp,
+        fp=fp,
+        fn=fn,
+        tn=tn,
+        flagged_size=flagged_size,
+        passed_size=passed_size,
+        level=level,
+    )
 
 
 def plan(
@@ -131,9 +124,9 @@ def plan(
     >>> found["labels"], {name: round(half, 3) for name, half in found["margins"].items()}
     (2000, {'precision': 0.07, 'recall': 0.086})
     """
-    from monitor.planned import planned  # noqa: PLC0415
+    from monitor import api  # noqa: PLC0415
 
-    return planned(
+    return api.planned(
         monitor,
         config=config,
         assumed={"precision": precision, "recall": recall, "flagged_rate": flagged_rate},
@@ -152,19 +145,6 @@ def history(monitor: str, config: Path | str = "config.yaml") -> pd.DataFrame:
     ConfigRefused
         If the config cannot be used, has no such monitor, or its store has another schema.
     """
-    import pandas as pd  # noqa: PLC0415
+    from monitor import api  # noqa: PLC0415
 
-    from monitor.config import load_config  # noqa: PLC0415
-    from monitor.storage import estimate_store, schema  # noqa: PLC0415
-    from monitor.storage.database import Database  # noqa: PLC0415
-
-    loaded = load_config(config)
-    name = loaded.monitor(monitor).name
-    database = Database(loaded.store_url)
-    try:
-        schema.check(database)
-        with database.read() as connection:
-            rows = estimate_store.latest_estimates(connection, name)
-    finally:
-        database.close()
-    return pd.DataFrame(rows)
+    return api.history(monitor, config)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from monitor.config import Labeler as LabelingSettings
-from monitor.config import ReferenceFile
+from monitor.config.model import Labeler as LabelingSettings
+from monitor.config.model import ReferenceFile
 from monitor.domain.model import EffectKind
 from monitor.domain.time_limit import within
 from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
@@ -21,10 +21,10 @@ from monitor.hooks.log import LogHandler
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler
-from monitor.rounds.parts import Parts, ReferenceItems
-from monitor.rounds.tell import LOG, MLFLOW
+from monitor.rounds.context import Parts, ReferenceItems
+from monitor.rounds.reporting.enqueue import LOG, MLFLOW
 from monitor.sources.duckdb import DuckdbSource
-from monitor.storage import effect_care
+from monitor.storage import effect_admin
 from monitor.storage.database import Database
 from monitor.tracking.links import round_link
 from monitor.tracking.mlflow import MlflowHandler
@@ -33,7 +33,7 @@ from monitor.tracking.shown import MlflowRuns
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from monitor.config import Config, Hook, MonitorConfig
+    from monitor.config.model import Config, Hook, MonitorConfig
     from monitor.domain.ports import Clock, EffectHandler, Labeler
     from monitor.domain.report import Notice
     from monitor.domain.settings import RoundSettings
@@ -136,7 +136,7 @@ def _link(config: Config, database: Database) -> Link:
         if notice.event == "test" or not uri.startswith(("http://", "https://")):
             return None  # a test is of no round, and needs no store
         with database.read() as connection:
-            receipt = effect_care.last_receipt(connection, notice.monitor, EffectKind.ROUND_RUN)
+            receipt = effect_admin.last_receipt(connection, notice.monitor, EffectKind.ROUND_RUN)
         return round_link(uri, f"{prefix}/{notice.monitor}", notice.round_key, receipt)
 
     return link

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import text
 
-from monitor.config import load_config
+from monitor.config.load import load_config
 from monitor.tracking.connection import Connection
 
 CONFIG = """\

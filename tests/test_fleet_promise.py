@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.cli.checks import promise_lines
-from monitor.config import load_config
+from monitor.cli.commands.checks import promise_lines
+from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import rounds_per
@@ -65,7 +65,7 @@ def test_a_promise_for_all_is_shared_out_once_however_many_monitors_there_are(lo
         counted.append(asked)
         return rounds_per(*asked)
 
-    monkeypatch.setattr("monitor.config.rounds_per", noted)
+    monkeypatch.setattr("monitor.config.model.rounds_per", noted)
 
     build(load(*[WEEKLY] * 20, promise="false_alarms: {}\n"))
 

@@ -3,7 +3,7 @@
 import csv
 import json
 
-from monitor.config import load_config
+from monitor.config.load import load_config
 from monitor.storage.database import Database
 from tests.small_config import configure, fill_labels, rows, runs
 from tests.workers import worker as started_worker
@@ -13,12 +13,16 @@ LIVES = """
 import json, os, signal
 from pathlib import Path
 
-from monitor import service, wiring
-from monitor.config import load_config
+from monitor.service import loop
+from monitor import wiring
+from monitor.config.load import load_config
 from monitor.hooks.log import LogHandler
 from monitor.labeling import label_files
 from monitor.labeling.files import FilesLabeler
-from monitor.rounds import collect, effects, opening, publish, steps
+from monitor.rounds.labels import collect
+from monitor.rounds.delivery import deliver
+from monitor.rounds.opening import open
+from monitor.rounds import publish, run
 from monitor.sources.duckdb import DuckdbSource
 from monitor.storage import schema
 from monitor.tracking import mlflow as tracking, writing
@@ -67,7 +71,7 @@ def live(point):
         deadly(*PLACES[point])
     plant = wiring.build(load_config(Path("config.yaml")))
     schema.ready(plant.database)
-    os._exit(service.one_pass(plant, plant.monitors).exit_code)
+    os._exit(loop.one_pass(plant, plant.monitors).exit_code)
 
 
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from monitor.config import load_config
+from monitor.config.load import load_config
 from tests.servers import free_port
 
 ROOT = Path(__file__).parents[1]

@@ -10,8 +10,9 @@ from contextlib import closing
 
 from sqlalchemy import text
 
-from monitor import service, wiring
-from monitor.config import load_config
+from monitor import wiring
+from monitor.config.load import load_config
+from monitor.service import loop
 from monitor.storage import schema, sqlite_file
 from monitor.storage.database import Database
 from tests.hooks.receivers import Receiver
@@ -24,7 +25,7 @@ def once(folder):
     """Do what `pr-monitor run-once` does."""
     plant = wiring.build(load_config(folder / "config.yaml"))
     schema.ready(plant.database)
-    done = service.one_pass(plant, plant.monitors)
+    done = loop.one_pass(plant, plant.monitors)
     plant.database.close()
     return done.exit_code
 

@@ -19,10 +19,11 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from monitor import service, wiring
-from monitor.config import load_config
+from monitor import wiring
+from monitor.config.load import load_config
 from monitor.domain.report import RoundReport
-from monitor.rounds.restored import reconcile
+from monitor.rounds.restore import reconcile
+from monitor.service import loop
 from monitor.storage import alert_store, label_store, round_store, schema, sqlite_file
 from monitor.storage.database import Database
 from monitor.tracking import values
@@ -94,7 +95,7 @@ class Shop:
         """Do what `pr-monitor run-once` does, at the clock's time."""
         plant = wiring.build(load_config(self.folder / "config.yaml"), clock=lambda: self.now)
         schema.ready(plant.database)
-        done = service.one_pass(plant, plant.monitors)
+        done = loop.one_pass(plant, plant.monitors)
         plant.database.close()
         return done
 

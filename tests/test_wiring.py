@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.cli.data_checks import check_source
+from monitor.cli.commands.data_checks import check_source
 from monitor.domain.errors import SourceRefused
 from tests.rounds.scene import MONDAY, Scene, settings
 

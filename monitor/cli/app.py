@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from monitor.cli import (
+from monitor.cli.commands import (
     compare,
     effects,
     estimates,

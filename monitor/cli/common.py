@@ -49,7 +49,7 @@ def opened(config: Path, *, make_store: bool = True) -> Iterator[Plant]:
         If the config, or the store's schema, is not right.
     """
     from monitor.cli.logs import set_up_logs
-    from monitor.config import load_config
+    from monitor.config.load import load_config
     from monitor.storage import schema
     from monitor.wiring import build
 

@@ -114,7 +114,7 @@ def _mlflow() -> str:
 
 
 def _plant(folder: Path, scenario: Scenario) -> Plant:
-    from monitor.config import load_config  # noqa: PLC0415  with what they bring: a second
+    from monitor.config.load import load_config  # noqa: PLC0415  with what they bring: a second
     from monitor.demo.watch import make_store  # noqa: PLC0415
     from monitor.wiring import build  # noqa: PLC0415
 
@@ -137,7 +137,7 @@ def _rounds(console: Console, plant: Plant, written: Written) -> tuple[DemoRound
 
 def _send(console: Console, plant: Plant, rounds: int) -> Sent:
     """Deliver everything to MLflow."""
-    from monitor.rounds.effects import deliver  # noqa: PLC0415
+    from monitor.rounds.delivery.deliver import deliver  # noqa: PLC0415
 
     newest: list[RoundReport] = []
     with console.status("MLflow makes its tables") as status:

@@ -11,10 +11,10 @@ from monitor.demo.digits import Confusion
 from monitor.demo.folder import MONITOR
 from monitor.domain.errors import MonitorError
 from monitor.domain.report import Notice
-from monitor.rounds.effects import deliver
-from monitor.rounds.report import find_row
-from monitor.rounds.steps import backfill
-from monitor.rounds.tell import LOG
+from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.reporting.enqueue import LOG
+from monitor.rounds.reporting.report import find_row
+from monitor.rounds.run import backfill
 from monitor.storage import estimate_store, schema
 from monitor.storage.tables import store
 

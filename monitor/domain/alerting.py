@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.stats.detector import Evidence
+    from monitor.stats.detection.e_detector import Evidence
 
 RECOVERED = 0.9
 
@@ -147,7 +147,7 @@ def resolves(last: Reading, now: Reading) -> bool:
 
 def evidence_of(log_e: Sequence[Sequence[float]]) -> Evidence:
     """Evidence of a chain, recomputed from the log e of its rounds in the order of closing."""
-    from monitor.stats.detector import Evidence  # noqa: PLC0415  scipy takes half a second
+    from monitor.stats.detection.e_detector import Evidence  # noqa: PLC0415  scipy takes half a second
 
     return Evidence.replay(row for row in log_e if any(row))
 
@@ -159,6 +159,6 @@ def is_comparable(log_e: Sequence[Sequence[float]]) -> bool:
 
 def _chain(log_m: tuple[float, ...] | None = None) -> Evidence:
     """Go on with the evidence of a chain, or begin one."""
-    from monitor.stats.detector import Evidence  # noqa: PLC0415
+    from monitor.stats.detection.e_detector import Evidence  # noqa: PLC0415
 
     return Evidence(log_m) if log_m else Evidence()

@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 if TYPE_CHECKING:
-    from monitor.stats.half_space import Limit
+    from monitor.stats.detection.half_space import Limit
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST = 100 * 365 * 86_400  # seconds; keeps every date that is made from a duration possible
@@ -250,7 +250,7 @@ class Limits(Settings):
 
     def watched(self) -> list[Limit]:
         """Every watched side of every metric, in the order of the config."""
-        from monitor.stats.half_space import Limit  # noqa: PLC0415  numpy takes 0.2 s
+        from monitor.stats.detection.half_space import Limit  # noqa: PLC0415  numpy takes 0.2 s
 
         found: list[Limit] = []
         for metric, bound in self.bounds.items():

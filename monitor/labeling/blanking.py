@@ -14,9 +14,9 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
+from monitor.files.atomic_write import write_whole
 from monitor.labeling.cells import LABELED_AT, OWN_COLUMNS, own_names, unescape
 from monitor.labeling.reading import MOST_BYTES, cells_up_to, opened, read_header
-from monitor.labeling.whole_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

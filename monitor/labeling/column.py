@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
-from monitor.datafiles import (
+from monitor.domain.errors import LabelsRefused
+from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
+from monitor.domain.settings import Duration, Labeling
+from monitor.domain.time_limit import LIMIT, within
+from monitor.domain.values import listed
+from monitor.files.relations import (
     TEXTS,
     TIMES,
     DataFiles,
@@ -22,18 +27,13 @@ from monitor.datafiles import (
     opened,
     quoted,
 )
-from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
-from monitor.domain.settings import Duration, Labeling
-from monitor.domain.time_limit import LIMIT, within
-from monitor.domain.values import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from monitor.datafiles import OpenTable
     from monitor.domain.model import Task
     from monitor.domain.ports import Clock
+    from monitor.files.relations import OpenTable
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected
 from monitor.domain.settings import Labeling
+from monitor.files.atomic_write import remove_unfinished
 from monitor.labeling import stillness
 from monitor.labeling.blanking import KEPT, WITHOUT_NOTES, blank
 from monitor.labeling.file_cursor import Cursor
@@ -26,7 +27,6 @@ from monitor.labeling.label_files import (
 )
 from monitor.labeling.looking import Look
 from monitor.labeling.stillness import Stamp, stamp
-from monitor.labeling.whole_files import remove_unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

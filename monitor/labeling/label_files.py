@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Literal
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, LabelEvent, Refusal
 from monitor.domain.visible import visible_lines
+from monitor.files.atomic_write import write_whole
 from monitor.labeling.cells import (
     LABELED_AT,
     OWN_COLUMNS,
@@ -29,7 +30,6 @@ from monitor.labeling.cells import (
     time_of,
 )
 from monitor.labeling.reading import LONGEST_CELL, printable, read_lines
-from monitor.labeling.whole_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

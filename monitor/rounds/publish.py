@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.labels import corrected_evidence_label, current_label, evidence_label
 from monitor.domain.state import RoundState
-from monitor.rounds.batch import Batch, Evidence, Member
-from monitor.rounds.beside import is_as_stored, look_beside, write_beside
-from monitor.rounds.concerns import INVERTED, note
-from monitor.rounds.disputes import look_for_disputes, note_disputes
-from monitor.rounds.estimate import estimate_round
-from monitor.rounds.evidence import correct_evidence, freeze_evidence
-from monitor.rounds.known import known_around
-from monitor.rounds.notices import round_news
-from monitor.rounds.order import inverted_order
-from monitor.rounds.pictures import with_pictures
-from monitor.rounds.tally import Tally
-from monitor.rounds.tell import tell, tell_abandoned
+from monitor.rounds.estimation.alerts import correct_evidence, freeze_evidence
+from monitor.rounds.estimation.anomalies import round_news
+from monitor.rounds.estimation.batch import Batch, Evidence, Member
+from monitor.rounds.estimation.curves import with_pictures
+from monitor.rounds.estimation.disputes import look_for_disputes
+from monitor.rounds.estimation.estimate import estimate_round
+from monitor.rounds.estimation.history import known_around
+from monitor.rounds.estimation.score_order import inverted_order
+from monitor.rounds.estimation.supplements import is_as_stored, look_beside, write_beside
+from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.reporting.concerns import INVERTED, note, note_disputes
+from monitor.rounds.reporting.enqueue import tell, tell_abandoned
 from monitor.storage import estimate_store, frame_store, label_store, round_claims, round_store
 from monitor.storage.estimate_store import StratumTally
 from monitor.storage.schema import store_id
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from monitor.domain.alerting import Reading
     from monitor.domain.settings import Carry
-    from monitor.rounds.batch import Estimates, Side
-    from monitor.rounds.beside import Beside
-    from monitor.rounds.estimate import RoundEstimate
-    from monitor.rounds.known import Known
-    from monitor.rounds.parts import Parts
+    from monitor.rounds.context import Parts
+    from monitor.rounds.estimation.batch import Estimates, Side
+    from monitor.rounds.estimation.estimate import RoundEstimate
+    from monitor.rounds.estimation.history import Known
+    from monitor.rounds.estimation.supplements import Beside
     from monitor.storage.label_store import LabelOf
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_store import Round

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
-from monitor.datafiles import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Candidate
 from monitor.domain.settings import Duration, Settings, TimeZone
 from monitor.domain.time_limit import LIMIT, T, within
 from monitor.domain.visible import visible_lines
+from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.sources import frames
 from monitor.sources.duckdb_query import Query
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from monitor.datafiles import OpenTable
     from monitor.domain.model import Frame, Stratum, Window
+    from monitor.files.relations import OpenTable
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from monitor.datafiles import NUMBERS, TEXTS, TIMES, quoted, sql_text
 from monitor.domain.segments import NO_VALUE
+from monitor.files.relations import NUMBERS, TEXTS, TIMES, quoted, sql_text
 from monitor.sources import frames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from monitor.datafiles import OpenTable
     from monitor.domain.model import Stratum, Window
+    from monitor.files.relations import OpenTable
 
 _AWARE = "TIMESTAMP WITH TIME ZONE"
 _AWARE_NS = "TIMESTAMPTZ_NS"  # what pandas writes, as DuckDB 2 reads it

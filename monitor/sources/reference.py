@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from monitor.datafiles import DataFiles, all_texts, check_table, kind_of, opened, quoted
 from monitor.domain.errors import SourceRefused
+from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from monitor.datafiles import OpenTable, Scalar
+    from monitor.files.relations import OpenTable, Scalar
 
 _YES: tuple[Scalar, ...] = (1, True)
 _NO: tuple[Scalar, ...] = (0, False)

@@ -6,71 +6,21 @@ turns it into labels per stratum. Over rounds: ``carry`` brings earlier ones for
 ``log_e_factor`` and ``Evidence`` watch a ``Limit``.
 """
 
-from monitor.stats.agreement import (
-    Agreement,
-    cohen_kappa,
-    disagreement,
-    fleiss_kappa,
-    krippendorff_alpha,
+from monitor.stats.core.beta_mixture import BetaMixture
+from monitor.stats.core.counts import Counts, Interval, StratumCounts
+from monitor.stats.core.draws import (
+    Draws,
+    Estimand,
+    JointPosterior,
+    draw,
+    draw_rates,
+    round_posterior,
 )
-from monitor.stats.alert_outlook import AlertOutlook, alert_outlook, assumed_limits
-from monitor.stats.allocation import Allocation, allocate, random_sampling_labels
-from monitor.stats.alternatives import alternatives, check_testable, guess, steps
-from monitor.stats.bands import (
-    FLAGGED_BANDS,
-    PASSED_BANDS,
-    affordable_bands,
-    band_edges,
-    band_of,
-    look_like_probabilities,
-)
-from monitor.stats.carryover import CarryStep, carry, carry_steps
-from monitor.stats.change import PrecisionChange, Working, precision_change, split_change
-from monitor.stats.counts import Counts, Interval, StratumCounts
-from monitor.stats.curve_draws import CurveBands, curve_bands
-from monitor.stats.curves import RocCurve, area_under_roc, average_precision, roc_curve
-from monitor.stats.delay import (
-    Detection,
-    detection,
-    false_alarms,
-    large_drop_delay,
-    smallest_drop,
-)
-from monitor.stats.detector import Evidence, log_e_factor, log_threshold
-from monitor.stats.draws import Draws, Estimand, JointPosterior, draw, draw_rates, round_posterior
-from monitor.stats.few_labels import few_labels, unlabeled_share
-from monitor.stats.fleet import expected_alarms, shared_promise
-from monitor.stats.gain import GainCurve, area_under_gain, gain_curve
-from monitor.stats.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
-from monitor.stats.just_changed import change_probability
-from monitor.stats.knowledge import Knowledge
-from monitor.stats.label_error import (
-    CorrectedDraws,
-    LabelAudit,
-    corrected_draws,
-    corrected_estimates,
-)
-from monitor.stats.metrics import METRICS, Matrix, Metric, MetricValue, f_beta, metric
-from monitor.stats.missing import missing_bounds, point_range
-from monitor.stats.mixture import BetaMixture
-from monitor.stats.own_share import with_own_share
-from monitor.stats.paired import Comparison, PairedMetric, compare, compare_threshold
-from monitor.stats.planning import (
-    Bought,
-    Needed,
-    Outlook,
-    Prospect,
-    WidthCurve,
-    look_ahead,
-    width_curve,
-)
-from monitor.stats.posterior import (
-    Basis,
-    MetricEstimate,
-    estimate,
-    estimates,
-)
-from monitor.stats.precision_band import (
+from monitor.stats.core.metrics import METRICS, Matrix, Metric, MetricValue, f_beta, metric
+from monitor.stats.core.sample import LabeledSample, ScoredSample
+from monitor.stats.curves.curve_draws import CurveBands, curve_bands
+from monitor.stats.curves.gain import GainCurve, area_under_gain, gain_curve
+from monitor.stats.curves.precision_band import (
     around,
     exact_size,
     hoeffding_size,
@@ -80,8 +30,59 @@ from monitor.stats.precision_band import (
     widest,
     width_of_variations,
 )
-from monitor.stats.predictive import NextEstimate, next_estimates, stratified_estimate
-from monitor.stats.prevalence import (
+from monitor.stats.curves.weighted_curves import (
+    RocCurve,
+    area_under_roc,
+    average_precision,
+    roc_curve,
+)
+from monitor.stats.design.allocation import Allocation, allocate, random_sampling_labels
+from monitor.stats.design.planning import (
+    Bought,
+    Needed,
+    Outlook,
+    Prospect,
+    WidthCurve,
+    look_ahead,
+    width_curve,
+)
+from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.restratify import EffectiveCounts, restratify
+from monitor.stats.design.score_bands import (
+    FLAGGED_BANDS,
+    PASSED_BANDS,
+    affordable_bands,
+    band_edges,
+    band_of,
+    look_like_probabilities,
+)
+from monitor.stats.detection.alternatives import alternatives, check_testable, guess, steps
+from monitor.stats.detection.delay import (
+    Detection,
+    detection,
+    false_alarms,
+    large_drop_delay,
+    smallest_drop,
+)
+from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
+from monitor.stats.detection.fleet import expected_alarms, shared_promise
+from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
+from monitor.stats.detection.power import AlertOutlook, alert_outlook, assumed_limits
+from monitor.stats.detection.projection import project
+from monitor.stats.detection.scenario import Scenario
+from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change, split_change
+from monitor.stats.drift.shift import (
+    Move,
+    flagged_rate_move,
+    kolmogorov_smirnov,
+    moves,
+    population_stability_index,
+)
+from monitor.stats.estimation.missing import missing_bounds, point_range
+from monitor.stats.estimation.paired import Comparison, PairedMetric, compare, compare_threshold
+from monitor.stats.estimation.posterior import Basis, MetricEstimate, estimate, estimates
+from monitor.stats.estimation.predictive import NextEstimate, next_estimates, stratified_estimate
+from monitor.stats.estimation.prevalence import (
     PrevalenceCurve,
     adjusted_matrix,
     f_beta_at,
@@ -91,24 +92,34 @@ from monitor.stats.prevalence import (
     prevalence_grid,
     swap_prevalences,
 )
-from monitor.stats.probability import metric_quantile, probability_at_least, probability_at_most
-from monitor.stats.projection import project
-from monitor.stats.quick import estimate_matrix
-from monitor.stats.restratify import EffectiveCounts, restratify
-from monitor.stats.sample import LabeledSample, ScoredSample
-from monitor.stats.scenario import Scenario
-from monitor.stats.segments import (
+from monitor.stats.estimation.probability import (
+    metric_quantile,
+    probability_at_least,
+    probability_at_most,
+)
+from monitor.stats.estimation.quick import estimate_matrix
+from monitor.stats.estimation.segments import (
     MoreLabels,
     more_labels,
     segment_estimates,
     segment_posterior,
 )
-from monitor.stats.shift import (
-    Move,
-    flagged_rate_move,
-    kolmogorov_smirnov,
-    moves,
-    population_stability_index,
+from monitor.stats.estimation.small_counts import few_labels, unlabeled_share
+from monitor.stats.history.change_point import CarryStep, carry, carry_steps
+from monitor.stats.history.change_probability import change_probability
+from monitor.stats.history.robust_mixture import with_own_share
+from monitor.stats.labels.agreement import (
+    Agreement,
+    cohen_kappa,
+    disagreement,
+    fleiss_kappa,
+    krippendorff_alpha,
+)
+from monitor.stats.labels.label_error import (
+    CorrectedDraws,
+    LabelAudit,
+    corrected_draws,
+    corrected_estimates,
 )
 
 __all__ = [

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, func, or_, select, update
 
 from monitor.domain.model import Effect, EffectKind
+from monitor.storage.claims import claim_of_ours, is_free, tries_alone
 from monitor.storage.database import insert_new
 from monitor.storage.tables import effects, monitors
-from monitor.storage.turns import claim_of_ours, is_free, tries_alone
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

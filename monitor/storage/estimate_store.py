@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-    from monitor.stats.draws import JointPosterior
+    from monitor.stats.core.draws import JointPosterior
 
 
 _EVIDENCE = ("metric", "side", "limit", "log_evidence", "log_threshold", "fires", "recovered")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select, update
 
 from monitor.domain.errors import RoundMoved
+from monitor.storage.claims import claim_of_ours, is_free, wait_for_turn
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import monitors, rounds
-from monitor.storage.turns import claim_of_ours, is_free, wait_for_turn
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-# Ten times what most steps need, and renewed while a longer one runs (monitor.rounds.heartbeat);
+# Ten times what most steps need, and renewed while a longer one runs (monitor.rounds.claims);
 # a worker of this machine that died gives its claim up at once.
 CLAIM_MS = 15 * 60 * 1000
 

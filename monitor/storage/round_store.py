@@ -14,11 +14,11 @@ from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Window
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState, check_move
+from monitor.storage.claims import wait_for_turn
 from monitor.storage.database import insert_new
 from monitor.storage.round_claims import wait_for_monitor
 from monitor.storage.schema import store_id
 from monitor.storage.tables import monitors, round_events, rounds
-from monitor.storage.turns import wait_for_turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import LEARNS, AlertState, EvidenceState
-from monitor.rounds.wording import ended
+from monitor.rounds.reporting.notices import ended
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import duckdb
 import pytest
 
-from monitor.config import load_config
+from monitor.config.load import load_config
 from tests.cli.workplace import NOWHERE, PEOPLE
 
 

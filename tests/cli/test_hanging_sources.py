@@ -13,10 +13,10 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.datafiles import DataFiles, opened
 from monitor.domain import time_limit
 from monitor.domain.errors import SourceUnavailable
 from monitor.domain.time_limit import within
+from monitor.files.relations import DataFiles, opened
 from tests.cli.workplace import CONFIG
 from tests.sources.prediction_files import copy_to
 from tests.workers import ROOT

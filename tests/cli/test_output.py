@@ -15,8 +15,8 @@ import termios
 
 import pytest
 
-from monitor.cli.numbers import interval_text
-from monitor.stats.posterior import MetricEstimate
+from monitor.cli.views.numbers import interval_text
+from monitor.stats.estimation.posterior import MetricEstimate
 from tests.cli.workplace import PEOPLE
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")

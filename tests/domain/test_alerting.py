@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from monitor.domain.alerting import Reading, evidence_of, next_reading, resolves
-from monitor.stats.detector import Evidence, log_threshold
+from monitor.stats.detection.e_detector import Evidence, log_threshold
 
 THRESHOLD = log_threshold(52, 2)
 QUIET, STRONG = (-0.5, -0.7, -1.2), (3.0, 5.0, 6.0)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from monitor import service
 from monitor.domain import crashpoint
 from monitor.domain.errors import DeliveryFailed, MonitorError
 from monitor.domain.model import Answer, EffectKind
 from monitor.domain.report import RoundReport
 from monitor.domain.settings import Bands, Limits, MonitorSettings, Sample
-from monitor.rounds import steps
-from monitor.rounds.parts import Parts
+from monitor.rounds import run
+from monitor.rounds.context import Parts
+from monitor.service import loop
 from monitor.storage.database import Database
 from monitor.testing import MemoryLabeler, MemorySource
 from monitor.tracking import values
@@ -211,7 +211,7 @@ class Stage:
         before, self.running = self.running, self.workers[which]
         try:
             plant = self.plant(self.running)
-            done = service.one_pass(plant, plant.monitors)
+            done = loop.one_pass(plant, plant.monitors)
         finally:
             self.running = before
         bugs = [str(error) for error in done.errors.values() if "stopped by a bug" in str(error)]
@@ -224,7 +224,7 @@ class Stage:
         before, self.running = self.running, self._born()
         try:
             [parts] = self.plant(self.running).monitors
-            for _ in steps.backfill(parts, start):
+            for _ in run.backfill(parts, start):
                 pass
         except MonitorError:
             return []

@@ -15,9 +15,10 @@ import structlog
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
-from monitor import service, wiring
-from monitor.config import load_config
+from monitor import wiring
+from monitor.config.load import load_config
 from monitor.domain.errors import MonitorError
+from monitor.service import loop
 from monitor.storage import effect_store, round_claims, schema
 from monitor.tracking import connection, reach
 from monitor.tracking import mlflow as tracking
@@ -102,7 +103,7 @@ def live(folder: str, seed: int, *, faulty: bool = True) -> None:
 def _pass(plant) -> dict[str, object]:
     """One pass of the service; an unreachable store ends it, and the next one goes on."""
     try:
-        done = service.one_pass(plant, plant.monitors)
+        done = loop.one_pass(plant, plant.monitors)
     except MonitorError as error:
         return {"failed": [str(error)], "rss": _rss()}
     failed = [*map(str, done.errors.values()), *done.delivered.failed.values()]

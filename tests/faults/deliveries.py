@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select, update
 
 from monitor.domain.model import EffectKind
-from monitor.rounds.effects import deliver
+from monitor.rounds.delivery.deliver import deliver
 from monitor.storage import effect_store, round_store
 from monitor.storage.tables import effects
 from monitor.tracking import connection, reach, values

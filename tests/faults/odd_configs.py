@@ -53,7 +53,7 @@ TREE = {
 }
 LEAVES = (
     "!!python/object/apply:os.system [id]",
-    "!!python/object:monitor.config.Config {}",
+    "!!python/object:monitor.config.model.Config {}",
     "!!binary aGk=",
     "!!set {a, b}",
     "!!omap [a: 1]",

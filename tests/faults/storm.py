@@ -88,7 +88,7 @@ PROGRAM = (
     + """
 import ctypes, faulthandler, signal, sys
 from datetime import timedelta
-from monitor import service
+from monitor.service import loop
 from monitor.cli import main
 from monitor.storage import effect_store, round_claims
 from monitor.tracking import mlflow as tracking
@@ -98,7 +98,7 @@ for name in tracking._DRAW:
     tracking._DRAW[name] = lambda _: b"png"
 fewer_points(2**6)
 round_claims.CLAIM_MS = effect_store.CLAIM_MS = 12 * 3600_000  # as the clock moves by hours
-service.serve.__kwdefaults__["tick"] = timedelta(seconds=1)
+loop.serve.__kwdefaults__["tick"] = timedelta(seconds=1)
 ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: no service outlives the test
 faulthandler.enable()  # the log then has where native code crashed
 faulthandler.register(signal.SIGUSR1)

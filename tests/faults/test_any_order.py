@@ -24,9 +24,9 @@ from hypothesis.stateful import (
 from sqlalchemy import text
 
 from monitor.domain.model import Answer
-from monitor.rounds import cause, notices, pictures
-from monitor.stats import draws
-from monitor.storage import schema, turns
+from monitor.rounds.estimation import anomalies, attribution, curves
+from monitor.stats.core import draws
+from monitor.storage import claims, schema
 from monitor.storage.database import Database
 from tests.faults import invariants
 from tests.faults.any_order import CONFIGS, EARLIER, FLAGGED, WEEKS, Stage
@@ -68,8 +68,8 @@ class Rounds(RuleBasedStateMachine):
         shutil.copy(self.template, path)
         self.stage = Stage(f"sqlite:///{path}", seed)
         self.accepted = set()
-        vars(turns)["worker_name"] = lambda: self.stage.running.name
-        vars(turns)["is_gone"] = lambda name: name in self.stage.gone
+        vars(claims)["worker_name"] = lambda: self.stage.running.name
+        vars(claims)["is_gone"] = lambda name: name in self.stage.gone
         for place in weeks:
             if place is None:
                 self.a_week_goes_by_and_people_answer(which=0, share=1)
@@ -271,12 +271,12 @@ ENDS = ("in ('labeling', 'closed')", "= 'abandoned'")
 @pytest.fixture
 def cheap(monkeypatch, tmp_path):
     """Rounds that cost milliseconds: few Sobol points, and tables made once."""
-    for module in (cause, notices, pictures):
+    for module in (attribution, anomalies, curves):
         monkeypatch.setattr(module, "POINTS", POINTS)
     monkeypatch.setitem(draws.draw.__kwdefaults__, "points", POINTS)
     monkeypatch.setattr(draws.draw_rates, "__defaults__", (POINTS,))
     for name in ("worker_name", "is_gone"):  # which each story sets to its own
-        monkeypatch.setattr(turns, name, vars(turns)[name])
+        monkeypatch.setattr(claims, name, vars(claims)[name])
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     template = Database(f"sqlite:///{tmp_path}/template.db")
     schema.ready(template)

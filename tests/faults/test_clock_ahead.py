@@ -10,16 +10,16 @@ from sqlalchemy import update
 
 from monitor.domain.errors import DeliveryFailed, InputRefused
 from monitor.domain.model import Answer, EffectKind
-from monitor.rounds import opening
-from monitor.rounds.effects import deliver
-from monitor.rounds.overview import overview
+from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.opening import open
+from monitor.rounds.status import overview
+from monitor.service.web.metrics import Own, exposition
 from monitor.storage import round_claims
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import effects, rounds
-from monitor.web.metrics import Own, exposition
 from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, WEEK, Scene, settings
+from tests.service.web.serving import samples
 from tests.storage.rows import add_effect, add_round, claimed, claimed_effect
-from tests.web.serving import samples
 
 AHEAD = timedelta(days=10)
 ELSEWHERE = "another-machine/17/1"
@@ -222,7 +222,7 @@ def test_what_is_odd_is_on_the_page_of_the_model_though_a_round_lies_ahead(datab
     scene.run()
     scene.now -= WEEK
 
-    opening.open_slot(scene.parts, scene.now, backfill=False)
+    open.open_slot(scene.parts, scene.now, backfill=False)
     scene.run()
 
     assert scene.round(4).state == scene.round(3).state == "labeling"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from monitor.config import Config, load_config
-from monitor.config_file import MOST_PROBLEMS
+from monitor.config.load import MOST_PROBLEMS, load_config
+from monitor.config.model import Config
 from monitor.domain.errors import ConfigRefused
 from tests.cli.workplace import Workplace
 from tests.config_texts import ENVIRONMENT, TEXT

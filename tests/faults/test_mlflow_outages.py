@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from monitor.domain.settings import Bands, Sample
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
-from monitor.rounds.effects import deliver
+from monitor.rounds.delivery.deliver import deliver
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from tests.faults.deliveries import hurry

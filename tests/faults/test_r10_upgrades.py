@@ -10,7 +10,7 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.domain.settings import RoundSettings
-from monitor.rounds.effects import deliver
+from monitor.rounds.delivery.deliver import deliver
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.faults.sizes import SOAK

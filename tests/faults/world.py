@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, cast
 import structlog
 from sqlalchemy import Engine, text
 
-from monitor import service
 from monitor.domain.errors import MonitorError
 from monitor.domain.settings import Bands, Limits, Matrix, MonitorSettings, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
-from monitor.rounds.parts import Parts
+from monitor.rounds.context import Parts
+from monitor.service import loop
 from monitor.storage import database, effect_store, round_claims
 from monitor.storage.database import Database
 from monitor.testing import MemorySource
@@ -224,9 +224,9 @@ def live(world: World, *, patient: bool = False) -> None:
 def _try(world, plant, stage) -> list[str]:
     try:
         if not act(world, stage):
-            service.one_pass(plant, plant.monitors)
+            loop.one_pass(plant, plant.monitors)
             return ["there is no task file yet"]
-        done = service.one_pass(plant, plant.monitors)
+        done = loop.one_pass(plant, plant.monitors)
     except MonitorError as error:
         return [_told(error)]
     trouble = [_told(error) for error in done.errors.values()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.config import load_config
+from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused
 
 HEAD = """\

@@ -19,8 +19,8 @@ from monitor.domain.settings import (
     Sample,
     Schedule,
 )
-from monitor.rounds import steps
-from monitor.rounds.parts import Parts
+from monitor.rounds import run
+from monitor.rounds.context import Parts
 from monitor.storage import round_store
 from monitor.testing import MemoryLabeler, MemorySource
 
@@ -94,7 +94,7 @@ class Scene:
         """Let the clock show the slot of a round and run what is due."""
         if number is not None:
             self.now = MONDAY + (number - 1) * WEEK
-        steps.run(self.parts)
+        run.run(self.parts)
 
     def answer(self, share=1.0):
         """Let people answer what is out, all or the first share of it by key."""

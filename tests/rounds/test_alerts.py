@@ -7,8 +7,8 @@ import pytest
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Limits, Sample
-from monitor.rounds import steps
-from monitor.rounds.overview import overview
+from monitor.rounds import run
+from monitor.rounds.status import overview
 from monitor.storage import alert_store
 from tests.rounds.scene import LIMITS, Scene, settings
 
@@ -191,7 +191,7 @@ def test_a_backfill_wakes_nobody(scene):
     scene.week(2, precision=0.3)
     scene.labeler.answers |= scene.truth
     scene.now += 7 * (scene.source.rows[-1]["time"] - scene.source.rows[-2000]["time"])
-    list(steps.backfill(scene.parts, scene.source.rows[0]["time"].replace(minute=0)))
+    list(run.backfill(scene.parts, scene.source.rows[0]["time"].replace(minute=0)))
 
     assert [a.metric for a in alerts(scene)] == ["precision"]
     sinks = scene.rows("select distinct sink from effects where kind = 'notice'")

@@ -10,7 +10,9 @@ from sqlalchemy import event, insert
 from monitor.domain.errors import StoreUnavailable, TryLater
 from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Sample
-from monitor.rounds import collect, opening, publish, steps
+from monitor.rounds import publish, run
+from monitor.rounds.labels import collect
+from monitor.rounds.opening import open
 from monitor.storage.database import Database
 from monitor.storage.tables import monitors
 from monitor.testing import MemoryLabeler
@@ -100,11 +102,11 @@ def test_a_round_that_another_worker_draws_meanwhile_is_not_ended_before_its_lab
 
     def other_worker_draws():
         scene.now = MONDAY + WEEK
-        opening.open_due(scene.parts)
-        steps.begin(scene.parts, scene.round(2).id)
+        open.open_due(scene.parts)
+        run.begin(scene.parts, scene.round(2).id)
 
     hers = replace(scene.parts, labeler=WhileAsked(other_worker_draws))
-    steps.run(hers)
+    run.run(hers)
     drawn = scene.round(2).state
     scene.run()
 
@@ -124,13 +126,13 @@ def test_a_correction_that_another_worker_overtakes_makes_the_version_after_his(
     def overtake(parts, found, claim):
         if not overtaken:
             overtaken.append(found)
-            steps.finish(scene.parts, scene.round(1).id)
+            run.finish(scene.parts, scene.round(1).id)
             change_answers(scene, every=7)
         correct(parts, found, claim)
 
     monkeypatch.setattr(publish, "correct", overtake)
 
-    steps.finish(scene.parts, scene.round(2).id)
+    run.finish(scene.parts, scene.round(2).id)
 
     assert (overtaken[0].version, scene.round(2).version) == (1, 3)
     assert scene.round(2).estimated_revision == scene.round(2).label_revision
@@ -169,12 +171,12 @@ def test_a_round_that_another_worker_hands_out_just_now_is_neither_asked_about_n
 
     def she_passes():
         asking = replace(scene.parts, labeler=WhileAsked(lambda: asked.append(1)))
-        steps.run(asking)
+        run.run(asking)
         asked.append(scene.round(1).state)
 
     labeler = WhileSent(she_passes)
     labeler.answers = scene.truth
-    steps.run(replace(scene.parts, labeler=labeler))
+    run.run(replace(scene.parts, labeler=labeler))
 
     assert asked == ["labeling"]
     assert scene.round(1).state == "closed"

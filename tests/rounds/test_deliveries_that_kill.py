@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import select, update
 
 from monitor.domain.model import EffectKind
-from monitor.rounds.effects import deliver
-from monitor.storage import effect_care, effect_store
+from monitor.rounds.delivery.deliver import deliver
+from monitor.storage import effect_admin, effect_store
 from monitor.storage.effect_store import DEADLY_TRIES
 from monitor.storage.tables import effects
 from tests.rounds.scene import MONDAY
@@ -181,7 +181,7 @@ def test_what_was_delivered_since_a_claim_was_lost_is_delivered_again(database, 
 
     with database.write() as connection:
         late = effect_store.finish_effect(connection, sleeper, "late", MONDAY)
-        again = effect_care.do_again(connection, sleeper, MONDAY)
+        again = effect_admin.do_again(connection, sleeper, MONDAY)
     deliver(database, {"mlflow": mlflow}, lambda: MONDAY)
 
     assert (late, again) == (False, 2)

@@ -9,8 +9,9 @@ import pytest
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.settings import Schedule
-from monitor.rounds import opening, steps
-from monitor.rounds.overview import overview
+from monitor.rounds import run
+from monitor.rounds.opening import open
+from monitor.rounds.status import overview
 from monitor.storage import concern_store
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
@@ -152,7 +153,7 @@ def test_a_backfill_does_not_wait(scene):
     scene.now = MONDAY + 2 * WEEK
     scene.week(1)
     scene.week(3)
-    for _ in steps.backfill(scene.parts, MONDAY - WEEK):
+    for _ in run.backfill(scene.parts, MONDAY - WEEK):
         pass
 
     states = [scene.round(number).state for number in (1, 2, 3)]
@@ -166,7 +167,7 @@ def test_a_window_that_stops_a_backfill_is_given_up_after_the_grace(scene, monke
     read = only_from(MONDAY + WEEK, scene.source.scan)
     monkeypatch.setattr(scene.source, "scan", read)
     with pytest.raises(SourceRefused):
-        list(steps.backfill(scene.parts, MONDAY))
+        list(run.backfill(scene.parts, MONDAY))
     stopped = scene.round(1)
     scene.now += WEEK / 4 - timedelta(minutes=1)
     with pytest.raises(SourceRefused):
@@ -183,7 +184,7 @@ def test_a_window_that_stops_a_backfill_is_given_up_after_the_grace(scene, monke
 def test_an_old_slot_that_somebody_asks_for_does_not_wait(scene):
     scene.now = MONDAY + 2 * WEEK
     scene.week(3)
-    opening.open_slot(scene.parts, MONDAY, backfill=False)
+    open.open_slot(scene.parts, MONDAY, backfill=False)
     scene.run()
 
     assert scene.round(1).state == "abandoned"
@@ -242,7 +243,7 @@ def test_a_service_looks_more_rarely_the_longer_it_waits(scene):
         before = scene.source.scans
         scene.now = MONDAY + timedelta(minutes=minute)
         with pytest.raises(SourceRefused, match="none at all yet"):
-            steps.run(parts)
+            run.run(parts)
         if scene.source.scans > before:
             looks.append(minute)
 
@@ -256,9 +257,9 @@ def test_the_last_look_comes_when_the_grace_ends(scene):
     for after in (timedelta(0), WEEK / 4 - timedelta(minutes=1)):
         scene.now = MONDAY + after
         with pytest.raises(SourceRefused):
-            steps.run(parts)
+            run.run(parts)
     scene.now = MONDAY + WEEK / 4
-    steps.run(parts)
+    run.run(parts)
 
     assert scene.round(1).state == "abandoned"
 

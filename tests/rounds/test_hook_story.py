@@ -16,8 +16,8 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.settings import Bands, Sample
 from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
-from monitor.rounds.effects import deliver
-from monitor.rounds.tell import tell_ended
+from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.reporting.enqueue import tell_ended
 from monitor.storage import alert_store, schema
 from monitor.storage.database import Database
 from monitor.storage.tables import effects

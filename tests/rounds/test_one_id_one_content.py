@@ -12,7 +12,7 @@ from monitor.domain.errors import DeliveryFailed
 from monitor.hooks.command import CommandHandler, CommandSettings
 from monitor.hooks.links import read_notice
 from monitor.hooks.webhook import notice_body
-from monitor.rounds.effects import deliver
+from monitor.rounds.delivery.deliver import deliver
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
 

@@ -8,8 +8,8 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Limits, Sample
-from monitor.rounds import publish, steps
-from monitor.rounds.overview import overview
+from monitor.rounds import publish, run
+from monitor.rounds.status import overview
 from monitor.storage import alert_store
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 
@@ -76,8 +76,8 @@ def test_a_backfill_behind_closed_rounds_closes_all_and_tells_the_drop_once(scen
     scene.labeler.answers |= scene.truth
     scene.now = MONDAY + 13 * WEEK
 
-    newest = list(steps.backfill(scene.parts, MONDAY + 9 * WEEK))
-    everything = list(steps.backfill(scene.parts, MONDAY - WEEK))
+    newest = list(run.backfill(scene.parts, MONDAY + 9 * WEEK))
+    everything = list(run.backfill(scene.parts, MONDAY - WEEK))
 
     assert len(newest) == 4
     assert len(everything) == 14
@@ -162,7 +162,7 @@ def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(scene, monkeypatc
     scene.play(1)
     open_rounds(scene, {2: 0.8, 3: 0.8})
     scene.week(4)
-    where, name = (publish, "close") if step == "close" else (steps, "draw")
+    where, name = (publish, "close") if step == "close" else (run, "draw")
     break_for(
         monkeypatch, where, name, scene.round(2).slot if step == "close" else MONDAY + 3 * WEEK
     )
@@ -235,7 +235,7 @@ def test_a_backfill_goes_on_past_a_round_that_a_bug_stops(scene, monkeypatch):
     scene.now = MONDAY + 3 * WEEK
     break_for(monkeypatch, publish, "close", MONDAY + WEEK)
 
-    filled = steps.backfill(scene.parts, MONDAY - WEEK)
+    filled = run.backfill(scene.parts, MONDAY - WEEK)
     slots = [next(filled)[0] for _ in range(4)]
     with pytest.raises(MonitorError, match="KeyError: 'planted'"):
         next(filled)

@@ -8,13 +8,13 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.model import Answer, Collected, LabelEvent
-from monitor.rounds import collect
-from monitor.rounds.agreement import agreement_row, disagreement_notices
+from monitor.rounds.estimation.agreement import agreement_row, disagreement_notices
+from monitor.rounds.labels import collect
 from monitor.storage import copy_store
 from monitor.storage.copy_store import Copies, SeveralAnswers
 from monitor.storage.frame_store import PlannedStratum
+from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import Scene, settings
-from tests.rounds.test_segments import report_of
 from tests.storage.rows import STRATA
 
 YES, NO = Answer.POSITIVE, Answer.NEGATIVE

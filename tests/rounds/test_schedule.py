@@ -12,7 +12,7 @@ from sqlalchemy import event
 from monitor.domain.model import Answer
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_between, window_of
-from monitor.rounds import missed, opening
+from monitor.rounds.opening import open, skipped_slots
 from tests.rounds.scene import Scene, settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "schedule.md"
@@ -86,10 +86,10 @@ def test_daily_windows_are_shorter_in_spring_and_longer_in_autumn():
 
 
 def test_after_a_pause_the_newest_slot_runs_and_older_ones_are_recorded(scene):
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
     scene.now = utc(3, 5, 12)
 
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
 
     assert states(scene) == [
         ("03-01 01:30", "open"),
@@ -103,11 +103,11 @@ def test_after_a_pause_the_newest_slot_runs_and_older_ones_are_recorded(scene):
 
 
 def test_a_backfill_runs_what_was_skipped(scene):
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
     scene.now = utc(3, 3, 12)
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
 
-    opening.open_slot(scene.parts, utc(3, 2, 1, 30), backfill=True)
+    open.open_slot(scene.parts, utc(3, 2, 1, 30), backfill=True)
 
     assert states(scene)[1] == ("03-02 01:30", "open")
     assert scene.rows("select number from rounds order by slot") == [
@@ -116,7 +116,7 @@ def test_a_backfill_runs_what_was_skipped(scene):
 
 
 def test_of_a_new_monitor_only_the_newest_slot_is_due(scene):
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
 
     assert states(scene) == [("03-01 01:30", "open")]
 
@@ -127,7 +127,7 @@ class Killed(BaseException):
 
 def test_a_process_killed_while_it_records_a_long_pause_loses_none_of_it(database):
     scene = Scene(database, settings(schedule=prague("*/15 * * * *")), now=utc(3, 1))
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
     scene.now += timedelta(days=30)
     recorded: list[None] = []
 
@@ -138,12 +138,12 @@ def test_a_process_killed_while_it_records_a_long_pause_loses_none_of_it(databas
 
     event.listen(database.engine, "commit", kill)
     with pytest.raises(Killed):
-        opening.open_due(scene.parts)
+        open.open_due(scene.parts)
     event.remove(database.engine, "commit", kill)
     [left] = scene.rows("select count(*) as n from rounds")
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
 
-    assert left["n"] == 1 + missed.AT_ONCE
+    assert left["n"] == 1 + skipped_slots.AT_ONCE
     stored = scene.rows("select number, state, window_start, window_end from rounds order by slot")
     assert [row["number"] for row in stored] == list(range(1, 30 * 96 + 2))
     assert [row["state"] for row in stored[1:]] == ["skipped"] * (30 * 96 - 1) + ["open"]
@@ -155,22 +155,22 @@ def test_a_process_killed_while_it_records_a_long_pause_loses_none_of_it(databas
 def test_a_clock_that_is_set_back_runs_nothing_twice(scene):
     for day in (1, 2, 3):
         scene.now = utc(3, day, 12)
-        opening.open_due(scene.parts)
+        open.open_due(scene.parts)
     before = scene.rows("select * from rounds")
 
     for scene.now in (utc(3, 2, 12), utc(3, 1, 1, 29), utc(1, 1, year=2020), utc(3, 3, 13)):
-        opening.open_due(scene.parts)
+        open.open_due(scene.parts)
 
     assert scene.rows("select * from rounds") == before
 
 
 def test_slots_skipped_by_a_clock_ahead_of_the_time_are_run_when_they_come(scene):
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
     scene.now = utc(3, 6, 12)
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
 
     for scene.now in (utc(3, 1, 13), utc(3, 2, 12), utc(3, 3, 12), utc(3, 7, 12)):
-        opening.open_due(scene.parts)
+        open.open_due(scene.parts)
 
     assert states(scene) == [
         ("03-01 01:30", "open"),
@@ -184,10 +184,10 @@ def test_slots_skipped_by_a_clock_ahead_of_the_time_are_run_when_they_come(scene
 
 
 def test_the_first_window_after_a_change_begins_where_the_last_one_ended(scene):
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
     scene.settings = settings(schedule=prague("0 0 * * *", lag=timedelta(minutes=10)))
     for scene.now in (utc(3, 2, 12), utc(3, 3, 12)):
-        opening.open_due(scene.parts)
+        open.open_due(scene.parts)
 
     windows = scene.rows("select window_start, window_end from rounds order by slot")
 
@@ -200,9 +200,9 @@ def test_the_first_window_after_a_change_begins_where_the_last_one_ended(scene):
 
 
 def test_an_old_slot_run_first_by_hand_makes_no_slot_since_then_due(scene):
-    opening.open_slot(scene.parts, utc(1, 5, 1, 30), backfill=False)
+    open.open_slot(scene.parts, utc(1, 5, 1, 30), backfill=False)
 
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
 
     assert states(scene) == [("01-05 01:30", "open"), ("03-01 01:30", "open")]
 

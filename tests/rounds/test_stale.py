@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.rounds.overview import overview
+from monitor.rounds.status import overview
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
 ASKED = {"limits": LIMITS, "reference": REFERENCE, "model": "models:/mail/7"}

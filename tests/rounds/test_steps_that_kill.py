@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import func, select, update
 from structlog.testing import capture_logs
 
-from monitor import service
+from monitor.service import loop
 from monitor.storage.tables import rounds
 from monitor.wiring import Plant
 from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings, week_of_rows
@@ -95,7 +95,7 @@ def test_other_monitors_go_on_and_their_notices_go_out(mail):
     )
 
     def run_once():
-        service.one_pass(plant, plant.monitors)
+        loop.one_pass(plant, plant.monitors)
 
     deaths = [a_life(run_once, mail) for _ in range(2)]
 

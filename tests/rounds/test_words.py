@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from monitor.cli.round_page import round_page, say_round
+from monitor.cli.views.round_page import round_page, say_round
 from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
 from monitor.domain.report import CauseRow, Notice
 from monitor.domain.settings import Bands, Sample
 from monitor.hooks.texts import body
-from monitor.rounds.overview import overview
-from monitor.rounds.wording import alert_notice
+from monitor.rounds.reporting.notices import alert_notice
+from monitor.rounds.status import overview
 from monitor.tracking.describe import describe
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 from tests.tracking.reports import make_report

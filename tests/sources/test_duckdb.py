@@ -10,9 +10,9 @@ import sys
 import duckdb
 import pytest
 
-from monitor.datafiles import describe, opened
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges
+from monitor.files.relations import describe, opened
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 from monitor.testing import MemorySource, SourceContract, draw_order
 from tests.sources.prediction_files import (

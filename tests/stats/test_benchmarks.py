@@ -11,8 +11,8 @@ from scipy import special, stats
 from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell
 from benchmarks.fast_rounds import Design, FastRounds, beta_quantiles, binomial_quantiles
 from benchmarks.rarer import expected_rarer, taken_whole
-from monitor.stats.counts import Counts
-from monitor.stats.posterior import Estimand, estimates
+from monitor.stats.core.counts import Counts
+from monitor.stats.estimation.posterior import Estimand, estimates
 
 POINTS = 2**9
 SIZE = np.array([120, 300, 40, 9000, 800, 300])

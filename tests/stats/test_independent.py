@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from monitor.stats.counts import Counts
-from monitor.stats.knowledge import Knowledge
-from monitor.stats.neyman import coefficients_of
-from monitor.stats.posterior import estimate
+from monitor.stats.core.counts import Counts
+from monitor.stats.design.neyman import coefficients_of
+from monitor.stats.design.prior import Knowledge
+from monitor.stats.estimation.posterior import estimate
 
 SIZE = np.array([4000, 6000, 50_000, 9000, 1000])
 LABELED = np.array([200, 150, 800, 400, 300])

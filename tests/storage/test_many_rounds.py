@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import event
 
 from monitor.domain.model import Answer, EffectKind, LabelEvent, LabelKind
-from monitor.rounds.overview import overview, overviews
-from monitor.rounds.report import SHOWN
+from monitor.rounds.reporting.report import SHOWN
+from monitor.rounds.status import overview, overviews
 from monitor.storage import (
     copy_store,
     effect_store,

@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import event
 
 from monitor.domain.settings import Bands, Sample
-from monitor.rounds.dead import bury_orphans
-from monitor.rounds.effects import deliver
-from monitor.rounds.forget import forget_left_behind
-from monitor.rounds.idle import Idle
-from monitor.rounds.overview import all_open_rounds, overviews
-from monitor.web.metrics import Own, exposition
+from monitor.rounds.delivery.dead_letters import bury_orphans
+from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.retention import forget_left_behind
+from monitor.rounds.status import all_open_rounds, overviews
+from monitor.service.change_detection import Idle
+from monitor.service.web.metrics import Own, exposition
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 
 GROWING = "items|payloads|tasks|label_events|counts|estimates|evidence|effects|round_events|rounds"

@@ -18,9 +18,9 @@ from sqlalchemy import MetaData, select, update
 
 from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Limits, Sample
-from monitor.rounds import opening
-from monitor.rounds.collect import collect
-from monitor.rounds.effects import deliver
+from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.labels.collect import collect
+from monitor.rounds.opening import open
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import store
@@ -50,7 +50,7 @@ def play(database):
     scene.labeler.answers[first] = Answer.CANNOT_TELL
     collect(scene.parts, [scene.round(5).id, scene.round(6).id])
     scene.now += timedelta(days=7)
-    opening.open_due(scene.parts)
+    open.open_due(scene.parts)
 
 
 class Taken:

@@ -1,0 +1,172 @@
+"""What `pr-monitor check` tries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import DeliveryFailed, MonitorError, gravest
+from monitor.hooks.apprise import AppriseHandler
+from monitor.hooks.command import CommandHandler
+from monitor.labeling.column import ColumnLabeler
+from monitor.rounds.opening.removed_monitors import left_behind
+from monitor.rounds.opening.setting_changes import changes_ahead
+from monitor.storage import schema
+from monitor.wiring import check_labels, mlflow_handler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from monitor.cli.commands.data_checks import Found
+    from monitor.config.model import Config
+    from monitor.rounds.context import Parts
+    from monitor.storage.database import Database
+    from monitor.wiring import Plant
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was tried: what was found there, or the problem and its exit code.
+
+    A ``note`` is worth knowing and nothing to mend.
+    ``looks`` need a look and are no problem: a round goes on, and so may a classifier that it
+    watches be.
+    """
+
+    what: str
+    found: str = ""
+    problem: str | None = None
+    code: int = 0
+    note: str | None = None
+    looks: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, str | list[str] | None]:
+        """Tell it as JSON."""
+        return {
+            "what": self.what,
+            "found": self.found or None,
+            "problem": self.problem,
+            "note": self.note,
+            "looks": list(self.looks),
+        }
+
+
+def checks(plant: Plant, config: Path) -> Iterator[Check]:
+    """Try one after the other, so that each is shown when it is known."""
+    from monitor.cli.commands.data_checks import (
+        check_source,  # scipy, of which status needs nothing
+    )
+
+    yield Check("config", "; ".join([str(config), *promise_lines(plant.config)]))
+    store = _tried("store", partial(_store, plant.database))
+    yield store
+    if store.problem is None:
+        yield from _notes(plant)
+    for parts in plant.monitors:
+        name = parts.settings.name
+        yield _tried(f"source of {name}", partial(check_source, parts))
+        yield _tried(f"labels of {name}", partial(_labels, parts))
+        found = alerts_line(parts)
+        if found is not None:
+            yield Check(f"alerts of {name}", found)
+    reached = _tried("MLflow", partial(_mlflow, plant.config))
+    yield reached
+    if not reached.problem:
+        yield from _models(plant)
+    for name in plant.config.hooks:
+        handler = plant.handlers[name]
+        if isinstance(handler, AppriseHandler | CommandHandler):
+            yield _tried(f"hook {name}", handler.usable)
+
+
+def _models(plant: Plant) -> Iterator[Check]:
+    """Look up the model versions that monitors name, which nothing else would miss."""
+    handler = mlflow_handler(plant.config)
+    for parts in plant.monitors:
+        model = parts.settings.round.model
+        if model is not None:
+            yield _tried(f"model of {parts.settings.name}", partial(handler.check_model, model))
+
+
+def promise_lines(config: Config) -> list[str]:
+    """Say how many false alarms a year all monitors together promise; nothing without limits."""
+    promised = config.false_alarms_a_year()
+    if not promised:
+        return []
+    over = "" if len(promised) == 1 else f" over {len(promised)} monitors with limits"
+    return [f"false alarms: at most {sum(promised.values()):.3g} a year{over}"]
+
+
+def alerts_line(parts: Parts) -> str | None:
+    """Say which drops a monitor's labels can find; None without limits or anything to go by."""
+    limits = parts.settings.round.limits
+    if not limits.bounds:
+        return None
+    from monitor.rounds.forecast.simulate import SOON, known_of, smallest_drops
+
+    try:
+        known = known_of(parts, None, None)
+    except MonitorError:
+        return None  # a new monitor, or one whose source is told of above
+    drops = smallest_drops(known, limits.watched(), limits.false_alarm_every)
+    told = [
+        f"no drop of {metric}" if drop is None else f"{metric} down by {drop:.2f}"
+        for metric, drop in drops.items()
+    ]
+    if not told:
+        return None
+    return (
+        f"found within {SOON} rounds in 8 of 10 cases: {', '.join(told)} "
+        f"({known.scenario.labels:,} labels a round; more by simulate)"
+    )
+
+
+def exit_code(found: Sequence[Check]) -> int:
+    """Return the gravest problem's code, 0 where there is none."""
+    return gravest(each.code for each in found)
+
+
+def _tried(what: str, act: Callable[[], Found | str]) -> Check:
+    try:
+        found = act()
+        return (
+            Check(what, found)
+            if isinstance(found, str)
+            else Check(what, found.text, looks=found.looks)
+        )
+    except MonitorError as error:
+        return Check(what, problem=str(error), code=error.exit_code)
+
+
+def _labels(parts: Parts) -> Found | str:
+    if isinstance(parts.labeler, ColumnLabeler):
+        from monitor.cli.commands.data_checks import check_truth
+
+        return check_truth(parts, parts.labeler)
+    return check_labels(parts)
+
+
+def _store(database: Database) -> str:
+    schema.ready(database)
+    return database.shown
+
+
+def _notes(plant: Plant) -> Iterator[Check]:
+    """Say what the config changes for rounds that are in the store."""
+    names = [parts.settings.name for parts in plant.monitors]
+    with plant.database.read() as connection:
+        for parts in plant.monitors:
+            for told in changes_ahead(connection, parts):
+                yield Check(f"changes of {parts.settings.name}", note=told)
+        for each in left_behind(connection, names):
+            yield Check("not in the config", note=each.sentence)
+
+
+def _mlflow(config: Config) -> str:
+    handler = mlflow_handler(config)
+    problems = handler.check([monitor.name for monitor in config.monitors])
+    if problems:
+        raise DeliveryFailed(problems[0])
+    return handler.shown

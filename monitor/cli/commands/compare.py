@@ -1,0 +1,201 @@
+"""The command that asks "what if": another threshold, another classifier, the same labels."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.cli.common import (
+    CONFIG,
+    ConfigOption,
+    JsonOption,
+    MonitorOption,
+    OfARound,
+    opened,
+)
+from monitor.cli.views.printing import say, say_json, say_table
+
+if TYPE_CHECKING:
+    from monitor.rounds.forecast.compare import Compared, Others
+    from monitor.stats.core.counts import Interval
+    from monitor.stats.estimation.paired import PairedMetric
+    from monitor.storage.round_store import Round
+    from monitor.wiring import Plant
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("compare", cls=OfARound)(compare)
+
+
+def compare(
+    number: Annotated[int, typer.Argument(help="Number of the round.", metavar="ROUND")],
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option("--threshold", "-t", help="Flag scores from here on.", metavar="SCORE"),
+    ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            "--predictions", "-p", help="Predictions of another classifier.", metavar="FILE"
+        ),
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="Its column of ids.", metavar="COLUMN")
+    ] = None,
+    score: Annotated[
+        str, typer.Option("--score", help="Its column of scores.", metavar="COLUMN")
+    ] = "score",
+    predicted: Annotated[
+        str | None,
+        typer.Option(
+            "--predicted", help="Its column of predicted classes, 1 or 0.", metavar="COLUMN"
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask what another threshold or classifier would do.
+
+    The labels that are there decide: precision, recall and F1 of the round's window for both, and
+    the difference between them, which is known better than either. With --threshold alone the
+    classifier's own scores are used; with --predictions those of a Parquet or
+    CSV file that has every labeled item, flagged by --predicted, or from --threshold on (the
+    monitor's own if not given).
+    """
+    from monitor.cli.commands.results import only_monitor
+    from monitor.cli.views.round_page import find_round
+    from monitor.rounds.forecast import compare as rounds_compare
+
+    if threshold is None and predictions is None:
+        message = "nothing to compare with; give a score or a file: --threshold, --predictions"
+        raise typer.BadParameter(message, param_hint="--threshold")
+    if predictions is None and predicted is not None:
+        message = "it names a column of --predictions FILE; give that too"
+        raise typer.BadParameter(message, param_hint="--predicted")
+    with opened(config) as plant:
+        name = only_monitor(plant, monitor)
+        with plant.database.read() as connection:
+            found = find_round(connection, name, number)
+            if predictions is None and threshold is not None:
+                compared = rounds_compare.at_threshold(connection, found, threshold)
+                other = f"threshold {threshold:g}"
+            else:
+                others = _others(
+                    plant,
+                    found,
+                    rounds_compare.labeled_ids(connection, found),
+                    file=Path(predictions or ""),
+                    columns=(id_column, score, predicted),
+                    threshold=threshold,
+                )
+                compared = rounds_compare.with_others(connection, found, others)
+                other = str(predictions)
+    if json:
+        say_json(_page(found, compared, other))
+    else:
+        _say(found, compared, other)
+
+
+def _others(
+    plant: Plant,
+    found: Round,
+    ids: list[str],
+    *,
+    file: Path,
+    columns: tuple[str | None, str, str | None],
+    threshold: float | None,
+) -> Others:
+    """Read the other classifier's decisions; what is not said is as the monitor's source has it."""
+    from monitor.cli.commands.other_predictions import read_others
+
+    id_column, score, predicted = columns
+    own = plant.config.monitor(found.monitor).source
+    at = found.settings.threshold if threshold is None else threshold
+    if predicted is None and at is None:
+        message = "the monitor has no threshold for scores; give one, or --predicted COLUMN"
+        raise typer.BadParameter(message, param_hint="--threshold")
+    return read_others(
+        file,
+        ids,
+        id_column=id_column or own.columns.id,
+        score=None if predicted else score,
+        predicted=predicted,
+        threshold=at,
+    )
+
+
+def _page(found: Round, compared: Compared, other: str) -> dict[str, Any]:
+    whole = asdict(compared.comparison)
+    return {
+        "monitor": found.monitor,
+        "round": found.number,
+        "other": other,
+        "labeled": compared.labeled,
+        "positive": compared.positive,
+        "flagged_counted": compared.counted,
+        **whole,
+    }
+
+
+def _say(found: Round, compared: Compared, other: str) -> None:
+    both = compared.comparison
+    say(f"{found.monitor}, round {found.number}: as it is, and {other}", indent="  ")
+    say(
+        f"by {compared.labeled} labels, {compared.positive} of them positive; prevalence "
+        f"{_percent(both.prevalence.point)} ({_percent(both.prevalence.low)} to "
+        f"{_percent(both.prevalence.high)}); {both.level:.0%} intervals of this window's items",
+        indent="  ",
+    )
+    say()
+    say_table(
+        ["metric", "as it is", "other", "difference", "P(other higher)"],
+        [
+            *(_row(each) for each in both.metrics),
+            ["flagged", _items(both.first_flagged), _items(both.second_flagged), "", ""],
+        ],
+    )
+    say()
+    for each in both.metrics:
+        say(_sentence(each, other), indent="  ")
+    say(
+        f"items flagged only as it is: {_items(both.only_first)}; only by the other: "
+        f"{_items(both.only_second)}",
+        indent="  ",
+    )
+
+
+def _row(each: PairedMetric) -> list[str]:
+    if each.first is None or each.second is None or each.difference is None:
+        return [each.metric, "not estimable", "not estimable", "", ""]
+    first, second = (_number(value) for value in (each.first, each.second))
+    gap = each.difference
+    difference = f"{gap.point:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
+    return [each.metric, first, second, difference, f"{each.higher:.3f}"]
+
+
+def _number(found: Interval) -> str:
+    return f"{found.point:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def _sentence(each: PairedMetric, other: str) -> str:
+    if each.difference is None:
+        return f"{each.metric}: not estimable: {each.reason}"
+    if each.difference.low > 0:
+        return f"{each.metric} is higher with {other}"
+    if each.difference.high < 0:
+        return f"{each.metric} is lower with {other}"
+    return f"{each.metric}: these labels cannot tell which is higher"
+
+
+def _items(found: Interval) -> str:
+    point, low, high = (f"{round(each):,}" for each in (found.point, found.low, found.high))
+    return point if low == high else f"{point} ({low} to {high})"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

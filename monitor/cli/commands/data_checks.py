@@ -1,0 +1,151 @@
+"""What `pr-monitor check` says of a monitor's predictions, and of a truth that stands in a column.
+
+It asks what the next draw will ask, and what that finds too late: whether ids are unique, and
+whether the truth joins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import LabelsRefused, SourceRefused
+from monitor.domain.model import BandEdges
+from monitor.domain.slots import newest_slot, slots_after, window_of
+from monitor.rounds.sampling.baseline import look_odd
+from monitor.rounds.sampling.draw import PROFILE, why_unusable
+from monitor.rounds.sampling.plausibility import refuse_unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.model import Window
+    from monitor.labeling.column import ColumnLabeler, Truth
+    from monitor.rounds.context import Parts
+
+_JOINED = 1_000  # items of each class that are looked up in the truth
+_SHOWN = 3  # ids of each side
+_FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is there, and what about it needs a look though a round would go on."""
+
+    text: str
+    looks: tuple[str, ...] = ()
+
+
+def check_source(parts: Parts) -> Found:
+    """Scan the newest window as a round would, and say what is there.
+
+    Raises
+    ------
+    SourceRefused
+        If a column is missing or of a wrong type, no file is there, so many rows are bad that no
+        round could be drawn, or the config cannot be meant for these values.
+    """
+    settings = parts.settings.round
+    slot = newest_slot(settings.schedule, parts.clock())
+    window = window_of(settings.schedule, slot)
+    at_most = max(settings.sample.max_labels, PROFILE)  # as a draw reads, so that ids are compared
+    frame = parts.source.scan(window, BandEdges().strata(), at_most, "check")
+    newest = f"the newest window, {window}"
+    if not frame.rows:
+        return _nothing(parts, window)
+    refuse_unknown(frame, settings)
+    reason = why_unusable(frame, settings)
+    if reason is not None:
+        message = f"in {newest}: {reason}"
+        raise SourceRefused(message)
+    odd = look_odd(parts, frame, slot, settings)
+    for concern in odd.concerns:
+        if concern.is_setting:
+            message = f"in {newest}: {concern.sentence}"
+            raise SourceRefused(message)
+    bad = [f"{count} {reason}" for reason, count in frame.bad_rows.items()]
+    found = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
+    text = "; ".join([found, *([f"left out: {', '.join(bad)}"] if bad else []), *odd.notes])
+    return Found(text, tuple(concern.sentence for concern in odd.concerns))
+
+
+def _nothing(parts: Parts, window: Window) -> Found:
+    newest = f"the newest window, {window}"
+    span = parts.source.span()
+    if span is None:
+        return Found(f"no predictions in {newest}; none at all yet")
+    latest = f"the newest is of {span[1]:%Y-%m-%d %H:%M} UTC"
+    if span[1] >= window.end:
+        return Found(f"no predictions in {newest}; {latest}")
+    look = (
+        f"{latest}, before {newest}: are they still written, and is schedule.lag as long as they "
+        "take to arrive?"
+    )
+    return Found(f"no predictions in {newest}; {latest}", (look,))
+
+
+def check_truth(parts: Parts, labeler: ColumnLabeler) -> Found:
+    """Join the truth with a window that should have it, and say how many ids match.
+
+    Raises
+    ------
+    LabelsRefused
+        If a column is missing, values are neither positive nor negative, or nothing joins though
+        the truth should be known.
+    """
+    settings = labeler.settings
+    labeler.columns()
+    looks = _unknown_truth(parts, labeler)
+    text = f"column {settings.value} of {labeler.files}"
+    window = _joined_window(parts, settings.matures)
+    if window is None:
+        return Found(text, looks)
+    frame = parts.source.scan(window, BandEdges().strata(), _JOINED, "check")
+    ids = [each.id for part in frame.strata for each in part.candidates]
+    truth = labeler.truth_of(ids)
+    is_mature = window.end + settings.matures <= parts.clock()
+    has_a_row_each = is_mature and settings.missing_means == "unanswered"
+    if not truth.examples:
+        looks = (*looks, "it has no row yet") if has_a_row_each else looks
+    elif ids and not truth.known and is_mature:
+        raise LabelsRefused(_unjoined(window, ids, truth))
+    elif truth.known < (_FEW * len(ids) if has_a_row_each else min(1, len(ids))):
+        looks = (*looks, _unjoined(window, ids, truth))
+    if truth.known and not truth.positive:
+        sentence = f"none of the {truth.known} known is positive; is labeling.positive right?"
+        looks = (*looks, sentence)
+    return Found(f"{text}; {truth.known} of {len(ids)} items from {window} have a label", looks)
+
+
+def _unknown_truth(parts: Parts, labeler: ColumnLabeler) -> tuple[str, ...]:
+    """Say which values mean nothing; refuse them where there are too many to be noise."""
+    unknown, rows = labeler.unknown_values()
+    if not unknown:
+        return ()
+    sentence = labeler.unknown_sentence(unknown)
+    if sum(unknown.values()) > parts.settings.round.bad_rows_max * rows:
+        raise LabelsRefused(sentence)
+    return (sentence,)
+
+
+def _joined_window(parts: Parts, matures: timedelta) -> Window | None:
+    """Choose the newest window whose truth should be known, else the last with predictions."""
+    span = parts.source.span()
+    if span is None:
+        return None
+    schedule = parts.settings.round.schedule
+    for age in (matures, timedelta(0)):
+        window = window_of(schedule, newest_slot(schedule, parts.clock() - age))
+        if parts.source.count(window):
+            return window
+    return window_of(schedule, next(slots_after(schedule, span[1] + schedule.lag)))
+
+
+def _unjoined(window: Window, ids: Sequence[str], truth: Truth) -> str:
+    """Show both sides of a join that finds too little."""
+    here, there = (", ".join(map(repr, each[:_SHOWN])) for each in (sorted(ids), truth.examples))
+    return (
+        f"{truth.known} of {len(ids)} items from {window} have a label: predictions have ids such "
+        f"as {here}, the truth such as {there}; are they written alike, and of the same items?"
+    )

@@ -1,0 +1,171 @@
+"""Commands about what is to be done outside and is not done: effects that wait or are dead."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.common import (
+    CONFIG,
+    ConfigOption,
+    JsonOption,
+    MonitorOption,
+    minute,
+    opened,
+    plural,
+)
+from monitor.cli.views.printing import say, say_json, say_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.storage.effect_admin import OpenEffect
+
+IdArgument = Annotated[
+    int | None, typer.Argument(help="Id of an effect, as the list has it.", metavar="ID")
+]
+SinkOption = Annotated[
+    str | None,
+    typer.Option("--sink", help="All that waits for this: mlflow, log or a hook.", metavar="NAME"),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    effects_app = typer.Typer()
+    effects_app.callback(invoke_without_command=True)(effects)
+    effects_app.command("retry")(retry)
+    effects_app.command("drop")(drop)
+    app.add_typer(effects_app, name="effects")
+
+
+def effects(
+    context: typer.Context,
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List what MLflow and hooks have not taken, or try it now.
+
+    waiting: it is tried again by itself. dead: it failed for a day, or for a reason that somebody
+    must mend; it is still tried, more and more rarely. What stands behind another of the same
+    monitor and sink waits for that one, so that all arrives in order.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from monitor.storage.effect_admin import find_open
+
+    with opened(config) as plant:
+        if monitor is not None:
+            plant.config.monitor(monitor)
+        with plant.database.read() as connection:
+            found = find_open(connection, monitor=monitor)
+    if json:
+        say_json({"effects": [asdict(each) for each in found]})
+    elif found:
+        head = ["id", "monitor", "sink", "kind", "round", "status", "since", "tries", "next", "why"]
+        say_table(head, [_row(each) for each in found], right="047")
+    else:
+        say("nothing waits: MLflow and the hooks have taken all there is")
+
+
+def retry(
+    number: IdArgument = None,
+    sink: SinkOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that waits or is dead.")] = False,
+    config: ConfigOption = CONFIG,
+    json: JsonOption = False,
+) -> None:
+    """Have effects tried at the next run, as if for the first time.
+
+    Name an id, --sink or --all. run-once or the service delivers them.
+    """
+    from monitor.storage.effect_admin import revive
+
+    _refuse_unclear([number is not None, sink is not None, everything], "an id, --sink or --all")
+    with opened(config) as plant, plant.database.write() as connection:
+        chosen = [each.id for each in _chosen(connection, number, sink)]
+        revive(connection, chosen, plant.clock())
+    if json:
+        say_json({"revived": chosen})
+    else:
+        say(f"{plural(len(chosen), 'effect')} will be tried at the next run")
+
+
+def drop(
+    reason: Annotated[str, typer.Option("--reason", help="Why they are given up.", metavar="TEXT")],
+    number: IdArgument = None,
+    sink: SinkOption = None,
+    config: ConfigOption = CONFIG,
+    json: JsonOption = False,
+) -> None:
+    """Give effects up for good, so that what stands behind them goes on.
+
+    For what nobody needs any more, such as notices of a hook that was removed, or what its
+    receiver will never take. They stay in the store with the reason.
+    """
+    from monitor.rounds.delivery.dead_letters import tell_recovered
+    from monitor.storage import effect_admin
+
+    _refuse_unclear([number is not None, sink is not None], "an id or --sink")
+    with opened(config) as plant, plant.database.write() as connection:
+        found = _chosen(connection, number, sink)
+        chosen = [each.id for each in found]
+        effect_admin.drop(connection, chosen, reason, plant.clock())
+        for each in sorted({each.sink for each in found}):
+            tell_recovered(connection, each, plant.clock())
+    if json:
+        say_json({"dropped": chosen})
+    else:
+        say(f"{plural(len(chosen), 'effect')} given up: {reason}")
+
+
+def _refuse_unclear(given: Sequence[bool], ways: str) -> None:
+    if list(given).count(True) != 1:
+        message = f"name either {ways}; pr-monitor effects lists what there is"
+        raise typer.BadParameter(message, param_hint="ID")
+
+
+def _chosen(connection: Connection, number: int | None, sink: str | None) -> list[OpenEffect]:
+    """Read the effects that were named.
+
+    Raises
+    ------
+    InputRefused
+        If it is done or never was, or nothing waits for the sink.
+    """
+    from monitor.domain.errors import InputRefused
+    from monitor.storage.effect_admin import find_open
+
+    found = find_open(connection, sink=sink, number=number)
+    if number is not None and not found:
+        message = f"no open effect has the id {number}; pr-monitor effects lists those there are"
+        raise InputRefused(message)
+    if sink is not None and not found:
+        known = sorted({each.sink for each in find_open(connection)})
+        message = f"nothing waits for {sink!r}; sinks for which something waits: {_listed(known)}"
+        raise InputRefused(message)
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _row(each: OpenEffect) -> list[str]:
+    return [
+        str(each.id),
+        each.monitor,
+        each.sink,
+        each.kind,
+        str(each.round),
+        each.status,
+        minute(each.since),
+        str(each.tries),
+        minute(each.next_try) if each.first else "-",
+        each.last_error or ("not tried yet" if each.first else "waits behind another"),
+    ]

@@ -1,0 +1,107 @@
+"""What `pr-monitor alerts test` sends, and what came of it."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.cli.common import plural
+from monitor.cli.logs import set_up_logs
+from monitor.cli.views.printing import say
+from monitor.config.load import load_config
+from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, DeliveryFailed, InputRefused
+from monitor.domain.model import Effect, EffectKind
+from monitor.domain.report import Notice
+from monitor.wiring import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from monitor.domain.ports import EffectHandler
+
+TEST = "test"
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What one hook made of a test: its receipt, or the problem."""
+
+    hook: str
+    kind: str
+    receipt: str | None = None
+    problem: str | None = None
+    exit_code: int = 0
+
+
+def try_hooks(path: Path, only: str | None) -> list[Tested]:
+    """Send a test through each hook of a config, one after the other.
+
+    Raises
+    ------
+    InputRefused
+        If the config has no such hook.
+    """
+    set_up_logs()
+    config = load_config(path)
+    if only is not None and only not in config.hooks:
+        known = ", ".join(config.hooks) or "none"
+        message = f"there is no hook {only!r} in {path}; it has {known}"
+        raise InputRefused(message)
+    plant = build(config)
+    return [
+        _tested(name, hook.kind, plant.handlers[name], plant.clock())
+        for name, hook in config.hooks.items()
+        if only in {None, name}
+    ]
+
+
+def say_tests(found: Sequence[Tested]) -> None:
+    """Print what came of it, a line for each hook."""
+    if not found:
+        say("the config has no hooks; alerts go to the log and to MLflow only")
+        return
+    for each in found:
+        said = f"PROBLEM: {each.problem}" if each.problem else f"took the test ({each.receipt})"
+        say(f"hook {each.hook} ({each.kind}): {said}", indent="  ")
+    wrong = sum(each.problem is not None for each in found)
+    if wrong:
+        say(f"{plural(wrong, 'hook')} of {len(found)} did not take the test")
+
+
+def _tested(name: str, kind: str, handler: EffectHandler, now: datetime) -> Tested:
+    notice = _notice(name, now)
+    effect = Effect(
+        id=0,
+        key=notice.id,
+        kind=EffectKind.NOTICE,
+        sink=name,
+        monitor=notice.monitor,
+        payload=notice.model_dump(mode="json"),
+        attempt=1,
+    )
+    try:
+        return Tested(name, kind, receipt=handler.deliver(effect))
+    except DeliveryFailed as error:
+        code = EXIT_CONFIG if error.lasting else EXIT_TRY_LATER
+        return Tested(name, kind, problem=str(error), exit_code=code)
+
+
+def _notice(hook: str, now: datetime) -> Notice:
+    return Notice(
+        id=f"msg_{uuid.uuid4().hex}",
+        event=TEST,
+        store_id=TEST,
+        round_key=TEST,
+        monitor=TEST,
+        round=0,
+        slot=now,
+        at=now,
+        sink=hook,
+        sentence=(
+            f"This is a test of hook {hook}, sent by pr-monitor alerts test. No metric passed a "
+            "limit, and nobody has to do anything."
+        ),
+    )

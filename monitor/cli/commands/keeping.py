@@ -1,0 +1,128 @@
+"""Commands about what the store keeps: backup, forget."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened, plural
+from monitor.cli.views.printing import say, say_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.ports import Labeler
+    from monitor.rounds.retention import Forgotten
+    from monitor.storage.round_store import Round
+    from monitor.wiring import Plant
+
+OUT_OF_REACH = (
+    "the predictions themselves, from which a round not drawn yet may still draw it",
+    "files that pr-monitor labels export wrote, and copies that people keep outside of the folder",
+    "backups of the store, until they are older than you keep them",
+)
+"""Where a deleted text may still stand."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command("backup")(backup)
+    app.command("forget")(forget)
+
+
+def backup(
+    path: Annotated[Path, typer.Argument(help="The file to write.", metavar="PATH")],
+    config: ConfigOption = CONFIG,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the file if it is there.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Copy a SQLite store while it is in use.
+
+    The copy holds the store as it was at one moment, is checked, and appears whole or not at all.
+    To restore it, stop the service and whatever calls run-once, take the store with its -wal and
+    -shm files away, put the copy in its place, and run: pr-monitor db upgrade, then: pr-monitor db
+    restored, which does again what the copy does not know.
+    """
+    from monitor.storage import sqlite_file
+
+    with opened(config, make_store=False) as plant:
+        size = sqlite_file.back_up(plant.database, path, replace=replace)
+    if json:
+        say_json({"path": str(path), "bytes": size})
+    else:
+        say(f"{plant.database.shown} copied to {path} ({size / 2**20:.1f} MB), checked")
+
+
+def forget(
+    item: Annotated[str, typer.Argument(help="Id of the item.", metavar="ITEM_ID")],
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Delete what people were shown of one item, for good.
+
+    In every round: from the store, from the files with its tasks and from filled copies, with
+    notes written there. Its labels stay, and so do all counts and estimates; each round keeps
+    that it was done, without the text. MLflow and hooks never had the text.
+    """
+    from monitor.storage import sqlite_file
+
+    with opened(config, make_store=False) as plant:
+        if monitor is not None:
+            plant.config.monitor(monitor)
+        found = _forgotten(plant, item, monitor)
+        wiped = sqlite_file.wipe_log(plant.database)
+    left = [*_not_looked_at(found), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
+    if json:
+        say_json({"item": item, "rounds": [asdict(each) for each in found], "out_of_reach": left})
+    else:
+        _say_forgotten(item, found, left)
+
+
+_BUSY = "the store's log, which somebody is reading; run this again, or restart the service"
+
+
+def _forgotten(plant: Plant, item: str, monitor: str | None) -> list[Forgotten]:
+    from monitor.domain.errors import InputRefused
+    from monitor.rounds.retention import forget_item
+    from monitor.storage.payload_store import rounds_with_item
+
+    with plant.database.read() as connection:
+        rounds = rounds_with_item(connection, item, monitor)
+    if not rounds:
+        where = "" if monitor is None else f" of {monitor}"
+        message = (
+            f"no round{where} holds an item {item!r}; ids stand in the predictions, in the column "
+            "that source.columns.id names"
+        )
+        raise InputRefused(message)
+    return [
+        forget_item(plant.database, each, item, _labelers(plant, each), plant.clock)
+        for each in rounds
+    ]
+
+
+def _labelers(plant: Plant, found: Round) -> Sequence[Labeler]:
+    known = [each for each in plant.monitors if each.settings.name == found.monitor]
+    return known[0].labelers_of(found.settings) if known else ()
+
+
+def _not_looked_at(found: Sequence[Forgotten]) -> list[str]:
+    gone = sorted({each.monitor for each in found if not each.reached})
+    return [f"label files of {name}, a monitor that the config no longer has" for name in gone]
+
+
+def _say_forgotten(item: str, found: Sequence[Forgotten], left: Sequence[str]) -> None:
+    for each in found:
+        what = "deleted" if each.deleted else "was deleted before"
+        files = f", and taken out of {', '.join(each.places)}" if each.places else ""
+        say(f"{each.monitor} round {each.round}: {what}{files}", indent="  ")
+    say(f"what people saw of item {item!r} is gone from {plural(len(found), 'round')}; labels stay")
+    say("out of reach, so look there yourself:")
+    for place in left:
+        say(f"- {place}", indent="  ")

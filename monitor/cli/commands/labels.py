@@ -1,0 +1,213 @@
+"""Commands for labels in files: export, import."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened, plural
+from monitor.cli.views.printing import say, say_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.model import Collected, LabelEvent, Task
+    from monitor.rounds.context import Parts
+    from monitor.wiring import Plant
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    labels = typer.Typer(
+        help="Hand out items to label as a file, and take answers in.", no_args_is_help=True
+    )
+    labels.command("export")(export)
+    labels.command("import")(import_)
+    app.add_typer(labels, name="labels")
+
+
+def export(
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File to write, .csv or .jsonl.", metavar="FILE"),
+    ] = None,
+    second: Annotated[
+        bool, typer.Option("--second", help="Second copies, for another person.")
+    ] = False,
+    disputed: Annotated[
+        bool, typer.Option("--disputed", help="Items that people label differently, to decide.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Write the items that wait for an answer, blind and shuffled.
+
+    They go to standard output as CSV unless --out names a file. Fill the column label with 1, 0
+    or cannot tell, and give the file to pr-monitor labels import. With labeling.overlap some items
+    are labeled by a second person too, from --second; nobody may label both copies. --disputed
+    has the items on which they differ: the answer of labeling.adjudicator decides.
+    """
+    from monitor.labeling.label_files import write_tasks
+
+    if second and disputed:
+        message = "cannot be given together with --second"
+        raise typer.BadParameter(message, param_hint="--disputed")
+    if out is not None:
+        _refuse_name(out)
+    with opened(config) as plant:
+        asking = _asking_people(plant, monitor)
+        tasks = [task for parts in asking for task in _tasks(parts, second, disputed)]
+    if out is not None:
+        _write(out, tasks)
+    if json:
+        say_json({"tasks": [{"task": task.key, **task.shown} for task in tasks]})
+    elif out is None:
+        write_tasks(sys.stdout, tasks, "csv")
+    elif tasks:
+        wait = f"{plural(len(tasks), 'item')} written to {out}; fill the column label with "
+        say(f"{wait}1, 0 or cannot tell", indent="  ")
+    else:
+        say(f"no item waits for an answer; {out} is not written")
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="The filled file, .csv or .jsonl.", metavar="FILE")],
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Take in a filled file, row by row.
+
+    Every row is taken, or refused with its number and the reason. What an annotator says anew of
+    an item is counted as changed; importing the same file again changes nothing. Exit code 65 if
+    a row was refused; the others are taken all the same.
+    """
+    from monitor.labeling.label_files import read_labels
+    from monitor.rounds.labels.collect import accepting
+
+    with opened(config) as plant:
+        parts_of: dict[str, Parts] = {}
+        tasks: dict[str, Task] = {}
+        for parts in _asking_people(plant, monitor):
+            mine = accepting(parts)
+            tasks |= mine
+            parts_of |= dict.fromkeys(mine, parts)
+        known = "it is of no round that takes labels now"
+        collected = read_labels(file, tasks, known=known, follow=True)
+        found = _store(collected, parts_of)
+        collected = found.collected
+    if json:
+        say_json(_result(found))
+    else:
+        _say_result(found)
+    raise typer.Exit(65 if collected.refused else 0)
+
+
+def _refuse_name(out: Path) -> None:
+    """Refuse files of another kind, and files that people may have filled."""
+    from monitor.domain.errors import InputRefused
+
+    if out.suffix not in {".csv", ".jsonl"}:
+        message = f"{str(out)!r} does not end in .csv or .jsonl"
+        raise typer.BadParameter(message, param_hint="--out")
+    if out.exists():
+        message = (
+            f"{out} is there already and may hold answers; take it in with pr-monitor labels "
+            "import, or name another file"
+        )
+        raise InputRefused(message)
+
+
+def _write(out: Path, tasks: Sequence[Task]) -> None:
+    from monitor.domain.errors import InputRefused
+    from monitor.labeling.label_files import write_tasks
+
+    if not tasks:
+        return
+    try:
+        write_tasks(out, tasks, "jsonl" if out.suffix == ".jsonl" else "csv")
+    except OSError as error:
+        message = f"{out} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise InputRefused(message) from error
+
+
+def _tasks(parts: Parts, second: bool, disputed: bool) -> list[Task]:
+    from monitor.rounds.labels import collect
+
+    return collect.disputed(parts) if disputed else collect.unanswered(parts, 2 if second else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What was taken or refused; of the answers how many are new, and how many others changed."""
+
+    collected: Collected
+    new: int
+    changed: int
+
+    @property
+    def known(self) -> int:
+        """Answers that had been given before."""
+        return len(self.collected.events) - self.new - self.changed
+
+
+def _store(collected: Collected, parts_of: dict[str, Parts]) -> _Taken:
+    """Store what may be stored."""
+    from monitor.domain.model import Collected as Part
+    from monitor.labeling.files import FilesLabeler
+    from monitor.rounds.labels.collect import store_together, without_same_person
+    from monitor.storage.changed_answers import count_changed
+
+    several: list[tuple[Parts, Collected]] = []
+    kept: list[LabelEvent] = []
+    refused = list(collected.refused)
+    for parts in {id(parts): parts for parts in parts_of.values()}.values():
+        mine = tuple(e for e in collected.events if parts_of[e.task_key] is parts)
+        taken = without_same_person(parts, Part(events=mine))
+        several.append((parts, taken))
+        kept += taken.events
+        refused += taken.refused
+    changed = 0
+    if several:
+        with several[0][0].database.read() as connection:
+            changed = count_changed(connection, kept)
+    added = store_together(several, labeler=FilesLabeler.name)
+    return _Taken(Part(tuple(kept), tuple(refused)), max(0, added - changed), changed)
+
+
+def _asking_people(plant: Plant, monitor: str | None) -> list[Parts]:
+    from monitor.domain.errors import InputRefused
+    from monitor.rounds.labels.collect import asks_people
+
+    chosen = plant.monitors if monitor is None else (plant.parts(monitor),)
+    asking = [parts for parts in chosen if asks_people(parts)]
+    if not asking:
+        names = ", ".join(parts.settings.name for parts in chosen)
+        message = f"no person labels {names}: its labels come from a column (labeling.kind: column)"
+        raise InputRefused(message)
+    return asking
+
+
+def _result(found: _Taken) -> dict[str, Any]:
+    return {
+        "new": found.new,
+        "changed": found.changed,
+        "known": found.known,
+        "refused": [{"where": r.where, "reason": r.reason} for r in found.collected.refused],
+    }
+
+
+def _say_result(found: _Taken) -> None:
+    for refusal in found.collected.refused:
+        say(f"refused: {refusal}", indent="  ")
+    refused = plural(sum(each.rows for each in found.collected.refused), "row")
+    changed = f"{found.changed} changed, " if found.changed else ""
+    new = plural(found.new, "new answer")
+    say(f"{new}, {changed}{found.known} known already, {refused} refused")
+    if found.new or found.changed:
+        say("pr-monitor run-once takes them into the estimates")

@@ -1,0 +1,108 @@
+"""Predictions of another classifier, read from a file for the items that are labeled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import InputRefused
+from monitor.files.relations import DataFiles, OpenTable, all_texts, kind_of, opened, quoted
+from monitor.rounds.forecast.compare import Others
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_YES, _NO = all_texts([1, True]), all_texts([0, False])
+
+
+def read_others(
+    file: Path,
+    ids: Sequence[str],
+    *,
+    id_column: str,
+    score: str | None,
+    predicted: str | None,
+    threshold: float | None,
+) -> Others:
+    """Read decisions on the labeled items, and count all that the file flags.
+
+    Parameters
+    ----------
+    file
+        A Parquet or CSV file.
+    ids
+        Of the labeled items; the file must have each of them once.
+    id_column, score, predicted
+        Its columns; either ``score`` or ``predicted``.
+    threshold
+        Scores from it on are flagged.
+
+    Raises
+    ------
+    InputRefused
+        If the file cannot be used, in a sentence that says why.
+    """
+    _check_kind(file)
+    files = DataFiles((str(file),), Path.cwd(), refused=InputRefused)
+    with opened(files) as table:
+        item = table.id_text(id_column, "--id")
+        flag = _flag_text(table, score, predicted)
+        found = table.rows(
+            f"select {item}, {flag} from {table.relation} where {item} in "  # noqa: S608
+            "(select unnest($ids))",
+            {"ids": list(ids), **_bound(flag, threshold)},
+        )
+        [(rows, flagged)] = table.rows(
+            f"select count(distinct {item}), count(distinct {item}) filter ({flag}) "  # noqa: S608
+            f"from {table.relation}",
+            _bound(flag, threshold),
+        )
+    _check(file, ids, found)
+    return Others({str(key): bool(up) for key, up in found}, int(rows), int(flagged))
+
+
+def _check_kind(file: Path) -> None:
+    try:
+        kind = kind_of([str(file)])
+    except ValueError as error:
+        message = f"--predictions: {error}"
+        raise InputRefused(message) from error
+    if kind == "duckdb":
+        message = f"--predictions: {file} is a DuckDB file; give Parquet or CSV"
+        raise InputRefused(message)
+
+
+def _bound(flag: str, threshold: float | None) -> dict[str, object]:
+    given = {"threshold": threshold, "yes": _YES, "no": _NO}
+    return {name: value for name, value in given.items() if f"${name}" in flag}
+
+
+def _flag_text(table: OpenTable, score: str | None, predicted: str | None) -> str:
+    """Write the decision in SQL: true, false, or null where there is none."""
+    if predicted is not None:
+        table.need(predicted, "--predicted")
+        value = f"cast({quoted(predicted)} as varchar)"
+        return f"case when {value} in $yes then true when {value} in $no then false end"
+    table.need(score or "", "--score")
+    value = f"try_cast({quoted(score or '')} as double)"
+    return f"case when not isnan({value}) then {value} >= $threshold end"
+
+
+def _check(file: Path, ids: Sequence[str], found: Sequence[tuple[object, ...]]) -> None:
+    """Refuse a file that does not decide on each labeled item, once."""
+    times = Counter(str(key) for key, _ in found)
+    missing = sorted(set(ids) - set(times))
+    twice = sorted(key for key, count in times.items() if count > 1)
+    undecided = sorted(str(key) for key, up in found if up is None)
+    for those, what in (
+        (missing, "are not in it"),
+        (twice, "are in it more than once"),
+        (undecided, "have no decision in it that can be read"),
+    ):
+        if those:
+            message = (
+                f"{file}: {len(those)} of the {len(ids)} labeled items {what}, such as "
+                f"{those[0]!r}; every one is needed, or the comparison would be biased"
+            )
+            raise InputRefused(message)

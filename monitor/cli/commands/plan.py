@@ -1,0 +1,131 @@
+"""The command that says what labels buy, before any is asked for: plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption
+from monitor.cli.views.printing import say, say_json
+
+if TYPE_CHECKING:
+    from monitor.rounds.forecast.plan_window import Foretold
+
+MonitorArgument = Annotated[
+    str | None, typer.Argument(help="Monitor of the config.", metavar="MONITOR")
+]
+PrecisionOption = Annotated[
+    float | None, typer.Option("--precision", help="Assumed precision.", metavar="SHARE")
+]
+RecallOption = Annotated[
+    float | None, typer.Option("--recall", help="Assumed recall.", metavar="SHARE")
+]
+FlaggedRateOption = Annotated[
+    float | None,
+    typer.Option("--flagged-rate", help="Assumed share of items flagged.", metavar="SHARE"),
+]
+SizeOption = Annotated[
+    int, typer.Option("--size", help="Assumed items of a window.", metavar="COUNT", min=2)
+]
+MarginOption = Annotated[
+    float | None,
+    typer.Option("--margin", help="Half-width wanted of both intervals.", metavar="SHARE"),
+]
+PrecisionMarginOption = Annotated[
+    float | None,
+    typer.Option("--precision-margin", help="Half-width for precision.", metavar="SHARE"),
+]
+RecallMarginOption = Annotated[
+    float | None,
+    typer.Option("--recall-margin", help="Half-width for recall.", metavar="SHARE"),
+]
+LabelsOption = Annotated[
+    int | None, typer.Option("--labels", help="Labels that there are.", metavar="COUNT", min=2)
+]
+FlaggedCostOption = Annotated[
+    float, typer.Option("--flagged-cost", help="Of a label of a flagged item.", metavar="COST")
+]
+PassedCostOption = Annotated[
+    float, typer.Option("--passed-cost", help="Of a label of a passed item.", metavar="COST")
+]
+PlotOption = Annotated[
+    Path | None,
+    typer.Option("--plot", help="Write a PNG of the widths there.", metavar="FILE"),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("plan")(plan)
+
+
+def plan(
+    monitor: MonitorArgument = None,
+    config: ConfigOption = CONFIG,
+    precision: PrecisionOption = None,
+    recall: RecallOption = None,
+    flagged_rate: FlaggedRateOption = None,
+    size: SizeOption = 100_000,
+    margin: MarginOption = None,
+    precision_margin: PrecisionMarginOption = None,
+    recall_margin: RecallMarginOption = None,
+    labels: LabelsOption = None,
+    flagged_cost: FlaggedCostOption = 1.0,
+    passed_cost: PassedCostOption = 1.0,
+    plot: PlotOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say how many labels a round needs, and what they buy.
+
+    For a monitor of the config, from its predictions and what earlier rounds, a reference or the
+    scores say of them; or, with --precision, --recall and --flagged-rate, from these values alone,
+    without config or data. Asks for the config's margin and labels unless others are given.
+    """
+    from monitor.api import planned
+
+    _refuse_plot(plot)
+    both = {"precision": precision_margin or margin, "recall": recall_margin or margin}
+    found = planned(
+        monitor,
+        config=config,
+        assumed={"precision": precision, "recall": recall, "flagged_rate": flagged_rate},
+        size=size,
+        margins={name: half for name, half in both.items() if half is not None},
+        max_labels=labels,
+        costs=(flagged_cost, passed_cost),
+    )
+    if plot is not None:
+        _write_plot(found, plot)
+    if json:
+        say_json(found.as_json())
+    else:
+        _say(found, plot)
+
+
+def _say(found: Foretold, plot: Path | None) -> None:
+    from monitor.cli.views.plan_page import say_plan
+
+    say_plan(found)
+    if plot is not None:
+        say()
+        say(f"wrote {plot}")
+
+
+def _refuse_plot(plot: Path | None) -> None:
+    if plot is not None and plot.suffix.lower() != ".png":
+        message = f"{plot} is no PNG file; end its name with .png"
+        raise typer.BadParameter(message, param_hint="--plot")
+
+
+def _write_plot(found: Foretold, plot: Path) -> None:
+    from monitor.cli.views.plan_figure import widths_png
+    from monitor.domain.errors import InputRefused
+
+    try:
+        picture = widths_png(found)
+    except ValueError as error:
+        message = f"there is nothing to plot: {error}"
+        raise InputRefused(message) from error
+    plot.write_bytes(picture)

@@ -1,0 +1,169 @@
+"""What to run after a store was restored from a backup: db restored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened, plural
+from monitor.cli.views.printing import say, say_error, say_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.domain.errors import MonitorError
+    from monitor.domain.report import AlertRow
+    from monitor.rounds.context import Parts
+    from monitor.rounds.restore import Forgotten
+    from monitor.storage.round_store import Round
+
+
+@dataclass
+class Done:
+    """What was done for one monitor, and what was in the way."""
+
+    monitor: str
+    forgotten: Forgotten | None = None
+    rounds: list[Round] = field(default_factory=list)
+    problems: list[MonitorError] = field(default_factory=list)
+
+
+def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
+    """Do again what a store restored from a backup has forgotten.
+
+    To be run once the backup is in its place and up to date (db upgrade), before anything else is
+    started. Asks MLflow for the runs of this store's rounds. Slots that were lost are opened and
+    not skipped, and done again from the labels where they lie. New versions start above those that
+    MLflow shows, whose runs are deleted there. Alerts that the store does not know any more are
+    told as ended; they fire again if the labels still say so. Safe to repeat, and where nothing
+    was lost it changes nothing.
+    """
+    from monitor.domain.errors import gravest
+
+    with opened(config, make_store=False) as plant:
+        done = [_restored(parts) for parts in plant.monitors]
+    if json:
+        say_json({"monitors": [_json(each) for each in done]})
+    else:
+        for each in done:
+            for line in _lines(each):
+                say(f"{each.monitor}: {line}", indent="  ")
+    for each in done:
+        for problem in each.problems:
+            say_error(f"{each.monitor}: {problem}")
+    if any(each.forgotten is None for each in done):
+        say_error("run this again once that is mended; it goes on from where it was")
+    raise typer.Exit(gravest(problem.exit_code for each in done for problem in each.problems))
+
+
+def _restored(parts: Parts) -> Done:
+    from monitor.domain.errors import MonitorError
+    from monitor.rounds.restore import do_again, reconcile
+
+    done = Done(parts.settings.name)
+    if parts.runs is None:
+        message = f"{parts.settings.name} was built without MLflow"
+        raise AssertionError(message)
+    try:
+        done.forgotten = reconcile(parts, parts.runs)
+    except MonitorError as error:
+        done.problems.append(error)
+        return done
+    for found, obstacle in do_again(parts, done.forgotten.behind):
+        done.rounds.append(found)
+        if obstacle is not None:
+            done.problems.append(obstacle)
+    return done
+
+
+def _lines(done: Done) -> Iterator[str]:
+    found = done.forgotten
+    if found is None:
+        return
+    if found.opened:
+        first, last = minute(found.opened[0]), minute(found.opened[-1])
+        span = f"due {first} UTC" if first == last else f"due {first} to {last} UTC"
+        yield f"{plural(len(found.opened), 'round')} opened again, {span}"
+    yield from (f"{_round_line(each, found)}" for each in done.rounds)
+    if found.put_away:
+        yield f"{plural(found.put_away, 'run')} of forgotten rounds deleted in MLflow"
+    yield from _alert_lines(found.alerts)
+    for slot in found.off_schedule:
+        yield (
+            f"MLflow shows a round due {minute(slot)} UTC; it cannot be done again, since today's "
+            "schedule has no such slot. Its run stays as it is"
+        )
+    for slot in found.abandoned:
+        yield (
+            f"the round due {minute(slot)} UTC is abandoned here and was done again since. Do so: "
+            f"pr-monitor run-once -m {done.monitor} --slot {slot:%Y-%m-%dT%H:%MZ}, then run this "
+            "once more"
+        )
+    if not _changed(found):
+        yield "MLflow shows nothing that the store does not know"
+
+
+def _round_line(found: Round, forgotten: Forgotten) -> str:
+    from monitor.domain.state import RoundState
+
+    what = f"round {found.number} (due {minute(found.slot)} UTC) is {found.state}"
+    if found.estimated_version:
+        what += f", version {found.estimated_version}"
+    if found.id in forgotten.behind:
+        what += f" (MLflow showed version {forgotten.behind[found.id]})"
+    if found.state is RoundState.LABELING:
+        what += f", labels wanted by {minute(found.deadline)} UTC"
+    return what if found.reason is None else f"{what}: {found.reason}"
+
+
+def _alert_lines(alerts: tuple[AlertRow, ...] | None) -> Iterator[str]:
+    if alerts is None:
+        yield (
+            "which alerts were open cannot be read from MLflow, since the newest report.json is "
+            "not to be had: look into MLflow and end in your hooks what is no longer known"
+        )
+        return
+    for alert in alerts:
+        yield (
+            f"the alert {alert.id[:8]} on {alert.metric} of round {alert.fired_in_round} was open "
+            "and is not known any more: people are told that it ends, and it fires again if the "
+            "labels still say so"
+        )
+
+
+def _changed(found: Forgotten) -> bool:
+    return bool(
+        found.opened
+        or found.behind
+        or found.put_away
+        or found.alerts != ()
+        or found.off_schedule
+        or found.abandoned
+    )
+
+
+def _json(done: Done) -> dict[str, Any]:
+    found = done.forgotten
+    return {
+        "monitor": done.monitor,
+        "problems": [str(problem) for problem in done.problems],
+        "rounds": [
+            {
+                "round": each.number,
+                "slot": each.slot,
+                "state": each.state,
+                "version": each.estimated_version,
+                "reason": each.reason,
+            }
+            for each in done.rounds
+        ],
+        "opened": [] if found is None else list(found.opened),
+        "runs_deleted": 0 if found is None else found.put_away,
+        "alerts_forgotten": None
+        if found is None or found.alerts is None
+        else [alert.model_dump() for alert in found.alerts],
+        "off_schedule": [] if found is None else list(found.off_schedule),
+        "abandoned": [] if found is None else list(found.abandoned),
+    }

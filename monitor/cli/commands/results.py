@@ -1,0 +1,256 @@
+"""Commands that show what is known: status, rounds, show, alerts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.common import (
+    CONFIG,
+    ConfigOption,
+    JsonOption,
+    MonitorOption,
+    OfARound,
+    minute,
+    opened,
+)
+from monitor.cli.views.printing import say, say_json, say_table
+
+if TYPE_CHECKING:
+    from monitor.rounds.opening.removed_monitors import LeftBehind
+    from monitor.storage.alert_store import Alert
+    from monitor.wiring import Plant
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command("status")(status)
+    app.command("rounds")(rounds)
+    app.command("show", cls=OfARound)(show)
+    alerts_app = typer.Typer(help="List alerts, open ones first, or end one by hand.")
+    alerts_app.callback(invoke_without_command=True)(alerts)
+    alerts_app.command("resolve")(resolve)
+    alerts_app.command("test")(hook_test)
+    app.add_typer(alerts_app, name="alerts")
+
+
+def status(
+    config: ConfigOption = CONFIG, monitor: MonitorOption = None, json: JsonOption = False
+) -> None:
+    """Show how each monitor stands and what it waits for.
+
+    alert: a metric passed its limit. stale: something keeps estimates from coming. attention:
+    something about the newest round needs a look, though rounds go on. learning: no limits are
+    set yet. ok: none of these.
+    """
+    from monitor.cli.commands.checks import promise_lines
+    from monitor.cli.views.status_page import (
+        left_behind_json,
+        overview_json,
+        say_overview,
+        with_links,
+    )
+    from monitor.rounds.status import overviews
+
+    with opened(config) as plant:
+        chosen = plant.monitors if monitor is None else (plant.parts(monitor),)
+        asked = [parts.settings for parts in chosen]
+        found = [
+            with_links(each, plant.link) for each in overviews(plant.database, asked, plant.clock())
+        ]
+        gone = [] if monitor is not None else _not_in_the_config(plant)
+        promised = plant.config.false_alarms_a_year()
+    if json:
+        monitors = [overview_json(each) for each in found]
+        say_json(
+            {
+                "monitors": monitors,
+                "left_behind": [left_behind_json(each) for each in gone],
+                "false_alarms_a_year": sum(promised.values()),
+            }
+        )
+        return
+    for place, each in enumerate(found):
+        if place:
+            say()
+        say_overview(each)
+    if gone:
+        say()
+        for left in gone:
+            say(f"warning: {left.sentence}", indent="  ")
+    if monitor is None and len(promised) > 1:
+        say()
+        for line in promise_lines(plant.config):
+            say(line)
+
+
+def rounds(
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    last: Annotated[
+        int | None,
+        typer.Option("--last", help="Only the newest of each monitor.", min=1, metavar="NUMBER"),
+    ] = None,
+    skipped: Annotated[
+        bool, typer.Option("--skipped", help="Also those that were skipped.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """List rounds with their precision and recall.
+
+    Each from this round alone (round) and with the earlier rounds of its history (carried). Says
+    where a new history or another schedule began.
+    """
+    from monitor.cli.views.rounds_page import listed, round_json, say_rounds
+
+    with opened(config) as plant:
+        if monitor is not None:
+            plant.config.monitor(monitor)
+        with plant.database.read() as connection:
+            found = listed(connection, monitor, last=last, skipped=skipped)
+    if json:
+        say_json({"rounds": [round_json(row) for row in found.rows], "hidden": found.hidden})
+    else:
+        say_rounds(found)
+
+
+def show(
+    number: Annotated[int, typer.Argument(help="Number of the round.", metavar="ROUND")],
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    version: Annotated[
+        int | None,
+        typer.Option("--version", help="An earlier version of it.", min=1, metavar="NUMBER"),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show one round: counts, estimates, evidence, history.
+
+    Late or changed labels give a round a new version; the earlier ones can be shown as they were.
+    """
+    from monitor.cli.views.round_page import round_page, say_round
+
+    with opened(config) as plant:
+        page = round_page(plant, only_monitor(plant, monitor), number, version)
+    if json:
+        say_json(page)
+    else:
+        say_round(page)
+
+
+def alerts(
+    context: typer.Context,
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List alerts, open ones first, or end one by hand."""
+    if context.invoked_subcommand is not None:
+        return
+    from monitor.cli.views.status_page import alert_json
+    from monitor.storage import alert_store
+
+    with opened(config) as plant:
+        if monitor is not None:
+            plant.config.monitor(monitor)
+        with plant.database.read() as connection:
+            found = alert_store.find_alerts(connection, monitor=monitor)
+    found.sort(key=lambda alert: alert.state != "firing")
+    if json:
+        say_json({"alerts": [alert_json(alert) for alert in found]})
+    elif found:
+        head = ["id", "monitor", "limit", "state", "since (UTC)"]
+        say_table(head, [_alert_row(alert) for alert in found])
+    else:
+        say("no alerts")
+
+
+def resolve(
+    alert: Annotated[
+        str, typer.Argument(help="Id of the alert, or how it begins.", metavar="ALERT")
+    ],
+    reason: Annotated[str, typer.Option("--reason", help="Why it ends.", metavar="TEXT")],
+    config: ConfigOption = CONFIG,
+    json: JsonOption = False,
+) -> None:
+    """End an open alert by hand.
+
+    Evidence starts anew with the next round. Hooks are told with the next run.
+    """
+    from monitor.domain.alerting import AlertState
+    from monitor.domain.errors import InputRefused
+    from monitor.rounds.reporting.enqueue import tell_ended
+    from monitor.storage import alert_store
+
+    with opened(config) as plant, plant.database.write() as connection:
+        firing = alert_store.find_alerts(connection, state=AlertState.FIRING)
+        chosen = [each for each in firing if each.id.startswith(alert)]
+        if len(chosen) != 1:
+            found = "several open alerts" if chosen else "no open alert"
+            ids = ", ".join(each.id[:8] for each in firing) or "none"
+            message = f"the id of {found} begins with {alert!r}; open alerts: {ids}"
+            raise InputRefused(message)
+        alert_store.end(
+            connection, chosen[0].id, AlertState.RESOLVED, why=reason, now=plant.clock()
+        )
+        tell_ended(connection, chosen[0], reason, plant.clock())
+    if json:
+        say_json({"resolved": chosen[0].id})
+    else:
+        say(f"resolved {chosen[0].id[:8]}: {chosen[0].monitor}, {_limit(chosen[0])}")
+
+
+def hook_test(
+    config: ConfigOption = CONFIG,
+    hook: Annotated[
+        str | None, typer.Option("--hook", help="Only this hook.", metavar="NAME")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Send a notice that says it is a test through each hook.
+
+    Says of each whether it was taken. No round, alert or store is needed.
+    """
+    from monitor.cli.commands.hook_tests import say_tests, try_hooks
+    from monitor.domain.errors import gravest
+
+    found = try_hooks(config, hook)
+    if json:
+        say_json({"hooks": [asdict(each) for each in found]})
+    else:
+        say_tests(found)
+    raise typer.Exit(gravest(each.exit_code for each in found))
+
+
+def _not_in_the_config(plant: Plant) -> list[LeftBehind]:
+    """Find what is left open of monitors that the config does not have."""
+    from monitor.rounds.opening.removed_monitors import left_behind
+
+    names = [parts.settings.name for parts in plant.monitors]
+    with plant.database.read() as connection:
+        return left_behind(connection, names)
+
+
+def only_monitor(plant: Plant, monitor: str | None) -> str:
+    """Name the monitor that a command is about: the one named, or the only one there is."""
+    if monitor is not None:
+        return plant.config.monitor(monitor).name
+    if len(plant.monitors) == 1:
+        return plant.monitors[0].settings.name
+    names = ", ".join(parts.settings.name for parts in plant.monitors)
+    message = f"the config has several monitors, name one of them: {names}"
+    raise typer.BadParameter(message, param_hint="--monitor")
+
+
+def _limit(alert: Alert) -> str:
+    return f"{alert.metric} {alert.side.replace('_', ' ')} {alert.limit:g}"
+
+
+def _alert_row(alert: Alert) -> list[str]:
+    window = f"{minute(alert.window.start)} to {minute(alert.window.end)}"
+    since = f"round {alert.fired_in_round}, predictions of {window}, fired {minute(alert.fired_at)}"
+    if alert.ended_at is not None:
+        since += f", until {minute(alert.ended_at)}: {alert.ended_why}"
+    return [alert.id[:8], alert.monitor, _limit(alert), str(alert.state), since]

@@ -1,0 +1,305 @@
+"""Commands that make rounds go on: run-once, backfill, serve."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.common import (
+    CONFIG,
+    ConfigOption,
+    JsonOption,
+    MonitorOption,
+    minute,
+    opened,
+    parse_time,
+    plural,
+)
+from monitor.cli.views.printing import say, say_error, say_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from monitor.rounds.context import Parts
+    from monitor.service.loop import Pass
+    from monitor.storage.round_store import Round
+    from monitor.wiring import Plant
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command("run-once")(run_once)
+    app.command("backfill")(backfill)
+    app.command("serve")(serve)
+
+
+def run_once(
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    slot: Annotated[
+        str | None,
+        typer.Option(
+            "--slot",
+            help="Run the round of this slot: due, skipped, or abandoned without any label.",
+            metavar="TIME",
+        ),
+    ] = None,
+    metrics_file: Annotated[
+        Path | None,
+        typer.Option("--metrics-file", help="Write metrics for the node exporter.", metavar="PATH"),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Do all that is due now and end: what cron calls.
+
+    Draws, takes in labels, estimates, alerts and tells MLflow. Running it again, or at the same
+    time elsewhere, is safe. Exit code 0 all well (a firing alert too), 65 input refused (a round
+    that waits for better predictions too), 75 something waits for a later run, 78 fix the config.
+    """
+    from monitor.cli.views.passes import marks, moves, pass_json, say_pass
+    from monitor.service.change_detection import Idle
+    from monitor.service.loop import one_pass
+
+    with opened(config) as plant:
+        monitors = _chosen(plant, monitor)
+        before: dict[str, dict[int, tuple[str, int]]] = {}
+
+        def remember(parts: Parts) -> None:
+            before.setdefault(parts.settings.name, marks(plant, parts))
+
+        if slot is not None:
+            for parts in monitors:
+                remember(parts)
+            _open_asked(monitors, slot)
+        idle = Idle(plant.database, plant.clock, plant.said_of_monitors())
+        result = one_pass(plant, monitors, idle=idle, before_look=remember)
+        moved = {
+            name: moves(plant, name, before[name]) if name in before else []
+            for name in (parts.settings.name for parts in monitors)
+        }
+        if json:
+            say_json(pass_json(result, moved))
+        else:
+            say_pass(plant, monitors, result, moved)
+        if metrics_file is not None:
+            _write_metrics(metrics_file, plant, monitors, result)
+    raise typer.Exit(result.exit_code)
+
+
+def backfill(
+    start: Annotated[
+        str, typer.Option("--from", help="Where the first window may begin.", metavar="DATE")
+    ],
+    end: Annotated[
+        str | None, typer.Option("--to", help="The last slot, else the present.", metavar="DATE")
+    ] = None,
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Run past windows, oldest first: a timeline on day one.
+
+    For labels that are there already; where people are asked, rounds open and wait for them.
+    Slots that have a round are left as they are. Alerts go to the log and to MLflow, not to hooks:
+    nobody is woken for the past.
+    """
+    from monitor.cli.views.passes import pass_json, say_failures
+    from monitor.domain.errors import MonitorError
+    from monitor.rounds.delivery.deliver import deliver
+    from monitor.rounds.run import backfill_slots
+    from monitor.service.loop import Pass
+
+    first, last = _span(start, end)
+    found: dict[str, list[Round]] = {}
+    errors: dict[str, MonitorError] = {}
+    with opened(config) as plant:
+        for parts in _chosen(plant, monitor):
+            slots = backfill_slots(parts, first, last)
+            name, found[name] = parts.settings.name, []
+            try:
+                for each in _backfilled(parts, first, last, len(slots)):
+                    found[name].append(each)
+            except MonitorError as error:
+                errors[name] = error
+            if not json:
+                for sentence in _backfill_sentences(parts, slots, found[name]):
+                    say(sentence)
+        delivered = deliver(plant.database, plant.handlers, plant.clock, link=plant.link)
+        result = Pass(errors, delivered)
+        if json:
+            say_json(pass_json(result, found))
+        else:
+            say_failures(result)
+    raise typer.Exit(result.exit_code)
+
+
+def serve(
+    config: ConfigOption = CONFIG,
+    json: Annotated[bool, typer.Option("--json", help="Write log lines as JSON.")] = False,
+) -> None:
+    """Do all that is due every minute, until SIGTERM.
+
+    What run-once does, for every monitor, as one long-running process; its log goes to standard
+    error. SIGHUP reads the config again. With `web` in the config it answers /health, /ready and
+    /metrics.
+    """
+    from monitor.cli.logs import set_up_logs
+    from monitor.service.loop import serve as run
+
+    with opened(config) as plant:
+        set_up_logs(service=True, json=json)
+        run(plant, path=config)
+
+
+def _write_metrics(path: Path, plant: Plant, monitors: Sequence[Parts], result: Pass) -> None:
+    """Write the metrics of a pass; when one last ended well stays if this one did not."""
+    from monitor.service.web.metrics import Own, exposition
+    from monitor.service.web.textfile import last_success, write_textfile
+
+    names = [parts.settings.name for parts in monitors]
+    was_whole = len(names) == len(plant.monitors)
+    well = was_whole and not result.errors
+    now = plant.clock()
+    earlier = last_success(path)
+    if earlier is not None and earlier > now:  # told by a clock that was ahead
+        earlier = None
+    own = Own(
+        last_success=now if well else earlier,
+        failing={name: name in result.errors for name in names},
+    )
+    known = [parts.settings.name for parts in plant.monitors]
+    write_textfile(path, exposition(plant.database, known, own, now))
+
+
+def _chosen(plant: Plant, monitor: str | None) -> Sequence[Parts]:
+    return plant.monitors if monitor is None else (plant.parts(monitor),)
+
+
+def _span(start: str, end: str | None) -> tuple[datetime, datetime | None]:
+    first = parse_time(start, "--from")
+    last = None if end is None else parse_time(end, "--to")
+    if last is not None and last < first:
+        message = f"{end} is before --from {start}"
+        raise typer.BadParameter(message, param_hint="--to")
+    return first, last
+
+
+def _open_asked(monitors: Sequence[Parts], slot: str) -> None:
+    """Open the slot of every monitor, once it is known to be one and due for all of them."""
+    from monitor.rounds.opening.open import open_slot
+    from monitor.rounds.opening.redo import said_of_ended
+
+    asked = parse_time(slot, "--slot")
+    for parts in monitors:
+        _refuse_no_slot(parts, slot, asked)
+    for parts in monitors:
+        if open_slot(parts, asked, backfill=False) is None:
+            name = parts.settings.name
+            say_error(f"{name}: the round due {minute(asked)} UTC {said_of_ended(parts, asked)}")
+
+
+def _refuse_no_slot(parts: Parts, slot: str, asked: datetime) -> None:
+    from monitor.domain.errors import InputRefused
+    from monitor.domain.slots import newest_slot, slots_after
+
+    name, schedule, now = parts.settings.name, parts.settings.round.schedule, parts.clock()
+    if asked > now:
+        newest = minute(newest_slot(schedule, now))
+        message = f"--slot {slot} is not due yet; the newest slot of {name} that is due: {newest}"
+        raise InputRefused(message)
+    before = newest_slot(schedule, asked)
+    if before != asked and not _has_round(parts, asked):
+        after = next(slots_after(schedule, asked))
+        message = (
+            f"--slot {slot} is no slot of {name} ({schedule.cron!r} in {schedule.time_zone}); the "
+            f"nearest are {minute(before)} and {minute(after)} UTC"
+        )
+        raise InputRefused(message)
+
+
+def _has_round(parts: Parts, slot: datetime) -> bool:
+    """Whether a slot has a round, perhaps by a schedule of before."""
+    from monitor.storage import round_store
+
+    with parts.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+        return (
+            monitor_id is not None
+            and round_store.round_at(connection, monitor_id, slot) is not None
+        )
+
+
+def _backfilled(
+    parts: Parts, first: datetime, last: datetime | None, total: int
+) -> Iterator[Round]:
+    from monitor.rounds.run import backfill as rounds_of
+
+    for _, found in _with_progress(rounds_of(parts, first, last), parts.settings.name, total):
+        if found is not None:
+            yield found
+
+
+def _with_progress(
+    steps: Iterable[tuple[datetime, Round | None]], what: str, total: int
+) -> Iterator[tuple[datetime, Round | None]]:
+    """Show how far long work is, on terminals."""
+    if not sys.stderr.isatty() or not total:
+        yield from steps
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(
+        steps, description=what, total=total, console=Console(stderr=True), transient=True
+    )
+
+
+def _backfill_sentences(
+    parts: Parts, slots: Sequence[datetime], rounds: Sequence[Round]
+) -> Iterator[str]:
+    """Say what a backfill did, and what the rounds that it opened wait for."""
+    from monitor.domain.state import RoundState
+
+    name = parts.settings.name
+    if not slots:
+        yield f"{name}: no window to fill; none that has ended holds predictions and begins then"
+        return
+    if not rounds:
+        yield f"{name}: no window to fill; rounds that ended before stay as they are"
+        return
+    states = [str(each.state) for each in rounds]
+    counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+    waiting = [each for each in rounds if each.state is RoundState.LABELING]
+    done = "filled" if not waiting else "opened"
+    yield (
+        f"{name}: {len(rounds)} of {len(slots)} windows {done}, due {minute(rounds[0].slot)} to "
+        f"{minute(rounds[-1].slot)} UTC: {counted}"
+    )
+    if waiting and parts.labeler.asks_people:
+        yield f"{name}: {_what_people_do(parts, waiting)}"
+
+
+def _what_people_do(parts: Parts, waiting: Sequence[Round]) -> str:
+    """Say what rounds that wait for people need, and by when."""
+    from monitor.labeling.files import FilesLabeler
+    from monitor.rounds.status import open_rounds
+
+    numbers = {each.number for each in waiting}
+    with parts.database.read() as connection:
+        opened_now = [
+            each for each in open_rounds(connection, parts.settings.name) if each.round in numbers
+        ]
+    missing = sum(each.wanted - each.answered for each in opened_now)
+    due = min((each.deadline for each in opened_now if each.deadline is not None), default=None)
+    by = "" if due is None else f" by {minute(due)} UTC"
+    needs = f"{plural(len(waiting), 'round')} waiting for {plural(missing, 'answer')} of people{by}"
+    if not isinstance(parts.labeler, FilesLabeler):
+        return f"{needs}; then run: pr-monitor run-once"
+    return (
+        f"{needs}; the task files stand in {parts.labeler.folder}, filled copies go into "
+        f"{parts.labeler.filled}; then run: pr-monitor run-once"
+    )

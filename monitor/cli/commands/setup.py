@@ -1,0 +1,233 @@
+"""Commands around the work: demo, init, check, db."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.commands.restored import restored
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, opened
+from monitor.cli.views.printing import say, say_json
+
+if TYPE_CHECKING:
+    from monitor.cli.commands.checks import Check
+    from monitor.storage.database import Database
+
+
+PredictionsArgument = Annotated[
+    str,
+    typer.Argument(
+        help="Parquet, CSV or DuckDB file of predictions, or a pattern such as 'p/*.csv'.",
+        metavar="PREDICTIONS",
+    ),
+]
+IdOption = Annotated[
+    str | None, typer.Option("--id", help="Column of the item id.", metavar="COLUMN")
+]
+TimeOption = Annotated[
+    str | None, typer.Option("--time", help="Column of the time.", metavar="COLUMN")
+]
+ScoreOption = Annotated[
+    str | None, typer.Option("--score", help="Column of the score.", metavar="COLUMN")
+]
+PredictedOption = Annotated[
+    str | None,
+    typer.Option("--predicted", help="Column of the predicted class.", metavar="COLUMN"),
+]
+PositiveOption = Annotated[
+    str | None,
+    typer.Option("--positive", help="Predicted value that means flagged.", metavar="VALUE"),
+]
+ThresholdOption = Annotated[
+    float | None,
+    typer.Option("--threshold", help="Score from which on items are flagged.", metavar="SCORE"),
+]
+LabelOption = Annotated[
+    str | None,
+    typer.Option("--label", help="Column of the true class, if it is there.", metavar="COLUMN"),
+]
+TableOption = Annotated[
+    str | None, typer.Option("--table", help="Table or view of a DuckDB file.", metavar="NAME")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command("demo")(demo)
+    app.command("init")(init)
+    app.command("check")(check)
+    db = typer.Typer(help="Make, upgrade or check the tables of the store.", no_args_is_help=True)
+    db.command("upgrade")(upgrade)
+    db.command("check")(check_schema)
+    db.command("restored")(restored)
+    app.add_typer(db, name="db")
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Argument(help="Where the demo may write.", metavar="FOLDER")
+    ] = Path("demo"),
+    json: JsonOption = False,
+) -> None:
+    """Watch a real classifier for half a made-up year.
+
+    Its camera gets noisy: see in which round the alert fires, and open the rounds in MLflow.
+    """
+    from monitor.cli.logs import set_up_logs
+    from monitor.demo.play import play
+
+    set_up_logs()
+    result = play(folder, quiet=json)
+    if json:
+        say_json(result.as_json())
+
+
+def init(
+    predictions: PredictionsArgument,
+    config: ConfigOption = CONFIG,
+    id_: IdOption = None,
+    time: TimeOption = None,
+    score: ScoreOption = None,
+    predicted: PredictedOption = None,
+    positive: PositiveOption = None,
+    threshold: ThresholdOption = None,
+    label: LabelOption = None,
+    table: TableOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Write a commented config for a file of predictions.
+
+    Which column holds what is told by names and types; what these do not tell is refused with the
+    option to give.
+    """
+    from monitor.config.template import Chosen, write_config
+    from monitor.files.relations import SUFFIXES, class_values, describe
+
+    _refuse_place(config)
+    path = _beside(predictions, config)
+    if table is None and SUFFIXES.get(Path(path).suffix.lower()) == "duckdb":
+        message = f"{predictions} is a DuckDB file, name its table or view"
+        raise typer.BadParameter(message, param_hint="--table")
+    columns = [(each.name, each.type) for each in describe(path, config.parent, table=table)]
+    chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table)
+    values = partial(class_values, path, config.parent, table=table)
+    _write(config, write_config(path, columns, chosen, values))
+    if json:
+        say_json({"config": str(config)})
+    else:
+        flag = "" if config == CONFIG else f" --config {config}"
+        say(f"wrote {config}; read it, then run: pr-monitor check{flag}")
+
+
+def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
+    """Try all that the config names, and say what is wrong.
+
+    Source, labels, store, MLflow and its permissions: each is reachable, or a sentence says why
+    not and what to do. LOOK marks what no round would stop at, such as a window without a flagged
+    item; the exit code is then still 0. Makes the store's tables and the MLflow experiments where
+    there are none.
+    """
+    from monitor.cli.commands.checks import checks, exit_code
+    from monitor.cli.logs import set_up_logs
+    from monitor.config.load import load_config
+    from monitor.wiring import build
+
+    set_up_logs()
+    loaded = load_config(config)
+    plant = build(loaded)
+    found = []
+    for each in checks(plant, config):
+        found.append(each)
+        if not json:
+            _say_check(each)
+    plant.database.close()
+    code = exit_code(found)
+    if json:
+        say_json({"checks": [each.as_json() for each in found], "ok": code == 0})
+    raise typer.Exit(code)
+
+
+def upgrade(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
+    """Make the tables of the store, or bring them up to date.
+
+    All in one transaction; rounds and labels stay.
+    """
+    from monitor.config.load import load_config
+    from monitor.storage import schema
+    from monitor.storage.database import Database
+
+    database = Database(load_config(config).store_url)
+    try:
+        before = schema.found_revision(database)
+        schema.upgrade(database)
+        after = schema.found_revision(database)
+    finally:
+        database.close()
+    if json:
+        say_json({"before": before, "after": after})
+    else:
+        say(_upgrade_sentence(database, before, after))
+
+
+def check_schema(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
+    """Say whether the store holds this version's tables.
+
+    Exit code 78 if not, with the command that helps.
+    """
+    with opened(config, make_store=False) as plant:
+        if json:
+            say_json({"ok": True})
+        else:
+            say(f"{plant.database.shown} holds this version's tables")
+
+
+def _refuse_place(config: Path) -> None:
+    from monitor.domain.errors import InputRefused
+
+    if config.exists():
+        message = f"{config} is there already; move it away or name another with --config"
+        raise InputRefused(message)
+    if not config.parent.is_dir():
+        message = f"--config {config}: there is no folder {config.parent}; make it first"
+        raise InputRefused(message)
+
+
+def _beside(predictions: str, config: Path) -> str:
+    """Write a path as the config will have it: relative to its own folder."""
+    if "://" in predictions or Path(predictions).is_absolute():
+        return predictions
+    return Path(os.path.relpath(predictions, config.parent)).as_posix()
+
+
+def _write(config: Path, text: str) -> None:
+    from monitor.domain.errors import InputRefused
+
+    try:
+        config.write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"{config} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise InputRefused(message) from error
+
+
+def _say_check(found: Check) -> None:
+    indent = " " * len("PROBLEM  ")
+    if found.note is not None:
+        say(f"note     {found.what}: {found.note}", indent=indent, colour="yellow")
+    elif found.problem is None:
+        say(f"ok       {found.what}: {found.found}", indent=indent, colour="green")
+        for look in found.looks:
+            say(f"LOOK     {found.what}: {look}", indent=indent, colour="magenta")
+    else:
+        say(f"PROBLEM  {found.what}: {found.problem}", indent=indent, colour="red")
+
+
+def _upgrade_sentence(database: Database, before: str | None, after: str | None) -> str:
+    if before == after:
+        return f"{database.shown} is up to date (schema {after})"
+    if before is None:
+        return f"{database.shown}: tables made (schema {after})"
+    return f"{database.shown}: schema {before} upgraded to {after}"

@@ -1,0 +1,188 @@
+"""The command that plays a drift on a monitor before it happens: simulate."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, opened
+from monitor.cli.views.printing import say_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.settings import Limits
+    from monitor.rounds.context import Parts
+    from monitor.rounds.forecast.simulate import Drift, Levels
+    from monitor.stats.detection.half_space import Limit
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("simulate")(simulate)
+
+
+def simulate(
+    monitor: Annotated[
+        str | None, typer.Argument(help="The monitor, if there are several.", metavar="MONITOR")
+    ] = None,
+    config: ConfigOption = CONFIG,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--drop", help="A metric and its change: precision=-0.10.", metavar="METRIC=CHANGE"
+        ),
+    ] = None,
+    prevalence: Annotated[
+        str | None,
+        typer.Option(
+            "--prevalence", help="Positives that many times as common: x2.", metavar="TIMES"
+        ),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit", help="In place of the config's: precision=0.80.", metavar="METRIC=LIMIT"
+        ),
+    ] = None,
+    rounds: Annotated[
+        int, typer.Option(help="Rounds to look at.", min=1, max=520, metavar="COUNT")
+    ] = 52,
+    precision: Annotated[
+        float | None, typer.Option(help="Of a new classifier.", metavar="SHARE")
+    ] = None,
+    recall: Annotated[
+        float | None, typer.Option(help="Of a new classifier.", metavar="SHARE")
+    ] = None,
+    flagged_rate: Annotated[
+        float | None,
+        typer.Option(help="Share of a new classifier's items that it flags.", metavar="SHARE"),
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="Items of a round's window.", min=2, metavar="COUNT")
+    ] = None,
+    paths: Annotated[
+        int, typer.Option(help="Simulated histories.", min=100, max=100_000, metavar="COUNT")
+    ] = 2000,
+    seed: Annotated[
+        int, typer.Option(help="Fixes the simulated labels.", min=0, metavar="NUMBER")
+    ] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Play a drift: how soon it is found, and false alarms without it.
+
+    Limits, promise and labels are those of the config. The classifier is the one that closed
+    rounds, else the reference, have shown; --precision, --recall, --flagged-rate and --size stand
+    in for both. A drop makes the wrong answers of a class more common by one factor; a change of
+    prevalence leaves recall as it is and moves precision.
+    """
+    from monitor.cli.commands.results import only_monitor
+    from monitor.cli.views.simulate_page import forecast_json, say_forecast
+    from monitor.rounds.forecast.simulate import foretell, known_of
+
+    drift = _drift(drop or [], prevalence)
+    levels = _levels(precision, recall, flagged_rate, size)
+    with opened(config) as plant:
+        parts = plant.parts(only_monitor(plant, monitor))
+        watched = _limits(parts, limit or [])
+        found = foretell(
+            known_of(parts, levels, size),
+            watched,
+            drift,
+            every=parts.settings.round.limits.false_alarm_every,
+            rounds=rounds,
+            paths=paths,
+            seed=seed,
+        )
+    if json:
+        say_json(forecast_json(parts.settings.name, found))
+    else:
+        say_forecast(parts.settings.name, found, drift)
+
+
+def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
+    from monitor.rounds.forecast.simulate import Drift
+
+    changes = dict(_pair(each, "--drop", "precision=-0.10") for each in drops)
+    for metric, change in changes.items():
+        if not -1 < change < 1:
+            message = (
+                f"{metric}={change:g} is no change of a share; ten points less are {metric}=-0.10"
+            )
+            raise typer.BadParameter(message, param_hint="--drop")
+        _check_metric(metric, "--drop")
+    times = 1.0 if prevalence is None else _times(prevalence)
+    return Drift({metric: -change for metric, change in changes.items()}, times)
+
+
+def _pair(text: str, option: str, example: str) -> tuple[str, float]:
+    found = re.fullmatch(r"\s*(\w+)\s*=\s*([+-]?\d*\.?\d+)\s*", text)
+    if found is None:
+        message = f"{text!r} is no metric with a number; write {example}"
+        raise typer.BadParameter(message, param_hint=option)
+    return found[1], float(found[2])
+
+
+def _times(text: str) -> float:
+    found = re.fullmatch(r"x?(\d*\.?\d+)", text)
+    if found is None or float(found[1]) <= 0:
+        message = f"{text!r} is no multiple; write x2 for twice as common, x0.5 for half"
+        raise typer.BadParameter(message, param_hint="--prevalence")
+    return float(found[1])
+
+
+def _check_metric(metric: str, option: str) -> None:
+    from monitor.domain.settings import LIMITED_METRICS
+
+    if metric not in LIMITED_METRICS:
+        message = f"{metric!r} cannot be simulated; use one of {', '.join(LIMITED_METRICS)}"
+        raise typer.BadParameter(message, param_hint=option)
+
+
+def _levels(
+    precision: float | None, recall: float | None, flagged_rate: float | None, size: int | None
+) -> Levels | None:
+    from monitor.rounds.forecast.simulate import Levels
+
+    given = {"--precision": precision, "--recall": recall, "--flagged-rate": flagged_rate}
+    if all(value is None for value in given.values()):
+        return None
+    for option, value in given.items():
+        if value is None or not 0 < value < 1:
+            message = "give --precision, --recall and --flagged-rate together, each between 0 and 1"
+            raise typer.BadParameter(message, param_hint=option)
+    if precision is None or recall is None or flagged_rate is None or size is None:
+        message = "how many items does a round's window hold? Give --size too"
+        raise typer.BadParameter(message, param_hint="--size")
+    return Levels(precision, recall, flagged_rate, size)
+
+
+def _limits(parts: Parts, asked: Sequence[str]) -> list[Limit]:
+    from monitor.domain.errors import InputRefused
+
+    limits: Limits = parts.settings.round.limits
+    if asked:
+        limits = _asked_limits(asked)
+    watched = limits.watched()
+    if not watched:
+        message = (
+            f"{parts.settings.name} has no limits yet, so nothing would alert; set them in the "
+            "config, or try some: --limit precision=0.80"
+        )
+        raise InputRefused(message)
+    return watched
+
+
+def _asked_limits(asked: Sequence[str]) -> Limits:
+    from pydantic import ValidationError
+
+    from monitor.domain.settings import Limits
+
+    pairs = dict(_pair(each, "--limit", "precision=0.80") for each in asked)
+    try:
+        return Limits.model_validate(pairs)
+    except ValidationError as error:
+        message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        raise typer.BadParameter(message, param_hint="--limit") from error

@@ -1,0 +1,163 @@
+"""What one pass over the monitors did, in words and as JSON."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from monitor.cli.common import minute, plural
+from monitor.cli.views.printing import say, say_error
+from monitor.domain.slots import slots_after
+from monitor.domain.state import RoundState
+from monitor.rounds.grace import gives_up_at, until_text
+from monitor.storage import round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from monitor.rounds.context import Parts
+    from monitor.rounds.status import OpenRound
+    from monitor.service.loop import Pass
+    from monitor.storage.round_store import Round
+    from monitor.wiring import Plant
+
+WAITING = frozenset({RoundState.OPEN, RoundState.LABELING})
+
+
+def marks(plant: Plant, parts: Parts) -> dict[int, tuple[str, int]]:
+    """Remember state and version of every round of a monitor, to tell later what moved."""
+    with plant.database.read() as connection:
+        return round_store.read_marks(connection, parts.settings.name)
+
+
+def moves(plant: Plant, name: str, before: dict[int, tuple[str, int]]) -> list[Round]:
+    """Find the rounds that are new or stand elsewhere than before."""
+    with plant.database.read() as connection:
+        now = round_store.read_marks(connection, name)
+        moved = {each for each, mark in now.items() if before.get(each) != mark}
+        rounds = round_store.find_rounds(connection, name) if moved else []
+    return [each for each in rounds if each.id in moved]
+
+
+def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
+    """Tell a pass as JSON: rounds that moved, errors, and what each sink took or did not."""
+    from monitor.rounds.status import waiting_sentence
+
+    return {
+        "monitors": {name: [_round_json(r) for r in rounds] for name, rounds in moved.items()},
+        "errors": {name: str(error) for name, error in result.errors.items()},
+        "delivered": result.delivered.done,
+        "waiting": result.delivered.failed,
+        "dead": [
+            {"monitor": each.monitor, "sink": each.sink, "sentence": waiting_sentence(each)}
+            for each in result.dead
+        ],
+    }
+
+
+def say_pass(
+    plant: Plant, monitors: Sequence[Parts], result: Pass, moved: dict[str, list[Round]]
+) -> None:
+    """Print what a pass did; what went wrong goes to standard error."""
+    from monitor.rounds.status import all_open_rounds
+
+    with plant.database.read() as connection:
+        waiting = all_open_rounds(
+            connection, monitors[0].settings.name if len(monitors) == 1 else None
+        )
+    for parts in monitors:
+        name = parts.settings.name
+        for sentence in _round_sentences(moved[name], told=name in result.errors):
+            say(f"{name}: {sentence}", indent="  ")
+        if not moved[name]:
+            for sentence in _still(parts, waiting.get(name, []), told=name in result.errors):
+                say(f"{name}: {sentence}", indent="  ")
+    say_failures(result)
+
+
+def say_failures(result: Pass) -> None:
+    """Print what stopped a monitor, and what waits outside, to standard error."""
+    from monitor.rounds.status import waiting_sentence
+
+    for name, error in result.errors.items():
+        say_error(f"{name}: {error}")
+    for why in result.delivered.failed.values():
+        say_error(f"not delivered: {why}")
+    for each in result.dead:
+        if each.sink not in result.delivered.failed:
+            say_error(f"not delivered: {each.monitor}: {waiting_sentence(each)}")
+
+
+def _round_sentences(rounds: Sequence[Round], *, told: bool) -> Iterator[str]:
+    """Say where each round stands; skipped rounds that follow one another share a sentence.
+
+    ``told`` says that the reason why a round waits stands elsewhere.
+    """
+    for state, group in groupby(rounds, key=lambda each: each.state):
+        members = list(group)
+        if state is RoundState.SKIPPED and len(members) > 1:
+            first, last = members[0], members[-1]
+            yield (
+                f"rounds {first.number} to {last.number} (due {minute(first.slot)} to "
+                f"{minute(last.slot)} UTC) are skipped: {last.reason}"
+            )
+        else:
+            yield from (_round_sentence(each, told=told) for each in members)
+
+
+def _round_sentence(found: Round, *, told: bool) -> str:
+    due = f"round {found.number} (due {minute(found.slot)} UTC)"
+    newest = found.estimated_version
+    version = f", version {newest}" if newest > 1 else ""
+    partial = ", partial" if found.partial else ""
+    silent = not found.reason or (told and found.state in WAITING)
+    reason = "" if silent else f": {found.reason}"
+    waits = (
+        f", labels wanted by {minute(found.deadline)} UTC"
+        if found.state is RoundState.LABELING
+        else _waits(found)
+    )
+    return f"{due} is {found.state}{version}{partial}{waits}{reason}"
+
+
+def _waits(found: Round) -> str:
+    """Say until when a round waits for predictions that can be used."""
+    until = gives_up_at(found)
+    return "" if until is None else f" and waits{until_text(until)}"
+
+
+def _still(parts: Parts, waiting: Sequence[OpenRound], *, told: bool) -> Iterator[str]:
+    """Say what a monitor in which nothing moved waits for.
+
+    ``told`` says that the reason why it does not go on stands elsewhere.
+    """
+    yield from (
+        _still_sentence(each) for each in waiting if not told or each.waits_until is not None
+    )
+    if not waiting and not told:
+        following = next(slots_after(parts.settings.round.schedule, parts.clock()))
+        yield f"nothing due; the next round is due {minute(following)} UTC"
+
+
+def _still_sentence(found: OpenRound) -> str:
+    due = f"round {found.round} (due {minute(found.slot)} UTC)"
+    if found.state is RoundState.LABELING:
+        return (
+            f"{due} waits for {plural(found.wanted - found.answered, 'answer')} of "
+            f"{found.wanted}, until {minute(found.deadline)} UTC"
+        )
+    if found.waits_until is not None:
+        return f"{due} is open and waits{until_text(found.waits_until)}"
+    return f"{due} is being drawn elsewhere"
+
+
+def _round_json(found: Round) -> dict[str, Any]:
+    return {
+        "round": found.number,
+        "slot": found.slot,
+        "state": found.state,
+        "version": found.estimated_version,
+        "partial": found.partial,
+        "reason": found.reason,
+        "waits_until": gives_up_at(found),
+    }

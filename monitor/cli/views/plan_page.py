@@ -1,0 +1,158 @@
+"""How `plan` shows a plan on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.cli.views.printing import say, say_table
+from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from monitor.rounds.forecast.plan_window import Foretold
+    from monitor.stats.design.planning import Needed
+    from monitor.stats.detection.power import AlertOutlook
+
+METRICS = ("precision", "recall")
+WHOLE = "labeled whole"
+"""Why a width is 0: every item that decides the metric has a label."""
+_NOTHING = 1e-6
+
+
+def say_plan(found: Foretold) -> None:
+    """Print the plan, both tables and what the alerts would find."""
+    _say_window(found)
+    _say_strata(found)
+    say()
+    for sentence in sentences(found):
+        say(sentence, indent="  ")
+    if found.outlook.needed:
+        _say_needed(found)
+        _say_bought(found)
+    if found.alerts:
+        _say_alerts(found)
+
+
+def sentences(found: Foretold) -> list[str]:
+    """Say the plan in sentences: what it gives, what was asked, what could not be done."""
+    plan = found.outlook.plan
+    cost = "" if plan.cost == plan.total else f" (cost {plan.cost:,.6g})"
+    gives = f" give {_widths(plan.margins)}" if plan.margins else ""
+    lines = [f"{plan.total:,} labels{cost}{gives}."]
+    if plan.needed is not None and plan.needed > plan.total:
+        lines.append(f"{_widths(plan.asked)} would take {plan.needed:,}.")
+    if whole := _whole(found):
+        lines.append(
+            f"Every item of {', '.join(whole)} gets a label: none of it is left to chance."
+        )
+    return [*lines, *(f"Note: {note}." for note in plan.notes)]
+
+
+def _whole(found: Foretold) -> list[str]:
+    """Name the strata of which every item gets a label."""
+    size, labels = found.sighted.prospect.size.tolist(), found.outlook.plan.labels.tolist()
+    named = zip(found.sighted.strata, size, labels, strict=True)
+    return [name for name, items, count in named if items == count > 0]
+
+
+def _say_window(found: Foretold) -> None:
+    sighted = found.sighted
+    size, up = sighted.prospect.size, sighted.prospect.is_flagged
+    where = "an assumed window" if sighted.window is None else f"window {sighted.window}"
+    flagged = int(size[up].sum())
+    say(f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed", indent="  ")
+    expected = sighted.prospect.expected
+    known = bool(found.outlook.plan.margins)
+    values = ", ".join(f"{name} {expected[name]:.3f}" for name in METRICS if name in expected)
+    say(f"planned by {sighted.basis}{f': {values}' if known and values else ''}", indent="  ")
+    say()
+
+
+def _say_strata(found: Foretold) -> None:
+    prospect, labels = found.sighted.prospect, found.outlook.plan.labels
+    known = bool(found.outlook.plan.margins)
+    rows = [
+        [name, f"{size:,}", f"{rate:.4f}" if known else "-", f"{count:,}"]
+        for name, size, rate, count in zip(
+            found.sighted.strata,
+            prospect.size.tolist(),
+            prospect.knowledge.rate.tolist(),
+            labels.tolist(),
+            strict=True,
+        )
+    ]
+    say_table(["stratum", "size", "positive rate", "labels"], rows, right="123")
+
+
+def _say_needed(found: Foretold) -> None:
+    banded = len(found.sighted.strata) > len(found.sighted.prospect.without_bands.size)
+    say()
+    head = ["interval", "labels", "without bands", "random sampling"]
+    rows = [
+        [_asked(each), _count(each.labels), _count(each.two_strata), _count(each.random)]
+        for each in found.outlook.needed
+    ]
+    if not banded:
+        head, rows = [head[0], *head[1:2], head[3]], [[*row[:2], row[3]] for row in rows]
+    say_table(head, rows, right="123"[: len(head) - 1])
+
+
+def _say_bought(found: Foretold) -> None:
+    say()
+    bought = found.outlook.bought
+    names = [name for name in METRICS if name in bought[0].margins]
+    rows = [
+        [f"{each.labels:,}", *(_width(each.margins[name]) for name in names)] for each in bought
+    ]
+    head = ["labels", *names]
+    if any(each.cost != each.labels for each in bought):
+        head.append("cost")
+        rows = [[*row, f"{each.cost:,.6g}"] for row, each in zip(rows, bought, strict=True)]
+    say_table(head, rows, right="0123")
+
+
+def _say_alerts(found: Foretold) -> None:
+    say()
+    rows = [
+        [f"{each.limit.metric} at least {each.limit.value:.3g}", _smallest(each), _delay(each)]
+        for each in found.alerts
+    ]
+    say_table(["limit", "finds", f"a drop of {DROP * 100:.0f} points takes"], rows)
+    if found.limits_assumed:
+        say("(no limits are set; these are 5 points under what is expected)", indent="  ")
+
+
+def _smallest(each: AlertOutlook) -> str:
+    if each.expected < each.limit.value:
+        return f"{each.expected:.3g} is expected: under it already"
+    if each.smallest_drop is None:
+        return f"nothing within {WITHIN} rounds"
+    return f"{each.smallest_drop * 100:.0f} points in {WITHIN} rounds ({PROBABILITY:.0%})"
+
+
+def _delay(each: AlertOutlook) -> str:
+    if each.median is None or each.mean is None:
+        return "longer than 26 rounds"
+    return f"{each.mean:.1f} rounds"
+
+
+def _asked(each: Needed) -> str:
+    if len(set(each.margins.values())) == 1:
+        return _width(next(iter(each.margins.values())))
+    return _widths(each.margins)
+
+
+def _widths(margins: Mapping[str, float]) -> str:
+    """Say half-widths, such as ``precision +-5 %, recall +-8 %``."""
+    return ", ".join(f"{name} {_width(margins[name])}" for name in METRICS if name in margins)
+
+
+def _width(half: float) -> str:
+    if half < _NOTHING:
+        return f"+-0 % ({WHOLE})"
+    return f"+-{half * 100:.2g} %" if half < 1 else "unknown"
+
+
+def _count(labels: int | None) -> str:
+    return "-" if labels is None else f"{labels:,}"

@@ -1,0 +1,301 @@
+"""What `pr-monitor show` says of one round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from monitor.cli.common import minute
+from monitor.cli.views.numbers import caution_lines, interval_text, reason_text
+from monitor.cli.views.printing import say, say_table
+from monitor.cli.views.segments_table import say_segments
+from monitor.domain.alerting import LEARNS, EvidenceState
+from monitor.domain.errors import InputRefused
+from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow, SegmentRow
+from monitor.rounds.estimation.answer_times import answers_row
+from monitor.rounds.reporting.report import find_row
+from monitor.storage import (
+    copy_store,
+    effect_store,
+    estimate_store,
+    frame_store,
+    round_store,
+    segment_store,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.storage.round_store import Round
+    from monitor.wiring import Plant
+
+COUNTED = ["stratum", "size", "planned", "labeled", "positive", "declined"]
+OWN = ("round", "window")
+"""Basis and estimand that are shown of a round alone."""
+
+CORRECTED = ("corrected", "window")
+"""The same, corrected for label errors."""
+
+_NO_EVIDENCE = {
+    EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered",
+    EvidenceState.LEARNING: LEARNS,
+    EvidenceState.SILENT: "this round says nothing about it (e = 1): no label bears on it",
+    EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",
+}
+
+LARGEST = 700
+"""Log evidence above which e**x is no finite number."""
+
+
+def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> dict[str, Any]:
+    """Gather everything about one version of a round.
+
+    Raises
+    ------
+    InputRefused
+        If the monitor has no such round, or the round no such version.
+    """
+    with plant.database.read() as connection:
+        found = find_round(connection, monitor, number)
+        version = _version(found, version)
+        issues = frame_store.read_issues(connection, found.id)
+        strata = _strata(connection, found, version)
+        answers = _answers(connection, found, version)
+        agreement = copy_store.read_agreement(connection, found.id, version)
+        estimates = estimate_store.read_estimates(connection, found.id, version)
+        return {
+            "monitor": monitor,
+            "round": found.number,
+            "slot": found.slot,
+            "window": [found.window.start, found.window.end],
+            "state": found.state,
+            "reason": found.reason,
+            "version": version,
+            "latest_version": found.estimated_version,
+            "partial": found.partial,
+            "strata": strata,
+            "estimates": [row.model_dump() for row in estimates],
+            "cautions": _cautions(strata, estimates),
+            "answers": answers and answers.model_dump(),
+            "agreement": None if agreement is None else agreement.model_dump(),
+            "segments": [
+                row.model_dump()
+                for row in segment_store.read_estimates(connection, found.id, version)
+            ],
+            "evidence": estimate_store.read_evidence(
+                connection, found.id, version, is_compared=_is_compared(connection, found)
+            ),
+            "cause": effect_store.told_report(connection, found.id, version).get("cause"),
+            "notices": effect_store.told_notices(connection, found.id, version),
+            "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
+            "notes": {reason: count for reason, (count, bad) in issues.items() if not bad},
+            "events": round_store.read_events(connection, found.id),
+            "settings": found.settings.model_dump(mode="json"),
+        }
+
+
+def say_round(page: dict[str, Any]) -> None:
+    """Print a round's page."""
+    for line in _head_lines(page):
+        say(line, indent="  ")
+    if page["strata"]:
+        say()
+        rows = [["-" if row[k] is None else str(row[k]) for k in COUNTED] for row in page["strata"]]
+        say_table([*COUNTED[:-1], "cannot tell"], rows, right="12345")
+    if whole := [row["stratum"] for row in page["strata"] if row["size"] == row["planned"] > 0]:
+        say(f"census: every item of {', '.join(whole)} is drawn", indent="  ")
+    if page["estimates"]:
+        say()
+        _say_estimates([EstimateRow(**row) for row in page["estimates"]], page["cautions"])
+    if page["answers"] is not None and (told := AnswersRow(**page["answers"]).sentence):
+        say(told, indent="  ")
+    if page["agreement"] is not None:
+        say(f"agreement: {AgreementRow(**page['agreement']).sentence}", indent="  ")
+    say_segments([SegmentRow(**row) for row in page["segments"]])
+    _say_lines(_cause_lines(page))
+    _say_lines(_evidence_sentence(row) for row in page["evidence"])
+    _say_lines(f"notice, {row['kind']}: {row['sentence']}" for row in page["notices"])
+    say()
+    for event in page["events"]:
+        say(f"{minute(event['at'])}  {event['after']}: {event['reason']}", indent=" " * 18)
+
+
+def _cause_lines(page: dict[str, Any]) -> list[str]:
+    if page["cause"] is None:
+        return []
+    cause = CauseRow(**page["cause"])
+    is_low = any(
+        (row["metric"], row["side"]) == ("precision", "at_least")
+        and (row["fires"] or row["state"] == EvidenceState.ALERT_OPEN)
+        for row in page["evidence"]
+    )
+    told = cause.beside_an_alert() if is_low else cause.sentence
+    return [f"against earlier rounds: {told}"]
+
+
+def _say_lines(lines: Iterable[str]) -> None:
+    """Print lines, if there are any, after an empty one."""
+    for place, line in enumerate(lines):
+        if place == 0:
+            say()
+        say(line, indent="  ")
+
+
+def _head_lines(page: dict[str, Any]) -> Iterator[str]:
+    partial = ", partial" if page["partial"] else ""
+    due, (start, end) = minute(page["slot"]), page["window"]
+    yield f"{page['monitor']}, round {page['round']}: {page['state']}{partial}, due {due} UTC"
+    yield f"window {minute(start)} to {minute(end)} UTC"
+    if page["version"]:
+        yield f"version {page['version']} of {page['latest_version']}"
+    if page["reason"]:
+        yield f"reason: {page['reason']}"
+    for reason, count in page["bad_rows"].items():
+        yield f"left out: {count} {reason}"
+    for reason, count in page["notes"].items():
+        yield f"note: {reason if count == 1 else f'{count} {reason}'}"
+
+
+def find_round(connection: Connection, monitor: str, number: int) -> Round:
+    """Find a round by its number, or refuse with the numbers that there are."""
+    rounds = round_store.find_rounds(connection, monitor)
+    for each in rounds:
+        if each.number == number:
+            return each
+    there = (
+        f"its rounds are {rounds[0].number} to {rounds[-1].number}" if rounds else "it has none yet"
+    )
+    message = f"{monitor} has no round {number}; {there}"
+    raise InputRefused(message)
+
+
+def _version(found: Round, asked: int | None) -> int:
+    newest = found.estimated_version
+    if asked is not None and asked > newest:
+        there = f"the newest is {newest}" if newest else "it has no estimate yet"
+        message = f"round {found.number} of {found.monitor} has no version {asked}; {there}"
+        raise InputRefused(message)
+    return asked or newest
+
+
+def _strata(connection: Connection, found: Round, version: int) -> list[dict[str, Any]]:
+    counted = estimate_store.read_counts(connection, [found.id], version=version or None)
+    if found.id in counted:
+        return [asdict(row) for row in counted[found.id]]
+    return [
+        {
+            "stratum": part.stratum.name,
+            "flagged": part.stratum.flagged,
+            "size": part.size,
+            "planned": part.planned,
+            "labeled": None,
+            "positive": None,
+            "declined": None,
+        }
+        for part in frame_store.read_strata(connection, found.id)
+    ]
+
+
+def _answers(connection: Connection, found: Round, version: int) -> AnswersRow | None:
+    counted = estimate_store.read_counts(connection, [found.id], version=version or None)
+    return answers_row(connection, found, counted[found.id]) if found.id in counted else None
+
+
+def _is_compared(connection: Connection, found: Round) -> bool:
+    """Whether there was anything to compare the round with: an earlier one, or a reference."""
+    if found.history_id is None:
+        return False
+    history = frame_store.read_history(connection, found.history_id)
+    closed = round_store.closed_rounds(connection, history.id)
+    references = (history.reference, found.settings.reference)
+    return any(each.slot < found.slot for each in closed) or references != (None, None)
+
+
+def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]) -> dict[str, str]:
+    """Say which metrics of this round alone few labels decide."""
+    from monitor.stats.core.counts import Counts
+    from monitor.stats.estimation.small_counts import few_labels
+
+    metrics = [
+        row.metric
+        for row in estimates
+        if (row.basis, row.estimand) == OWN and row.point is not None
+    ]
+    if not metrics:
+        return {}
+    counts = Counts.of_arrays(
+        **{name: [row[name] for row in strata] for name in ("size", "labeled", "positive")},
+        is_flagged=[row["flagged"] for row in strata],
+    )
+    found = {metric: few_labels(counts, metric, estimand="window") for metric in metrics}
+    return {metric: caution for metric, caution in found.items() if caution is not None}
+
+
+def _say_estimates(rows: Sequence[EstimateRow], cautions: dict[str, str]) -> None:
+    """Print a line for each metric, precision and recall first; then what to know of some.
+
+    A round alone shows the window's own value and the carried one the rate, as everywhere.
+    """
+    shown = [
+        (metric, find_row(rows, metric, "round"), find_row(rows, metric, "carried"))
+        for metric in _metrics(rows)
+    ]
+    head = ["metric", "this round alone", "with earlier rounds"]
+    table = [[metric, _number(own), _number(carried)] for metric, own, carried in shown]
+    corrected = {row.metric: row for row in rows if (row.basis, row.estimand) == CORRECTED}
+    if corrected:
+        head.append("this round, corrected for label errors")
+        table = [[*cells, _number(corrected.get(cells[0]))] for cells in table]
+    say_table(head, table)
+    found = [row for _, *both in shown for row in both if row is not None]
+    reasons = _reasons([*found, *corrected.values()])
+    told = [(metric, cautions.get(metric)) for metric, *_ in shown]
+    remarks = [*_missing(own for _, own, _ in shown), *reasons, *caution_lines(told)]
+    if remarks:
+        say()
+    for sentence in remarks:
+        say(sentence, indent="  ")
+
+
+def _missing(rows: Iterable[EstimateRow | None]) -> list[str]:
+    """Say where metrics lie whatever the missing answers are."""
+    return [
+        f"{row.metric}: {row.bound_low:.3f} to {row.bound_high:.3f} in this round, "
+        "whatever the missing answers would be"
+        for row in rows
+        if row is not None and row.bound_low is not None and row.bound_high is not None
+    ]
+
+
+def _reasons(rows: Sequence[EstimateRow]) -> list[str]:
+    """Say why metrics have no number, those of one reason together."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.point is None:
+            general = reason_text(row).replace(f"so {row.metric} says", "so it says")
+            found.setdefault(general, {})[row.metric] = None
+    return [f"{', '.join(metrics)}: {reason}" for reason, metrics in found.items()]
+
+
+def _metrics(rows: Sequence[EstimateRow]) -> list[str]:
+    first = ["precision", "recall", "f1"]
+    others = sorted({row.metric for row in rows} - set(first))
+    return [metric for metric in [*first, *others] if any(row.metric == metric for row in rows)]
+
+
+def _number(row: EstimateRow | None) -> str:
+    return "-" if row is None else interval_text(row)
+
+
+def _evidence_sentence(row: dict[str, Any]) -> str:
+    limit = f"{row['metric']} {row['side'].replace('_', ' ')} {row['limit']:g}"
+    told = [_NO_EVIDENCE[row["state"]]] if row["state"] in _NO_EVIDENCE else []
+    if row["log_evidence"] is not None:
+        found, wanted = math.exp(min(row["log_evidence"], LARGEST)), math.exp(row["log_threshold"])
+        told.append(f"evidence {found:.3g}, an alert fires at {wanted:.3g}")
+    if row["fires"]:
+        told.append("the alert fired here")
+    return f"limit {limit}: {', '.join(told)}"

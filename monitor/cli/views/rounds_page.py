@@ -1,0 +1,166 @@
+"""What `pr-monitor rounds` lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from monitor.cli.common import minute, plural
+from monitor.cli.views.numbers import interval_text
+from monitor.cli.views.printing import say, table_lines, width
+from monitor.domain.state import RoundState
+from monitor.rounds.opening.setting_changes import change_sentence, read_changes
+from monitor.rounds.status import shown_estimates
+from monitor.storage import round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.report import EstimateRow
+    from monitor.rounds.opening.setting_changes import Change
+    from monitor.storage.round_store import Round
+
+HEAD = ["round", "due (UTC)", "state"]
+ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "carried")]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A round, its estimates, and what it is the first of."""
+
+    round: Round
+    estimates: Sequence[EstimateRow]
+    changes: Sequence[Change]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The rounds to list, how many skipped ones are left out, and whether there are any at all."""
+
+    rows: list[Row]
+    hidden: int
+    any_rounds: bool
+
+
+def listed(
+    connection: Connection, monitor: str | None, *, last: int | None, skipped: bool
+) -> Listed:
+    """Read the rounds to list: the ``last`` of each monitor, or all; skipped ones if asked for."""
+    everything = round_store.find_rounds(connection, monitor)
+    shown = [each for each in everything if skipped or each.state is not RoundState.SKIPPED]
+    changes = read_changes(connection, shown)
+    hidden = len(everything) - len(shown)
+    rows = [
+        Row(
+            each,
+            shown_estimates(connection, each) if each.estimated_version else [],
+            changes.get(each.id, []),
+        )
+        for each in (shown if last is None else _newest(shown, last))
+    ]
+    return Listed(rows, hidden, bool(everything))
+
+
+def _newest(rounds: Sequence[Round], last: int) -> list[Round]:
+    """Choose the last rounds of each monitor; the order stays."""
+    by_monitor: dict[str, list[int]] = {}
+    for each in rounds:
+        by_monitor.setdefault(each.monitor, []).append(each.id)
+    chosen = {each for ids in by_monitor.values() for each in ids[-last:]}
+    return [each for each in rounds if each.id in chosen]
+
+
+def round_json(row: Row) -> dict[str, Any]:
+    """Tell a round as JSON."""
+    found = row.round
+    return {
+        "monitor": found.monitor,
+        "round": found.number,
+        "slot": found.slot,
+        "window": [found.window.start, found.window.end],
+        "state": found.state,
+        "version": found.estimated_version,
+        "partial": found.partial,
+        "reason": found.reason,
+        "history": found.history_id,
+        "begins": [{"what": each.begins, "settings": list(each.settings)} for each in row.changes],
+        "estimates": [each.model_dump() for each in row.estimates],
+    }
+
+
+def say_rounds(found: Listed) -> None:
+    """Print a line for each round; on a terminal, a table for each monitor that fits into it.
+
+    Then what changed between rounds, and what is left out.
+    """
+    if not found.any_rounds:
+        say("no rounds yet; pr-monitor run-once opens the one that is due")
+        return
+    if found.rows:
+        _say_tables(found.rows)
+    for row in found.rows:
+        for change in row.changes:
+            name, number = row.round.monitor, row.round.number
+            say(f"{name}: round {number} {change_sentence(change)}", indent="  ")
+    if found.hidden:
+        say(f"{plural(found.hidden, 'skipped round')} not shown; --skipped shows them too")
+
+
+def _say_tables(rows: Sequence[Row]) -> None:
+    columns = width()
+    if columns is None:
+        head = ["monitor", *HEAD, *_long_names()]
+        table = [[row.round.monitor, *_long_row(row)] for row in rows]
+        print("\n".join(table_lines(head, table, right="1")))  # noqa: T201
+        return
+    ordered = sorted(rows, key=lambda row: row.round.monitor)
+    tables = [
+        "\n".join([name, *_fitting(list(group), columns)])
+        for name, group in groupby(ordered, key=lambda row: row.round.monitor)
+    ]
+    print("\n\n".join(tables))  # noqa: T201
+
+
+def _fitting(rows: Sequence[Row], columns: int) -> list[str]:
+    wide = table_lines([*HEAD, *_long_names()], [_long_row(row) for row in rows], right="0")
+    if max(map(len, wide)) <= columns:
+        return wide
+    head = [*HEAD, "basis", "precision", "recall"]
+    return table_lines(head, [line for row in rows for line in _two_lines(row)], right="0")
+
+
+def _long_names() -> list[str]:
+    return [f"{metric} ({basis})" for metric, basis in ORDER]
+
+
+def _long_row(row: Row) -> list[str]:
+    found, more = row.round, _more(row.round)
+    state = f"{found.state}, {more}" if more else str(found.state)
+    return [str(found.number), minute(found.slot), state, *_numbers(row.estimates).values()]
+
+
+def _two_lines(row: Row) -> list[list[str]]:
+    found, numbers = row.round, _numbers(row.estimates)
+    first = [str(found.number), minute(found.slot), str(found.state)]
+    if not row.estimates:
+        return [[*first, "-", "-", "-"]]
+    second = ["", _more(found), ""]
+    return [
+        [*begin, basis, numbers["precision", basis], numbers["recall", basis]]
+        for begin, basis in ((first, "round"), (second, "carried"))
+    ]
+
+
+def _more(found: Round) -> str:
+    """Say what is special about a round's estimates."""
+    newest = found.estimated_version
+    version = f"version {newest}" if newest > 1 else ""
+    return ", ".join(filter(None, [version, "partial" if found.partial else ""]))
+
+
+def _numbers(estimates: Sequence[EstimateRow]) -> dict[tuple[str, str], str]:
+    found = {(row.metric, row.basis): interval_text(row, 2) for row in estimates}
+    return {key: found.get(key, "-") for key in ORDER}

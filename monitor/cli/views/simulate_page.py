@@ -1,0 +1,144 @@
+"""What `pr-monitor simulate` prints."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from monitor.cli.views.printing import say, say_table
+from monitor.rounds.forecast.simulate import SOON
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.rounds.forecast.simulate import Drift, Forecast
+    from monitor.stats.detection.delay import Detection
+    from monitor.stats.detection.scenario import Scenario
+
+MOST = 0.9
+
+
+def forecast_json(monitor: str, found: Forecast) -> dict[str, Any]:
+    """Tell a forecast as JSON."""
+    after = found.after
+    return {
+        "monitor": monitor,
+        "known_from": found.known.source,
+        "labels_per_round": found.known.scenario.labels,
+        "limits": [_limit(found, place) for place in range(len(found.limits))],
+        "false_alarm_every": found.every,
+        "rounds": found.rounds,
+        "alarms_without_drift": found.quiet,
+        "alarms_at_limits": found.at_limits,
+        "promised_alarms": found.rounds / found.every,
+        "drift": None
+        if after is None
+        else {
+            "broken": [str(limit) for limit in found.broken],
+            "alarms": found.alarms_after,
+            **(_delay(after, found.rounds) if found.broken else {}),
+        },
+    }
+
+
+def say_forecast(monitor: str, found: Forecast, drift: Drift) -> None:
+    """Print a forecast."""
+    scenario = found.known.scenario
+    flagged = int(scenario.is_flagged.sum())
+    strata = f"{flagged} + {len(scenario.size) - flagged} strata"
+    say(f"{monitor}: {scenario.labels:,} labels a round in {strata}, going by {found.known.source}")
+    say()
+    heads = ("limit", "now", "after", "")
+    columns = 2 if found.drifted is None else 4
+    say_table(heads[:columns], [row[:columns] for row in _limit_rows(found)], right="12")
+    say()
+    for line in _alarm_lines(found):
+        say(line, indent="  ")
+    if found.after is not None:
+        say()
+        for line in _drift_lines(found, found.after, _drift_words(drift)):
+            say(line, indent="  ")
+
+
+def _limit_rows(found: Forecast) -> Iterator[tuple[str, str, str, str]]:
+    for limit in found.limits:
+        now = _value(found.known.scenario, limit.metric)
+        after = "" if found.drifted is None else _value(found.drifted, limit.metric)
+        yield str(limit), now, after, "broken" if limit in found.broken else "kept"
+
+
+def _alarm_lines(found: Forecast) -> Iterator[str]:
+    promised = found.rounds / found.every
+    yield (
+        f"without a drift: {found.quiet:.2f} false alarms in {found.rounds} rounds; promised: at "
+        f"most {promised:.3g}"
+    )
+    if found.at_limits is not None:
+        yield f"with every metric exactly at its limit: {found.at_limits:.2f}"
+
+
+def _drift_lines(found: Forecast, after: Detection, words: str) -> Iterator[str]:
+    if not found.broken:
+        yield (
+            f"{words}: every limit is kept, so nothing should alert; {found.alarms_after or 0:.2f} "
+            f"alarms in {found.rounds} rounds"
+        )
+        return
+    soon = min(SOON, found.rounds)
+    yield f"{words}: found within {soon} rounds in {_percent(after.share_within(soon))} of cases"
+    if after.median is None:
+        yield f"in half of them not within {found.rounds} rounds"
+        return
+    rounds = "1 round" if after.median == 1 else f"{after.median} rounds"
+    yield f"in half of them by {rounds}, {after.median * after.labels:,} labels; {_tail(after)}"
+
+
+def _tail(after: Detection) -> str:
+    """Say when nine of ten are found."""
+    late = next((k for k, share in enumerate(after.found_within, 1) if share >= MOST), None)
+    if late is None:
+        last = len(after.found_within)
+        return f"in {_percent(after.share_within(last))} within {last} rounds"
+    return f"in nine of ten by {late}"
+
+
+def _percent(share: float) -> str:
+    """Say a share, never 100 % of what is less."""
+    text = f"{min(share, 0.999):.1%}" if share < 1 else "100%"
+    return text.replace("%", " %")
+
+
+def _drift_words(drift: Drift) -> str:
+    words = [
+        f"{metric} {'falls' if drop > 0 else 'rises'} by {abs(drop):g}"
+        for metric, drop in drift.drops.items()
+    ]
+    if not math.isclose(drift.prevalence, 1):
+        words.insert(0, f"positives become {drift.prevalence:g} times as common")
+    return " and ".join(words)
+
+
+def _value(scenario: Scenario, metric: str) -> str:
+    value = scenario.value(metric)
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def _limit(found: Forecast, place: int) -> dict[str, Any]:
+    limit = found.limits[place]
+    return {
+        "metric": limit.metric,
+        "side": limit.side,
+        "limit": limit.value,
+        "now": found.known.scenario.value(limit.metric),
+        "after": None if found.drifted is None else found.drifted.value(limit.metric),
+        "broken": limit in found.broken,
+    }
+
+
+def _delay(after: Detection, rounds: int) -> dict[str, Any]:
+    return {
+        "found_within": {str(k): after.share_within(k) for k in (1, 2, 4, 8, 13) if k <= rounds},
+        "median_rounds": after.median,
+        "mean_rounds": after.mean_delay,
+        "labels_until_found": None if after.median is None else after.median * after.labels,
+    }

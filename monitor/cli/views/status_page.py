@@ -1,0 +1,138 @@
+"""What `pr-monitor status` says of one monitor."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from monitor.cli.common import minute, plural
+from monitor.cli.views.numbers import interval_text, reason_text
+from monitor.cli.views.printing import painted, say
+from monitor.domain.state import RoundState
+from monitor.hooks.texts import body
+from monitor.rounds.status import waiting_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.domain.report import EstimateRow, Notice
+    from monitor.hooks.links import Link
+    from monitor.rounds.opening.removed_monitors import LeftBehind
+    from monitor.rounds.status import OpenRound, Overview
+    from monitor.storage.alert_store import Alert
+
+COLOURS = {
+    "alert": "red",
+    "stale": "yellow",
+    "attention": "magenta",
+    "ok": "green",
+    "learning": "cyan",
+}
+BASES = {"round": "this round alone", "carried": "with earlier rounds"}
+
+
+def overview_json(found: Overview) -> dict[str, Any]:
+    """Tell an overview as JSON."""
+    alerts = [alert_json(alert) for alert in found.alerts]
+    for alert in alerts:
+        told = found.told.get(alert["id"])
+        alert["sentence"] = told and told.sentence
+        alert["to_do"] = told and told.to_do
+        alert["link"] = told and told.link
+    plain = asdict(found)
+    del plain["told"]
+    return {
+        **plain,
+        "alerts": alerts,
+        "estimates": [row.model_dump() for row in found.estimates],
+        "waiting": [{**asdict(each), "sentence": waiting_sentence(each)} for each in found.waiting],
+    }
+
+
+def alert_json(alert: Alert) -> dict[str, Any]:
+    """Tell an alert as JSON."""
+    found = asdict(alert)
+    del found["fired_round_id"]  # means nothing outside of the store
+    return {**found, "window": [alert.window.start, alert.window.end]}
+
+
+def left_behind_json(found: LeftBehind) -> dict[str, Any]:
+    """Tell what is left of a monitor that the config does not have, as JSON."""
+    return {
+        "monitor": found.monitor,
+        "alerts": [alert_json(alert) for alert in found.alerts],
+        "open_rounds": list(found.open_rounds),
+        "alerts_end_at": found.ends_at if found.alerts else None,
+        "sentence": found.sentence,
+    }
+
+
+def with_links(found: Overview, link: Link) -> Overview:
+    """Put in where the rounds of open alerts show in MLflow."""
+    told = {
+        each: notice.model_copy(update={"link": link(notice)})
+        for each, notice in found.told.items()
+    }
+    return replace(found, told=told)
+
+
+def say_overview(found: Overview) -> None:
+    """Print an overview."""
+    say(f"{found.monitor}: {painted(found.status.upper(), COLOURS[found.status])}")
+    for line in _known(found):
+        say(f"  {line}", indent="  ")
+    for alert in found.alerts:
+        for line in _alert(alert, found.told.get(alert.id)):
+            say(f"  {line}", indent="  ")
+    for line in (*_learning(found), *_doing(found)):
+        say(f"  {line}", indent="  ")
+    say(f"  next round due {minute(found.next_slot)} UTC")
+
+
+def _known(found: Overview) -> Iterator[str]:
+    """Say what the last closed round found."""
+    if found.last_round is not None:
+        yield f"last estimate: round {found.last_round}, due {minute(found.last_slot)} UTC"
+    for row in found.estimates:
+        yield f"  {row.metric:<9}  {BASES[row.basis]:<19}  {_number(row)}"
+
+
+def _alert(alert: Alert, told: Notice | None) -> Iterator[str]:
+    """Say what fires, and what people were told when it began to."""
+    side = alert.side.replace("_", " ")
+    yield (
+        f"alert {alert.id[:8]}: {alert.metric} {side} {alert.limit:g}, firing since round "
+        f"{alert.fired_in_round}: predictions of {alert.window}, fired {minute(alert.fired_at)} UTC"
+    )
+    if told is not None:
+        yield from (f"  {text}" for text in body(told))
+
+
+def _learning(found: Overview) -> Iterator[str]:
+    if found.status == "learning" and found.learning_rounds_left:
+        yield f"limits are proposed after {plural(found.learning_rounds_left, 'more round')}"
+    if found.proposed_limits:
+        limits = ", ".join(f"{name}: {value:g}" for name, value in found.proposed_limits.items())
+        yield f"proposed limits, to accept in the config: limits: {{{limits}}}"
+
+
+def _number(row: EstimateRow) -> str:
+    return interval_text(row) if row.point is not None else reason_text(row)
+
+
+def _doing(found: Overview) -> Iterator[str]:
+    """Say what is open, what is wrong, and what waits."""
+    yield from (_open_sentence(each) for each in found.open_rounds)
+    yield from (f"problem: {problem}" for problem in found.problems)
+    yield from (f"needs a look: {concern}" for concern in found.concerns)
+    yield from (f"note: {note}" for note in found.notes)
+    yield from (waiting_sentence(waiting) for waiting in found.waiting if not waiting.dead)
+
+
+def _open_sentence(found: OpenRound) -> str:
+    if found.state is RoundState.OPEN:
+        return f"round {found.round}, due {minute(found.slot)} UTC, is not drawn yet"
+    return (
+        f"round {found.round}, due {minute(found.slot)} UTC, is labeling: {found.answered} of "
+        f"{plural(found.wanted, 'answer')}, deadline {minute(found.deadline)} UTC"
+    )

@@ -1,0 +1,109 @@
+"""What changed between two readings of a config file, in words that may be logged.
+
+The file as it was written is compared, with `${NAME}` for what the environment holds, so that no
+secret is ever at hand here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from monitor.config.errors import shown
+from monitor.config.yaml_tree import read_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from monitor.config.model import Config
+    from monitor.config.yaml_tree import Node, Scalar, Way
+
+_UNTOLD = ("hooks",)
+"""Sections whose values are not shown: addresses and arguments that may be worth hiding."""
+
+Written = dict[str, dict[str, "Scalar"]]
+"""Settings as the file has them, by monitor name; under an empty name those of the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How a config differs from the one before; ``changed`` tells each setting, old and new."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unseen: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed or self.unseen)
+
+
+def written(path: Path) -> Written:
+    """Read the settings as they stand in the file, nothing put in for `${NAME}`.
+
+    Raises
+    ------
+    ConfigRefused
+        If it is no YAML file.
+    """
+    root, _ = read_yaml(path)
+    found: Written = {"": {}}
+    for way, leaf in root.leaves():
+        monitor = _monitor_of(root, way)
+        rest = way if monitor is None else way[2:]
+        if not isinstance(leaf.value, list | dict):
+            found.setdefault(monitor or "", {})[_joined(rest)] = leaf.value
+    return found
+
+
+def changes(before: tuple[Config, Written], after: tuple[Config, Written]) -> Changes:
+    """Compare two readings.
+
+    ``unseen`` says that the files are the same but what they name (a variable, a secret's file)
+    is not.
+    """
+    old, new = before[1], after[1]
+    names_before, names_after = _names(before[0]), _names(after[0])
+    changed = {
+        name: lines
+        for name in ("", *names_after)
+        if name in old and name in new and (lines := _lines(old[name], new[name]))
+    }
+    added = tuple(name for name in names_after if name not in names_before)
+    removed = tuple(name for name in names_before if name not in names_after)
+    seen = bool(added or removed or changed)
+    return Changes(added, removed, changed, unseen=not seen and before[0] != after[0])
+
+
+def _names(config: Config) -> list[str]:
+    return [monitor.name for monitor in config.monitors]
+
+
+def _monitor_of(root: Node, way: Way) -> str | None:
+    if len(way) < 3 or way[0] != "monitors":  # noqa: PLR2004  monitors, place, setting
+        return None
+    monitors = root.child("monitors")
+    monitor = monitors.child(way[1]) if monitors else None
+    name = monitor.child("name") if monitor else None
+    return str(name.value) if name else None
+
+
+def _joined(way: Way) -> str:
+    return ".".join(str(part) for part in way)
+
+
+def _lines(old: Mapping[str, Scalar], new: Mapping[str, Scalar]) -> tuple[str, ...]:
+    keys = [*old, *(key for key in new if key not in old)]
+    return tuple(_line(key, old, new) for key in keys if _differ(old, new, key))
+
+
+def _differ(old: Mapping[str, Scalar], new: Mapping[str, Scalar], key: str) -> bool:
+    return (key in old) != (key in new) or old.get(key) != new.get(key)
+
+
+def _line(key: str, old: Mapping[str, Scalar], new: Mapping[str, Scalar]) -> str:
+    if key.startswith(_UNTOLD):
+        return f"{key} changed"
+    before, after = (shown(each[key]) if key in each else "not set" for each in (old, new))
+    return f"{key}: {before} -> {after}"

@@ -1,0 +1,289 @@
+"""The config: which monitors there are, and where everything they need is.
+
+`load_config` reads the YAML file. Each adapter brings its own settings, every default stands
+beside its unit and its reason, and `docs/config.md` is written from these classes.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+    model_validator,
+)
+
+from monitor.config.web import WebSettings
+from monitor.domain.errors import ConfigRefused
+from monitor.domain.settings import (
+    Bands,
+    Carry,
+    FalseAlarms,
+    Limits,
+    Matrix,
+    MonitorSettings,
+    RoundSettings,
+    Sample,
+    Schedule,
+    Settings,
+)
+from monitor.domain.slots import rounds_per
+from monitor.hooks.alertmanager import AlertmanagerSettings
+from monitor.hooks.apprise import AppriseSettings
+from monitor.hooks.command import CommandSettings
+from monitor.hooks.log import LogSettings
+from monitor.hooks.webhook import WebhookSettings
+from monitor.labeling.column import ColumnSettings
+from monitor.labeling.files import FilesSettings
+from monitor.sources.duckdb import DuckdbSettings
+from monitor.tracking.mlflow import MlflowSettings
+
+
+def _name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", value):
+        message = (
+            "a name has 1 to 100 letters, digits, '_', '-' or '.', and begins with a letter, "
+            "digit or '_'; it becomes part of tags and file names"
+        )
+        raise ValueError(message)
+    return value
+
+
+Name = Annotated[str, AfterValidator(_name)]
+
+
+def _not_a_sink(value: str) -> str:
+    if value in {"log", "mlflow"}:
+        message = f"every monitor has a sink named {value} already; give the hook another name"
+        raise ValueError(message)
+    return value
+
+
+class ReferenceFile(Settings):
+    """A plain random sample with labels from before launch, in a Parquet or CSV file.
+
+    ``value`` names the column with the true class; ``score`` and ``predicted`` are those of the
+    source where they are not given; ``positive`` is the value that means positive.
+    """
+
+    path: Annotated[str, Field(min_length=1)]
+    value: Annotated[str, Field(min_length=1)]
+    score: str | None = None
+    predicted: str | None = None
+    positive: str | int | bool | None = None
+
+
+def _matrix_or_file(value: object) -> str:
+    keys = set(value) if isinstance(value, dict) else set(dir(value))
+    return "file" if keys & {"path", "value"} else "matrix"
+
+
+Reference = Annotated[
+    Annotated[Matrix, Tag("matrix")] | Annotated[ReferenceFile, Tag("file")],
+    Discriminator(_matrix_or_file),
+]
+
+
+Labeler = Annotated[FilesSettings | ColumnSettings, Field(discriminator="kind")]
+Hook = Annotated[
+    WebhookSettings | AppriseSettings | AlertmanagerSettings | CommandSettings | LogSettings,
+    Field(discriminator="kind"),
+]
+
+
+ONE_BAND = Bands(flagged=1, passed=1)
+"""Without scores there is nothing to cut a class by."""
+
+
+class MonitorConfig(Settings):
+    """One classifier to watch.
+
+    ``name`` is its name everywhere: commands, tags, experiments. ``model`` (such as
+    ``models:/mail-travel/7``) is linked and tagged in MLflow. ``bad_rows_max`` is the share of
+    unusable rows above which no round is drawn: few are noise, many are a fault upstream.
+    ``hooks`` are names from the section ``hooks``.
+    """
+
+    name: Name
+    model: str | None = None
+    source: DuckdbSettings
+    schedule: Schedule
+    sample: Sample = Sample()
+    labeling: Labeler
+    reference: Reference | None = None
+    limits: Limits = Limits()
+    carry: Carry = Carry()
+    bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
+    hooks: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _bands_have_scores(self) -> MonitorConfig:
+        asked = "bands" in self.sample.model_fields_set
+        if asked and self.source.columns.score is None and self.sample.bands != ONE_BAND:
+            message = (
+                "sample.bands: the source has no score to cut bands by; leave bands out, or name "
+                "the column in source.columns.score"
+            )
+            raise ValueError(message)
+        return self
+
+    def settings(self, reference: Matrix | None = None) -> MonitorSettings:
+        """Return what the rounds need, without secrets or places.
+
+        Parameters
+        ----------
+        reference
+            The matrix counted from `ReferenceFile`; one that stands in the config is used as
+            it is.
+        """
+        given = self.reference if isinstance(self.reference, Matrix) else reference
+        scored = self.source.columns.score is not None
+        sample = self.sample if scored else self.sample.model_copy(update={"bands": ONE_BAND})
+        return MonitorSettings(
+            name=self.name,
+            round=RoundSettings(
+                model=self.model,
+                threshold=self.source.threshold,
+                schedule=self.schedule,
+                sample=sample,
+                carry=self.carry,
+                limits=self.limits,
+                reference=given,
+                deadline=self.labeling.deadline,
+                late_labels=self.labeling.late_labels,
+                matures=getattr(self.labeling, "matures", timedelta(0)),
+                overlap=self.labeling.overlap,
+                adjudicator=self.labeling.adjudicator,
+                gold=self.labeling.gold,
+                labeling=self.labeling.own(),
+                bad_rows_max=self.bad_rows_max,
+                grace=self.source.grace,
+                hooks=self.hooks,
+            ),
+        )
+
+
+SHORTEST_PROMISE = 2
+"""Rounds: a promise of more than one false alarm in every second round is none."""
+
+
+def _store(value: str) -> str:
+    if value.startswith("sqlite:///") and value.removeprefix("sqlite:///") not in {"", ":memory:"}:
+        return value
+    if re.match(r"postgresql(\+psycopg)?://.", value):
+        return value
+    message = (
+        "this is no address of a store; write sqlite:///monitor.db or "
+        "postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE"
+    )
+    raise ValueError(message)
+
+
+class Config(Settings):
+    """The whole file.
+
+    ``store`` is where rounds, labels and estimates are kept: ``sqlite:///FILE`` or
+    ``postgresql+psycopg://USER@HOST/DATABASE``. Paths are relative to the folder of the file.
+    ``false_alarms`` is a promise over all monitors; without it each has its own. ``web`` is where
+    `pr-monitor serve` tells how it is; without it nothing listens.
+    """
+
+    store: Annotated[str, AfterValidator(_store), Field(repr=False)] = "sqlite:///monitor.db"
+    mlflow: Annotated[MlflowSettings, Field(repr=False)] = MlflowSettings()  # may hold a password
+    monitors: Annotated[tuple[MonitorConfig, ...], Field(min_length=1)]
+    hooks: dict[Annotated[Name, AfterValidator(_not_a_sink)], Hook] = Field(default_factory=dict)
+    false_alarms: FalseAlarms | None = None
+    web: WebSettings | None = None
+
+    _folder: Path = PrivateAttr(default_factory=Path.cwd)
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the config file; paths in it are relative to this."""
+        return self._folder
+
+    @property
+    def store_url(self) -> str:
+        """Address of the store, the path of a SQLite file made absolute."""
+        path = self.store.removeprefix("sqlite:///")
+        return self.store if path == self.store else f"sqlite:///{self.folder / path}"
+
+    @model_validator(mode="after")
+    def _one_promise(self) -> Config:
+        if self.false_alarms is None:
+            return self
+        both = [m.name for m in self.monitors if "false_alarm_every" in m.limits.model_fields_set]
+        if both:
+            message = (
+                f"false_alarms: it promises for all monitors together, so leave "
+                f"limits.false_alarm_every out of {', '.join(both)}"
+            )
+            raise ValueError(message)
+        if self.false_alarm_every(self.monitors[0]) < SHORTEST_PROMISE:
+            message = (
+                f"false_alarms: at most {self.false_alarms.at_most:g} in that time is more than "
+                "one in every second round; promise fewer, or name a longer time in per"
+            )
+            raise ValueError(message)
+        return self
+
+    def false_alarm_every(self, monitor: MonitorConfig) -> float:
+        """Return the rounds per false alarm that a monitor promises, alone or as its share."""
+        if self.false_alarms is None:
+            return monitor.limits.false_alarm_every
+        return self._shared_promise
+
+    @cached_property
+    def _shared_promise(self) -> float:
+        """Rounds per false alarm of every monitor where they promise together."""
+        from monitor.stats.detection.fleet import shared_promise  # noqa: PLC0415  numpy takes 0.2 s
+
+        promise = self.false_alarms or FalseAlarms()
+        rounds = [rounds_per(each.schedule, promise.per) for each in self.monitors]
+        return round(shared_promise(rounds, at_most=promise.at_most), 3)
+
+    def false_alarms_a_year(self) -> dict[str, float]:
+        """Most false alarms to expect of each monitor that has limits, in 52 weeks."""
+        year = timedelta(weeks=52)
+        return {
+            each.name: rounds_per(each.schedule, year) / self.false_alarm_every(each)
+            for each in self.monitors
+            if each.limits.bounds
+        }
+
+    def settings_of(self, monitor: MonitorConfig) -> MonitorSettings:
+        """Return what the rounds of a monitor need, its share of the promise among it."""
+        found = monitor.settings()
+        limits = monitor.limits.model_copy(
+            update={"false_alarm_every": self.false_alarm_every(monitor)}
+        )
+        return found.model_copy(update={"round": found.round.model_copy(update={"limits": limits})})
+
+    def placed(self, folder: Path) -> Config:
+        """Return the same config as it reads in another folder."""
+        placed = self.model_copy()
+        placed._folder = folder
+        return placed
+
+    def monitor(self, name: str) -> MonitorConfig:
+        """Find a monitor by name.
+
+        Raises
+        ------
+        ConfigRefused
+            If there is none, naming those there are.
+        """
+        for monitor in self.monitors:
+            if monitor.name == name:
+                return monitor
+        known = ", ".join(monitor.name for monitor in self.monitors)
+        message = f"there is no monitor {name!r} in the config; it has {known}"
+        raise ConfigRefused(message)

@@ -1,0 +1,56 @@
+"""What the steps of one monitor work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from monitor.rounds.grace import Tries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from monitor.domain.ports import Clock, Labeler, RoundRuns, Source
+    from monitor.domain.settings import MonitorSettings, RoundSettings
+    from monitor.storage.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceItems:
+    """Labeled items from before launch, one place each: score (NaN: none), class, truth."""
+
+    score: NDArray[np.float64]
+    flagged: NDArray[np.bool_]
+    positive: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One monitor: its settings, its store, and the adapters built for it.
+
+    ``reference`` reads labeled items from before launch where the config names a file of them.
+    ``labelers`` gives the labelers of a round by its settings (`labelers_of`); without it
+    ``labeler`` is that of every round. ``tries`` remembers looks in vain. ``runs`` shows what
+    MLflow knows of the rounds, should the store have forgotten some.
+    """
+
+    settings: MonitorSettings
+    database: Database
+    source: Source
+    labeler: Labeler
+    clock: Clock
+    reference: Callable[[], ReferenceItems] | None = None
+    labelers: Callable[[RoundSettings], tuple[Labeler, ...]] | None = None
+    tries: Tries = field(default_factory=Tries)
+    runs: RoundRuns | None = None
+
+    def labelers_of(self, settings: RoundSettings) -> tuple[Labeler, ...]:
+        """Labelers of a round: the one it was opened with, and others its answers may come by."""
+        return (self.labeler,) if self.labelers is None else self.labelers(settings)
+
+    def asks_people(self, settings: RoundSettings) -> bool:
+        """Whether people label a round."""
+        return self.labelers_of(settings)[0].asks_people

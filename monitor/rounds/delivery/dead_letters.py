@@ -1,0 +1,160 @@
+"""What is told when a sink takes nothing for long, and when it does again.
+
+The notice goes to the log and to the monitor's other hooks, at most once a day for each sink and
+each of them, however many monitors and effects it holds up. A notice of this kind that cannot be
+delivered is told to nobody but the log, so that two broken hooks do not write to each other.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.domain.report import Notice
+from monitor.rounds.reporting.enqueue import LOG, MLFLOW, add_notice, known_key
+from monitor.rounds.reporting.notices import notice_id, round_key
+from monitor.storage import effect_admin, effect_store, round_store
+from monitor.storage.schema import store_id
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.model import Effect
+    from monitor.domain.ports import Clock
+    from monitor.storage.database import Database
+    from monitor.storage.effect_store import Turn
+    from monitor.storage.round_store import Round
+
+log = structlog.get_logger("monitor.effects")
+
+ORPHANED = timedelta(hours=1)
+"""Replicas get a new config one after the other; one of them may not know a new hook yet."""
+
+_DEAD, _RECOVERED = "delivery.dead", "delivery.recovered"
+
+
+def sink_name(sink: str) -> str:
+    """Name a sink to people.
+
+    >>> sink_name("mlflow"), sink_name("ops")
+    ('MLflow', 'hook ops')
+    """
+    return {MLFLOW: "MLflow", LOG: "the log"}.get(sink, f"hook {sink}")
+
+
+def what_to_do(sink: str) -> str:
+    """Say what helps an effect that is dead."""
+    return (
+        f"pr-monitor effects lists what waits. Once it is mended all goes on by itself, at once "
+        f"with: pr-monitor effects retry --sink {sink}"
+    )
+
+
+def tell_dead(
+    connection: Connection, effect: Effect, turn: Turn, error: str, now: datetime
+) -> None:
+    """Tell others that an effect is dead, unless it is itself such a notice."""
+    log.error("dead effect", sink=effect.sink, effect=effect.key, reason=error)
+    if str(effect.payload.get("event", "")).startswith("delivery."):
+        return
+    found = round_store.read_round(connection, turn.round_id)
+    sentence = (
+        f"{effect.monitor}: {sink_name(effect.sink)} has taken nothing since "
+        f"{turn.since:%Y-%m-%d %H:%M} UTC, tried {turn.tries} times: {error}"
+    )
+    _tell(connection, found, effect.sink, sentence, now)
+
+
+def tell_recovered(connection: Connection, sink: str, now: datetime) -> None:
+    """Tell those who know of a dead sink that nothing is held up there any more."""
+    if effect_admin.has_dead(connection, sink):
+        return
+    for round_id, target in effect_admin.told_since(
+        connection, f"{_DEAD}/{sink}/", f"{_RECOVERED}/{sink}/"
+    ):
+        found = round_store.read_round(connection, round_id)
+        sentence = f"Nothing is held up at {sink_name(sink)} any more."
+        notice = _notice(connection, found, _RECOVERED, sink, sentence, now)
+        key = f"{_RECOVERED}/{sink}/{now.timestamp()}/{target}"
+        add_notice(connection, found, notice, target, now, key=key)
+
+
+def bury_orphans(database: Database, sinks: Collection[str], clock: Clock) -> None:
+    """Declare dead what waits for hooks that the config no longer has.
+
+    Parameters
+    ----------
+    sinks
+        All that the config has, whichever of them this process delivers to.
+    """
+    now = clock()
+    before = now - ORPHANED
+    with database.read() as connection:
+        found = effect_admin.orphans(connection, sinks, before)
+    for sink, first in found.items():
+        with database.write() as connection:
+            _bury(connection, sink, first, before, now)
+
+
+def _bury(connection: Connection, sink: str, first: int, before: datetime, now: datetime) -> None:
+    why = f"the config has no hook {sink} any more"
+    turn = effect_store.read_turn(connection, first)
+    count = effect_admin.bury(connection, sink, why, before, now)
+    if not count:  # another process was faster
+        return
+    log.error("dead effects", sink=sink, effects=count, reason=why)
+    found = round_store.read_round(connection, turn.round_id)
+    things = "1 notice waits" if count == 1 else f"{count} notices wait"
+    sentence = f"{found.monitor}: {things} for hook {sink}, but {why}."
+    to_do = (
+        f"Put the hook back into the config, or give them up: "
+        f'pr-monitor effects drop --sink {sink} --reason "..."'
+    )
+    _tell(connection, found, sink, sentence, now, to_do)
+
+
+def _tell(
+    connection: Connection,
+    found: Round,
+    sink: str,
+    sentence: str,
+    now: datetime,
+    to_do: str | None = None,
+) -> None:
+    day = f"{now:%Y-%m-%d}"
+    notice = _notice(connection, found, _DEAD, sink, sentence, now)
+    notice = notice.model_copy(update={"to_do": to_do or what_to_do(sink)})
+    for target in (LOG, *found.settings.hooks):
+        if target != sink:
+            key = f"{_DEAD}/{sink}/{day}/{target}"
+            add_notice(connection, found, notice, target, now, key=key)
+
+
+def _notice(
+    connection: Connection,
+    found: Round,
+    event: str,
+    sink: str,
+    sentence: str,
+    now: datetime,
+) -> Notice:
+    """Make a notice; hooks of several monitors are told in words of their own, so by own ids."""
+    store = store_id(connection)
+    return Notice(
+        id=notice_id(event, f"{store}/{sink}/{found.id}/{now.isoformat()}"),
+        event=event,
+        store_id=store,
+        round_key=known_key(connection, found, round_key(store, found)),
+        monitor=found.monitor,
+        round=found.number,
+        slot=found.slot,
+        model=found.settings.model,
+        sentence=sentence,
+        at=now,
+        sink=sink,
+    )

@@ -1,0 +1,96 @@
+"""How far the people who label a round agree, and when that is too little."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.model import Answer
+from monitor.domain.report import AgreementRow, NoticeRow
+from monitor.stats.labels.agreement import (
+    TENTATIVE_ALPHA,
+    cohen_kappa,
+    disagreement,
+    fleiss_kappa,
+    krippendorff_alpha,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.labels.agreement import Agreement
+    from monitor.storage.copy_store import SeveralAnswers
+    from monitor.storage.frame_store import PlannedStratum
+
+FEWEST = 10
+"""Items answered twice under which nothing is said about low agreement: chance alone moves alpha
+by half there."""
+
+
+def agreement_row(
+    several: Sequence[SeveralAnswers],
+    strata: Sequence[PlannedStratum],
+    *,
+    level: float,
+    seed: int,
+) -> AgreementRow | None:
+    """Compute the agreement of a round; None where no item has two answers."""
+    if not several:
+        return None
+    people = sorted({name for each in several for name in each.answers})
+    answers = np.full((len(several), len(people)), np.nan)
+    for row, each in zip(answers, several, strict=True):
+        for name, answer in each.answers.items():
+            row[people.index(name)] = answer is Answer.POSITIVE
+    differ = [each for each in several if len(set(each.answers.values())) > 1]
+    sizes, doubled, disagreed = (
+        [part.size for part in strata],
+        [_of(several, part.stratum.name) for part in strata],
+        [_of(differ, part.stratum.name) for part in strata],
+    )
+    share = disagreement(sizes, doubled, disagreed, level=level, seed=seed)
+    kappa = _kappa(answers, level, seed)
+    alpha = krippendorff_alpha(answers, level=level, seed=seed)
+    return AgreementRow(
+        items=len(several),
+        disagreed=len(differ),
+        annotators=len(people),
+        disagreement=None if share is None else share.point,
+        disagreement_low=None if share is None else share.low,
+        disagreement_high=None if share is None else share.high,
+        kappa=kappa.value,
+        kappa_low=kappa.low,
+        kappa_high=kappa.high,
+        alpha=alpha.value,
+        alpha_low=alpha.low,
+        alpha_high=alpha.high,
+    )
+
+
+def _of(several: Sequence[SeveralAnswers], stratum: str) -> int:
+    return sum(each.stratum == stratum for each in several)
+
+
+def _kappa(answers: NDArray[np.float64], level: float, seed: int) -> Agreement:
+    """Cohen's kappa of two people, else Fleiss' of the first two answers to each item."""
+    if answers.shape[1] == 2:  # noqa: PLR2004
+        return cohen_kappa(answers[:, 0], answers[:, 1], level=level)
+    pairs = np.array([row[~np.isnan(row)][:2] for row in answers])
+    return fleiss_kappa(pairs, level=level, seed=seed)
+
+
+def disagreement_notices(found: AgreementRow | None) -> list[NoticeRow]:
+    """Tell that people agree too little to conclude from their labels."""
+    if found is None or found.items < FEWEST or found.alpha is None:
+        return []
+    if found.alpha >= TENTATIVE_ALPHA:
+        return []
+    sentence = (
+        f"people label {found.disagreed} of {found.items} items differently (alpha "
+        f"{found.alpha:.2f}; from .80 on labels are good to rely on, under .67 they are not): look "
+        "at the instructions they are given, and at the items from labels export --disputed"
+    )
+    return [NoticeRow(kind="disagreement", subject="labels", value=found.alpha, sentence=sentence)]

@@ -1,0 +1,148 @@
+"""Notices: what is unusual about a round and worth a look, but no alarm.
+
+`frame`: the window holds other items than earlier ones. `predictive`: the labels found something
+else than was to be expected before them. `changed`: a predicted class seems to have changed just
+now. They are not part of the promise on false alarms, so they wake nobody: they are in the report,
+in `status`, in `show` and in the log. Measured by `benchmarks/notices.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.report import NoticeRow
+from monitor.stats.drift.shift import moves
+from monitor.stats.estimation.predictive import is_outside, next_estimates, stratified_estimate
+from monitor.stats.history.change_probability import change_probability
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.rounds.estimation.history import Known
+    from monitor.rounds.estimation.tally import Tally
+    from monitor.stats.core.counts import Counts
+    from monitor.stats.core.draws import JointPosterior
+    from monitor.stats.drift.shift import Move
+
+PREDICTED = ("precision", "recall")
+LEVEL = 0.995
+"""Share of ordinary rounds inside each predicted range."""
+
+CHANGED = 0.9
+"""Told from this probability on, of a change that was as likely as not."""
+
+POINTS = 2**13  # the .5 % outside are 40 of them
+
+_DISTANCES = {
+    "psi": "population stability index",
+    "ks": "Kolmogorov-Smirnov distance of the scores",
+}
+_RATE_OF = {"flagged": "precision", "passed": "false_omission_rate"}
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Notices of one version of a round, and how far its population lies from the usual one."""
+
+    notices: list[NoticeRow] = field(default_factory=list)
+    distances: dict[str, float] = field(default_factory=dict)
+
+
+def round_news(
+    now: Tally,
+    earlier: Sequence[Tally],
+    known: Known,
+    *,
+    hazard: float,
+    seed: int,
+) -> News:
+    """Compare a round with what its history led one to expect.
+
+    Parameters are those of ``estimate_round``; ``hazard`` is that of carrying.
+    """
+    counts = now.counts
+    found = moves(
+        _by_score(counts),
+        [_by_score(tally.counts) for tally in earlier],
+        np.sort(counts.is_flagged),
+    )
+    notices = _frame_notices(found, counts, earlier)
+    if known.before is not None:
+        notices += _predictive_notices(known.before, counts, seed)
+        notices += _changed_notices(known.before, counts, known, hazard)
+    return News(notices, {move.kind: move.value for move in found if move.kind in _DISTANCES})
+
+
+def _by_score(counts: Counts) -> list[int]:
+    """Sizes of the strata from the lowest to the highest score."""
+    return [stratum.size for stratum in (*counts.passed, *counts.flagged)]
+
+
+def _frame_notices(
+    found: Sequence[Move], counts: Counts, earlier: Sequence[Tally]
+) -> list[NoticeRow]:
+    unusual = [_moved_text(move, counts, earlier) for move in found if move.is_unusual]
+    if not unusual:
+        return []
+    psi = next(move.value for move in found if move.kind == "psi")
+    sentence = f"the window holds other items than usual: {'; '.join(unusual)}"
+    return [NoticeRow(kind="frame", subject="population", value=psi, sentence=sentence)]
+
+
+def _moved_text(move: Move, counts: Counts, earlier: Sequence[Tally]) -> str:
+    if move.kind in _DISTANCES:
+        bar = f"where ordinary windows stay under {move.bar:.3f}"
+        return f"{_DISTANCES[move.kind]} {move.value:.3f}, {bar}"
+    usual = np.sum([tally.counts.size for tally in earlier], axis=0)
+    now, before = (
+        float(size[counts.is_flagged].sum() / size.sum()) for size in (counts.size, usual)
+    )
+    return f"{now:.2%} of the items are flagged, before {before:.2%}"
+
+
+def _predictive_notices(before: JointPosterior, counts: Counts, seed: int) -> list[NoticeRow]:
+    notices: list[NoticeRow] = []
+    expected = next_estimates(
+        before, counts.size, counts.labeled, metrics=PREDICTED, seed=seed, points=POINTS
+    )
+    for metric, each in expected.items():
+        found, interval = stratified_estimate(counts, metric), each.interval(level=LEVEL)
+        if found is None or interval is None or not is_outside(found, interval):
+            continue
+        sentence = (
+            f"{metric} {found:.3f}, as the labels of this round have it, lies outside "
+            f"{interval.low:.3f} to {interval.high:.3f}, where {LEVEL:.1%} of rounds would fall "
+            "by what was known before"
+        )
+        notices.append(NoticeRow(kind="predictive", subject=metric, value=found, sentence=sentence))
+    return notices
+
+
+def _changed_notices(
+    before: JointPosterior, counts: Counts, known: Known, hazard: float
+) -> list[NoticeRow]:
+    notices: list[NoticeRow] = []
+    for name, step in known.steps.items():
+        probability = change_probability(step, known.place, hazard)
+        if probability < CHANGED:
+            continue
+        sentence = _changed_text(name, probability, before, counts)
+        row = NoticeRow(kind="changed", subject=name, value=probability, sentence=sentence)
+        notices.append(row)
+    return notices
+
+
+def _changed_text(name: str, probability: float, before: JointPosterior, counts: Counts) -> str:
+    up = counts.is_flagged == (name == "flagged")
+    size = counts.size[up]
+    usual = float(before.mean()[up] @ size / size.sum())
+    found = stratified_estimate(counts, _RATE_OF[name])
+    moved = "" if found is None else f": {found:.3g} of them are positive, before {usual:.3g}"
+    sure = "over 0.99" if probability > 0.99 else f"{probability:.2f}"  # noqa: PLR2004
+    return (
+        f"the {name} items seem to have changed just before this round (probability {sure}, had "
+        f"it been as likely as not){moved}"
+    )

@@ -1,0 +1,75 @@
+"""The rounds that get a new version together, and what comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from monitor.domain.alerting import Reading
+    from monitor.rounds.estimation.estimate import RoundEstimate
+    from monitor.rounds.estimation.tally import Tally
+    from monitor.storage.alert_store import Alert
+    from monitor.storage.frame_store import History
+    from monitor.storage.round_store import Round
+
+Side: TypeAlias = tuple[str, str]
+"""A watched metric and the side of its limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A round of the history as its labels stand, and the version it will get."""
+
+    round: Round
+    tally: Tally
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One state of the store: a history, its rounds in slot order, and which one is due.
+
+    The rounds from the due one on get a new version, because they carry it. ``evidence`` has their
+    labels, by round id, as evidence counts them (`monitor.domain.labels`).
+    """
+
+    store_id: str
+    history: History
+    members: tuple[Member, ...]
+    due: int
+    evidence: Mapping[int, Tally]
+
+    @property
+    def affected(self) -> tuple[Member, ...]:
+        """The due round and those after it."""
+        return self.members[self.due :]
+
+    def is_compared(self, member: Member) -> bool:
+        """Whether there was anything to compare a round with: an earlier one, or a reference."""
+        references = (self.history.reference, member.round.settings.reference)
+        is_first = member.round.id == self.members[0].round.id
+        return not is_first or any(each is not None for each in references)
+
+
+@dataclass(frozen=True, slots=True)
+class AlertMove:
+    """An alert that fired, resolved or was revised, and why where that needs saying."""
+
+    event: str
+    alert: Alert
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Readings of each affected round, and the alert moves they caused."""
+
+    readings: Mapping[int, Mapping[Side, Reading]] = field(default_factory=dict)
+    moves: tuple[AlertMove, ...] = ()
+
+
+Estimates: TypeAlias = "Mapping[int, RoundEstimate]"
+"""What each affected round says, by round id."""

@@ -1,0 +1,200 @@
+"""What a version of a round shows beside its numbers: cause of a change, P3 curve, curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
+from monitor.rounds.estimation.attribution import precision_cause
+from monitor.stats.core.draws import JointPosterior, draw
+from monitor.stats.core.sample import LabeledSample, ScoredSample
+from monitor.stats.curves.curve_draws import Band, curve_bands
+from monitor.stats.estimation.prevalence import prevalence_curve
+from monitor.storage import frame_store, label_store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.report import CauseRow
+    from monitor.rounds.estimation.batch import Batch, Estimates, Member
+    from monitor.rounds.estimation.tally import Tally
+    from monitor.stats.core.counts import Interval
+    from monitor.storage.database import Database
+    from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.round_store import Round
+
+FEWEST = 10
+"""Labeled positives, and negatives, under which a curve would be mostly prior."""
+
+POINTS = 2**11
+PLACES = 41
+
+
+class NoCurves(ValueError):
+    """Why the labels of a round make no curve, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """What is drawn or said beside the estimates; ``None`` where the labels do not allow it.
+
+    ``curves`` are also None for a version in which only earlier rounds changed: those of the
+    version before still hold.
+    """
+
+    cause: CauseRow | None = None
+    p3: PrevalenceRow | None = None
+    curves: CurvesRow | None = None
+
+
+def with_pictures(database: Database, batch: Batch, estimates: Estimates) -> Estimates:
+    """Add them to what each affected round says."""
+    tallies = [member.tally for member in batch.members]
+    return {
+        member.round.id: replace(
+            estimates[member.round.id],
+            pictures=_pictures(
+                database,
+                member,
+                tallies[: batch.due + offset],
+                estimates[member.round.id].carried,
+            ),
+        )
+        for offset, member in enumerate(batch.affected)
+    }
+
+
+def _pictures(
+    database: Database, member: Member, earlier: Sequence[Tally], carried: JointPosterior
+) -> Pictures:
+    found = member.round
+    level, seed = found.settings.level, found.sobol_seed
+    return Pictures(
+        cause=precision_cause(member.tally, earlier, level=level, seed=seed),
+        p3=_p3(member.tally, carried, level, seed),
+        curves=None
+        if found.label_revision == found.estimated_revision
+        else _curves(database, found, level, seed),
+    )
+
+
+def _p3(now: Tally, carried: JointPosterior, level: float, seed: int) -> PrevalenceRow | None:
+    """Read precision at other prevalences from all that is known of the rates."""
+    counts = now.counts
+    labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
+    if not all(labeled):
+        return None
+    draws = draw(carried, seed=seed, points=POINTS, size=counts.size)
+    found = prevalence_curve(draws, counts.size, level=level)
+    return PrevalenceRow(
+        curve=_row(Band(found.prevalence, found.point, found.low, found.high)),
+        prevalence=_triple(found.now),
+        value=_triple(found.value),
+        tpr=_triple(found.tpr),
+        fpr=_triple(found.fpr),
+        level=level,
+    )
+
+
+def _curves(database: Database, found: Round, level: float, seed: int) -> CurvesRow | None:
+    with database.read() as connection:
+        try:
+            sample = scored_sample(connection, found)
+        except NoCurves:
+            return None
+    positive = int(sample.items.positive.sum())
+    if min(positive, len(sample.score) - positive) < FEWEST:
+        return None
+    bands = curve_bands(sample, points=PLACES, level=level, rng=np.random.default_rng(seed))
+    return CurvesRow(
+        roc=_row(bands.roc),
+        precision_recall=_row(bands.precision_recall),
+        gain=_row(bands.gain),
+        roc_area=_triple(bands.roc_area),
+        average_precision=_triple(bands.average_precision),
+        gain_area=_triple(bands.gain_area),
+        prevalence=_triple(bands.prevalence),
+        labeled=len(sample.score),
+        positive=positive,
+        level=level,
+    )
+
+
+def scored_sample(connection: Connection, found: Round) -> ScoredSample:
+    """Read the labeled items of a round with their scores.
+
+    Raises
+    ------
+    NoCurves
+        If items have no score, or a stratum that holds items no label.
+    """
+    items, strata = labeled_sample(connection, found)
+    drawn = label_store.labeled_items(connection, found.id)
+    scores = [item.score for item in drawn if item.score is not None]
+    if len(scores) < len(drawn):
+        message = "items of this round have no score"
+        raise NoCurves(message)
+    low, high = _bounds(strata, found.settings.threshold)
+    return ScoredSample(items, scores, low=low, high=high)
+
+
+def labeled_sample(
+    connection: Connection, found: Round
+) -> tuple[LabeledSample, list[PlannedStratum]]:
+    """Read the labeled items of a round, in the order of `label_store.labeled_items`.
+
+    Raises
+    ------
+    NoCurves
+        If a stratum that holds items has no label.
+    """
+    strata = frame_store.read_strata(connection, found.id)
+    drawn = label_store.labeled_items(connection, found.id)
+    place = {part.stratum.name: h for h, part in enumerate(strata)}
+    blank = {part.stratum.name for part in strata if part.size} - {item.stratum for item in drawn}
+    if blank:
+        message = f"no item of {', '.join(sorted(blank))} is labeled yet"
+        raise NoCurves(message)
+    sample = LabeledSample(
+        np.array([place[item.stratum] for item in drawn], dtype=np.int64),
+        np.array([item.positive for item in drawn], dtype=np.bool_),
+        size=[part.size for part in strata],
+        flagged=sum(part.stratum.flagged for part in strata),
+    )
+    return sample, strata
+
+
+def _bounds(
+    strata: Sequence[PlannedStratum], threshold: float | None
+) -> tuple[list[float], list[float]]:
+    """Scores that each stratum can hold; a class ends at the threshold, where there is one."""
+    low, high = [], []
+    for part in strata:
+        stratum = part.stratum
+        floor, ceiling = (threshold, None) if stratum.flagged else (None, threshold)
+        lows = [bound for bound in (stratum.low, floor) if bound is not None]
+        highs = [bound for bound in (stratum.high, ceiling) if bound is not None]
+        low.append(max(lows, default=-np.inf))
+        high.append(min(highs, default=np.inf))
+    return low, high
+
+
+def _row(band: Band) -> CurveRow:
+    """Reduce a curve to five digits, so that a report stays small."""
+    x, point, low, high = (
+        [float(f"{value:.5g}") for value in values]
+        for values in (band.x, band.point, band.low, band.high)
+    )
+    return CurveRow(x=x, point=point, low=low, high=high)
+
+
+def _triple(interval: Interval) -> tuple[float, float, float]:
+    point, low, high = (
+        float(f"{value:.6g}") for value in (interval.point, interval.low, interval.high)
+    )
+    return point, low, high

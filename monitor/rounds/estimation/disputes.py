@@ -1,0 +1,65 @@
+"""Disputed items: people contradict each other and nobody has decided, and a limit hangs on it.
+
+Estimates leave such items out, so somebody who contradicts all bad news makes it look good. A
+round in which a limit is kept or not, depending on how its disputed items are counted, ends no
+alert, and the monitor's status is not "ok" until they are decided.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.stats.estimation.missing import point_range
+from monitor.storage import concern_store, copy_store
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from monitor.rounds.estimation.batch import Member
+    from monitor.stats.detection.half_space import Limit
+    from monitor.storage.database import Database
+
+KIND = "disputed "
+"""Kinds of concern about disputed items begin so; the metric follows."""
+
+
+def look_for_disputes(database: Database, member: Member) -> dict[str, str]:
+    """Say, for each metric whose limit hangs on disputed items of a round, how far it does."""
+    settings = member.round.settings
+    with database.read() as connection:
+        items = copy_store.disputed_items(connection, member.round.id)
+    if not items:
+        return {}
+    found: dict[str, str] = {}
+    disputed = np.array([len(items.get(each.stratum, ())) for each in member.tally.strata])
+    for limit in settings.limits.watched():
+        ways = point_range(
+            member.tally.counts, disputed, limit.metric, seed=member.round.sobol_seed
+        )
+        if ways is not None and _crosses(ways, limit):
+            found[limit.metric] = _sentence(member, int(disputed.sum()), ways, limit)
+    return found
+
+
+def _crosses(ways: tuple[float, float], limit: Limit) -> bool:
+    low, high = ways
+    if limit.side == "at_least":
+        return low < limit.value <= high
+    return low <= limit.value < high
+
+
+def _sentence(member: Member, disputed: int, ways: tuple[float, float], limit: Limit) -> str:
+    answered = disputed + int(member.tally.counts.labeled.sum())
+    return (
+        f"people contradict each other on {disputed} of {answered} answered items: by the way "
+        f"these are counted {limit.metric} is {ways[0]:.2f} or {ways[1]:.2f}, and its limit is "
+        f"{limit.value:g}; have somebody decide them "
+        f"(pr-monitor labels export --disputed -m {member.round.monitor})"
+    )
+
+
+def is_disputed(connection: Connection, round_id: int, metric: str) -> bool:
+    """Whether the limit of a metric hangs on disputed items of a round."""
+    return KIND + metric in concern_store.read_concerns(connection, round_id)

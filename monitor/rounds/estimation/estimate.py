@@ -1,0 +1,258 @@
+"""From counts to estimates: the same counts give the same numbers, whatever came in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.report import EstimateRow, NoticeRow
+from monitor.rounds.estimation.history import of_class, reference_counts
+from monitor.rounds.estimation.label_errors import corrected_rows
+from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS
+from monitor.stats.core.counts import Counts, StratumCounts
+from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
+from monitor.stats.detection.alternatives import guess
+from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.estimation.missing import missing_bounds
+from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.probability import (
+    metric_quantile,
+    probability_at_least,
+    probability_at_most,
+)
+from monitor.stats.history.robust_mixture import with_own_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from monitor.domain.settings import Matrix, RoundSettings
+    from monitor.rounds.estimation.curves import Pictures
+    from monitor.rounds.estimation.history import Known
+    from monitor.rounds.estimation.tally import Tally
+    from monitor.stats.core.beta_mixture import BetaMixture
+    from monitor.stats.detection.half_space import Limit
+    from monitor.stats.estimation.posterior import MetricEstimate
+
+METRICS = (
+    "precision",
+    "recall",
+    "f1",
+    "specificity",
+    "npv",
+    "prevalence",
+    "accuracy",
+    "balanced_accuracy",
+    "mcc",
+    "fpr",
+    "false_omission_rate",
+    "flagged_rate",
+    "precision_gain",
+    "recall_gain",
+)
+BOUNDED = ("precision", "recall")
+PROPOSED_QUANTILE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class LimitReading:
+    """One round against one limit: log e per alternative, and P(the metric keeps the limit)."""
+
+    limit: Limit
+    log_e: tuple[float, ...]
+    recovered: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEstimate:
+    """All that one version of a round says."""
+
+    rows: list[EstimateRow]
+    carried: JointPosterior
+    readings: list[LimitReading]
+    proposed_limits: dict[str, float] = field(default_factory=dict)
+    notices: list[NoticeRow] = field(default_factory=list)
+    distances: dict[str, float] = field(default_factory=dict)
+    pictures: Pictures | None = None
+
+
+def estimate_round(
+    now: Tally,
+    earlier: Sequence[Tally],
+    known: Known,
+    *,
+    evidence: Tally,
+    reference: Mapping[str, tuple[int, int]] | None,
+    settings: RoundSettings,
+    seed: int,
+) -> RoundEstimate:
+    """Estimate a round from its own labels and, apart from that, with its history.
+
+    Parameters
+    ----------
+    now, earlier
+        This round and the earlier estimated rounds of its history in slot order, all with the
+        same strata.
+    known
+        What they and the reference say of the strata.
+    evidence
+        This round with its labels as evidence counts them.
+    reference
+        Positive and labeled per stratum from before launch, or None.
+    settings
+        As frozen when the round opened.
+    seed
+        Fixes the Sobol points.
+    """
+    counts = now.counts
+    before = None if reference is None else reference_counts(now.frame, reference)
+    carried = _with_own_share(known.after, counts, settings)
+    draws = draw(carried, seed=seed, size=counts.size)
+    return RoundEstimate(
+        rows=_rows(now, carried, draws, settings, seed),
+        carried=carried,
+        readings=_readings(evidence.counts, earlier, before, draws, settings),
+        proposed_limits={}
+        if settings.limits.bounds
+        else propose_limits([*earlier, now], reference, seed=seed),
+    )
+
+
+def _rows(
+    now: Tally, carried: JointPosterior, draws: Draws, settings: RoundSettings, seed: int
+) -> list[EstimateRow]:
+    counts = now.counts
+    level = settings.level
+    own = estimates(counts, metrics=METRICS, level=level, seed=seed, basis="round")
+    with_history = estimates(
+        counts,
+        metrics=METRICS,
+        estimands=("rate",),
+        level=level,
+        posterior=carried,
+        basis="carried",
+        draws=draws,
+    )
+    corrected = corrected_rows(counts, METRICS, settings, seed=seed)
+    return [*(_row(each, now, seed) for each in (*own, *with_history)), *corrected]
+
+
+def _row(each: MetricEstimate, now: Tally, seed: int) -> EstimateRow:
+    bounds = None
+    if each.basis == "round" and each.metric in BOUNDED and now.missing.any():
+        bounds = missing_bounds(
+            now.counts,
+            now.missing,
+            each.metric,
+            estimand=each.estimand,
+            level=each.level,
+            seed=seed,
+        )
+    return EstimateRow(
+        metric=each.metric,
+        estimand=each.estimand,
+        basis=each.basis,
+        point=each.point,
+        low=each.low,
+        high=each.high,
+        level=each.level,
+        method=each.method,
+        reason=each.reason,
+        bound_low=None if bounds is None else bounds.low,
+        bound_high=None if bounds is None else bounds.high,
+    )
+
+
+def _with_own_share(
+    carried: JointPosterior, counts: Counts, settings: RoundSettings
+) -> JointPosterior:
+    """Reserve weight for the round alone: it leans down where flagged, up where passed."""
+    share, lean = settings.carry.own_share, settings.carry.lean
+
+    def shared(mixture: BetaMixture, lean: float, *, flagged: bool) -> BetaMixture:
+        if mixture.weight.size == 1:  # nothing was known before: it is the round alone
+            return mixture
+        return with_own_share(mixture, *of_class(counts, flagged=flagged), share=share, lean=lean)
+
+    return JointPosterior(
+        flagged=shared(carried.flagged, -lean, flagged=True),
+        passed=shared(carried.passed, lean, flagged=False),
+    )
+
+
+def _readings(
+    counts: Counts,
+    earlier: Sequence[Tally],
+    reference: Counts | None,
+    draws: Draws,
+    settings: RoundSettings,
+) -> list[LimitReading]:
+    rates = guess([tally.counts for tally in earlier], reference)
+    if rates is None and settings.reference is not None:
+        rates = _guess_of_matrix(settings.reference, counts)
+    found = []
+    for limit in settings.limits.watched():
+        keeps = probability_at_least if limit.side == "at_least" else probability_at_most
+        found.append(
+            LimitReading(
+                limit=limit,
+                log_e=tuple(float(v) for v in log_e_factor(limit, counts, rates)),
+                recovered=keeps(draws, counts.size, limit.metric, limit.value),
+            )
+        )
+    return found
+
+
+def _guess_of_matrix(matrix: Matrix, counts: Counts) -> NDArray[np.float64] | None:
+    """First guess from four counts: every band of a class at the class's rate.
+
+    Bands differ, but a guess only steers the power of the detector, never its promise.
+    """
+    classes = Counts.of_matrix(
+        **matrix.model_dump(),
+        flagged_size=matrix.tp + matrix.fp,
+        passed_size=matrix.fn + matrix.tn,
+    )
+    rates = guess([], classes)
+    return None if rates is None else np.where(counts.is_flagged, rates[0], rates[1])
+
+
+def propose_limits(
+    rounds: Sequence[Tally], reference: Mapping[str, tuple[int, int]] | None, *, seed: int
+) -> dict[str, float]:
+    """Propose limits: a low quantile of what the reference and the first rounds, pooled, found.
+
+    Nothing until `LEARNING_ROUNDS` have an estimate. The true level may already be under a
+    proposed limit; it counts from its acceptance in the config on.
+    """
+    if len(rounds) < LEARNING_ROUNDS:
+        return {}
+    first, sizes = rounds[:LEARNING_ROUNDS], rounds[-1].counts
+    known = [tally.counts for tally in first]
+    if reference is not None:
+        known.append(reference_counts(first[0].frame, reference))
+    labeled = np.sum([c.labeled for c in known], axis=0)
+    positive = np.sum([c.positive for c in known], axis=0)
+    pooled = Counts(
+        flagged=_pooled(sizes.is_flagged, labeled, positive),
+        passed=_pooled(~sizes.is_flagged, labeled, positive),
+    )
+    draws = draw(round_posterior(pooled), seed=seed)
+    found = {
+        metric: metric_quantile(draws, sizes.size, metric, PROPOSED_QUANTILE) for metric in BOUNDED
+    }
+    return {metric: round(value, 3) for metric, value in found.items() if value is not None}
+
+
+def _pooled(
+    chosen: NDArray[np.bool_],
+    labeled: NDArray[np.int64],
+    positive: NDArray[np.int64],
+) -> tuple[StratumCounts, ...]:
+    return tuple(
+        StratumCounts(size=int(n), labeled=int(n), positive=int(y))
+        for n, y in zip(labeled[chosen], positive[chosen], strict=True)
+    )

@@ -1,0 +1,66 @@
+"""Estimates of the round alone, corrected for label errors by the audit in the config."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.report import EstimateRow
+from monitor.stats.core.draws import ESTIMANDS
+from monitor.stats.labels.label_error import METHOD, LabelAudit, corrected_estimates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.settings import RoundSettings
+    from monitor.stats.core.counts import Counts
+
+BASIS = "corrected"
+"""Basis of these estimates in tables and reports; alerts know nothing of them."""
+
+
+def corrected_rows(
+    counts: Counts, metrics: Sequence[str], settings: RoundSettings, *, seed: int
+) -> list[EstimateRow]:
+    """Estimate every metric once more; none where the config names no audit.
+
+    Where the audit says that labels are no better than chance, each has that as its reason.
+    """
+    if settings.gold is None:
+        return []
+    try:
+        audit = LabelAudit(**settings.gold.model_dump())
+    except ValueError as error:
+        return [
+            _nothing(metric, estimand, settings.level, str(error))
+            for estimand in ESTIMANDS
+            for metric in metrics
+        ]
+    found = corrected_estimates(counts, audit, metrics=metrics, level=settings.level, seed=seed)
+    return [
+        EstimateRow(
+            metric=each.metric,
+            estimand=each.estimand,
+            basis=BASIS,
+            point=each.point,
+            low=each.low,
+            high=each.high,
+            level=each.level,
+            method=each.method,
+            reason=each.reason,
+        )
+        for each in found
+    ]
+
+
+def _nothing(metric: str, estimand: str, level: float, reason: str) -> EstimateRow:
+    return EstimateRow(
+        metric=metric,
+        estimand=estimand,
+        basis=BASIS,
+        point=None,
+        low=None,
+        high=None,
+        level=level,
+        method=METHOD,
+        reason=reason,
+    )

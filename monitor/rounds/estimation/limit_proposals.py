@@ -1,0 +1,32 @@
+"""A monitor without limits: how long it learns, and which limits it proposes then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.storage import estimate_store, frame_store, round_store
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from monitor.domain.settings import MonitorSettings
+    from monitor.storage.round_store import Round
+
+LEARNING_ROUNDS = 6
+"""Rounds with an estimate before limits are proposed."""
+
+
+def proposed_limits(
+    connection: Connection, settings: MonitorSettings, last: Round | None
+) -> dict[str, float]:
+    """Propose limits for a monitor that has none, by its first rounds; ``last`` closed last."""
+    if settings.round.limits.bounds or last is None or last.history_id is None:
+        return {}
+    from monitor.rounds.estimation.estimate import propose_limits  # noqa: PLC0415  scipy takes half a second
+    from monitor.rounds.estimation.tally import Tally  # noqa: PLC0415
+
+    history = frame_store.read_history(connection, last.history_id)
+    ids = [each.id for each in round_store.closed_rounds(connection, history.id)]
+    stored = estimate_store.read_counts(connection, ids)
+    tallies = [Tally(stored[each]) for each in ids]
+    return propose_limits(tallies, history.reference, seed=last.sobol_seed)

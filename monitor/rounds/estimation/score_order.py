@@ -1,0 +1,82 @@
+"""Whether labels order the scores the right way round: this round's, or as many as it takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.rounds.estimation.curves import FEWEST, NoCurves, scored_sample
+from monitor.stats.core.sample import LabeledSample, ScoredSample
+from monitor.stats.curves.curve_draws import curve_bands
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.rounds.estimation.batch import Batch
+    from monitor.rounds.estimation.curves import Pictures
+    from monitor.storage.database import Database
+
+ROUNDS = 26
+"""Rounds that are looked back at for ten positives and ten negatives."""
+
+_CHANCE = 0.5
+
+
+def inverted_order(database: Database, batch: Batch, pictures: Pictures | None) -> str | None:
+    """Say that positives have lower scores than negatives, if the labels so far are sure of it.
+
+    The round that is due speaks for itself where it has a curve; else the labels of the rounds
+    before it in its history are pooled, newest first, until there are ten of each kind.
+    """
+    if pictures is not None and pictures.curves is not None:
+        point, low, high = pictures.curves.roc_area
+        where = "labels of this round"
+    else:
+        samples = _samples(database, batch)
+        if not samples:
+            return None
+        rng = np.random.default_rng(batch.affected[0].round.sobol_seed)
+        area = curve_bands(_pooled(samples), points=3, rng=rng).roc_area
+        point, low, high = area.point, area.low, area.high
+        where = f"labels of the last {len(samples)} rounds"
+    return inverted_text(where, point, low, high) if high < _CHANCE else None
+
+
+def inverted_text(where: str, point: float, low: float, high: float) -> str:
+    """Say that higher scores mean positives less often."""
+    return (
+        f"by the {where}, positives have lower scores than negatives: the area under the ROC curve "
+        f"is {point:.2f} [{low:.2f}, {high:.2f}], where chance gives 0.5; does the score mean the "
+        "other class?"
+    )
+
+
+def _samples(database: Database, batch: Batch) -> list[ScoredSample]:
+    """Read scored labels back from the round that is due; none if they are too few."""
+    found: list[ScoredSample] = []
+    positive = negative = 0
+    with database.read() as connection:
+        for member in batch.members[batch.due :: -1][:ROUNDS]:
+            try:
+                sample = scored_sample(connection, member.round)
+            except NoCurves:
+                continue
+            found.append(sample)
+            positive += int(sample.items.positive.sum())
+            negative += int((~sample.items.positive).sum())
+            if min(positive, negative) >= FEWEST:
+                return found
+    return []
+
+
+def _pooled(samples: Sequence[ScoredSample]) -> ScoredSample:
+    """Take the samples of rounds with the same strata as one, of all their windows together."""
+    items = LabeledSample(
+        np.concatenate([each.items.stratum for each in samples]),
+        np.concatenate([each.items.positive for each in samples]),
+        size=np.sum([each.items.size for each in samples], axis=0),
+        flagged=samples[0].items.flagged,
+    )
+    scores = np.concatenate([each.score for each in samples])
+    return ScoredSample(items, scores, low=samples[0].low, high=samples[0].high)

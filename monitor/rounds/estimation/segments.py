@@ -1,0 +1,93 @@
+"""Precision and recall of each segment, from the labels of one round alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.report import SegmentRow
+from monitor.stats.core.counts import Counts
+from monitor.stats.estimation.segments import more_labels, segment_estimates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from monitor.domain.settings import RoundSettings
+    from monitor.stats.estimation.posterior import MetricEstimate
+    from monitor.storage.segment_store import Cell
+
+METRICS = ("precision", "recall")
+MARGIN = 0.1
+"""Half-width that "needs n more labels" speaks of where the config names no margin: the .05 usual
+for a whole round is out of reach for most of its parts."""
+
+
+def segment_rows(cells: Sequence[Cell], settings: RoundSettings, *, seed: int) -> list[SegmentRow]:
+    """Estimate every segment of a round.
+
+    Parameters
+    ----------
+    cells
+        Sizes and labels per stratum, segment column and value, all of the round.
+    settings
+        As frozen when the round opened: the level and the margins.
+    seed
+        Fixes the Sobol points.
+    """
+    strata = _strata(cells)
+    rows: list[SegmentRow] = []
+    for segment in sorted({cell.segment for cell in cells}):
+        mine = [cell for cell in cells if cell.segment == segment]
+        whole = _counts(mine, strata)
+        for value in sorted({cell.value for cell in mine}):
+            part = _counts([cell for cell in mine if cell.value == value], strata)
+            found = segment_estimates(part, whole, metrics=METRICS, level=settings.level, seed=seed)
+            rows += [_row(segment, value, part, whole, each, settings) for each in found]
+    return rows
+
+
+def _strata(cells: Iterable[Cell]) -> dict[str, bool]:
+    """Name the strata with their class; a class without items gets an empty one."""
+    found = {cell.stratum: cell.flagged for cell in cells}
+    missing = {True, False} - set(found.values())
+    return found | {f"nothing {'flagged' if flagged else 'passed'}": flagged for flagged in missing}
+
+
+def _counts(cells: Iterable[Cell], strata: Mapping[str, bool]) -> Counts:
+    """Sum cells per stratum; a stratum without any is empty."""
+    sums = {stratum: [0, 0, 0] for stratum in strata}
+    for cell in cells:
+        for place, count in enumerate((cell.size, cell.labeled, cell.positive)):
+            sums[cell.stratum][place] += count
+    size, labeled, positive = zip(*sums.values(), strict=True)
+    return Counts.of_arrays(
+        size=size, labeled=labeled, positive=positive, is_flagged=list(strata.values())
+    )
+
+
+def _row(
+    segment: str,
+    value: str,
+    part: Counts,
+    whole: Counts,
+    found: MetricEstimate,
+    settings: RoundSettings,
+) -> SegmentRow:
+    flagged, size = int(part.size[part.is_flagged].sum()), int(part.size.sum())
+    row = SegmentRow(
+        segment=segment,
+        value=value,
+        metric=found.metric,
+        size=size,
+        flagged=flagged,
+        labeled=int(part.labeled.sum()),
+        point=found.point,
+        low=found.low,
+        high=found.high,
+        reason=found.reason,
+    )
+    if flagged == 0 or (found.metric == "recall" and flagged == size):
+        return row
+    margin = settings.sample.margin.wanted().get(found.metric, MARGIN)
+    more = more_labels(part, whole, found.metric, margin, level=settings.level)
+    needed = {"margin": margin, "more_round": more.of_round, "more_segment": more.of_segment}
+    return row.model_copy(update=needed)

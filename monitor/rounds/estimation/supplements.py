@@ -1,0 +1,79 @@
+"""What a version of a round says beside its estimates; nothing here is carried or alerts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.rounds.estimation.agreement import agreement_row
+from monitor.rounds.estimation.segments import segment_rows
+from monitor.storage import copy_store, frame_store, segment_store
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from monitor.domain.report import AgreementRow, SegmentRow
+    from monitor.rounds.estimation.batch import Batch
+    from monitor.storage.database import Database
+    from monitor.storage.round_store import Round
+    from monitor.storage.segment_store import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The labels by segment, what they say of each segment, and how far people agree."""
+
+    cells: tuple[Cell, ...] = ()
+    segments: tuple[SegmentRow, ...] = ()
+    agreement: AgreementRow | None = None
+
+
+def look_beside(database: Database, batch: Batch) -> dict[int, Beside]:
+    """Gather it for each affected round: anew, or as stored where no label changed."""
+    found: dict[int, Beside] = {}
+    for member in batch.affected:
+        each = member.round
+        with database.read() as connection:
+            if each.label_revision == each.estimated_revision:
+                found[each.id] = stored_beside(connection, each.id, each.version)
+                continue
+            cells = segment_store.current_cells(connection, each.id)
+            agreement = _agreement(connection, each)
+        rows = segment_rows(cells, each.settings, seed=each.sobol_seed)
+        found[each.id] = Beside(tuple(cells), tuple(rows), agreement)
+    return found
+
+
+def _agreement(connection: Connection, found: Round) -> AgreementRow | None:
+    several = copy_store.several_answers(connection, found.id)
+    strata = frame_store.read_strata(connection, found.id)
+    return agreement_row(several, strata, level=found.settings.level, seed=found.sobol_seed)
+
+
+def stored_beside(connection: Connection, round_id: int, version: int) -> Beside:
+    """Read it as a version said it."""
+    return Beside(
+        cells=tuple(segment_store.read_counts(connection, round_id, version)),
+        segments=tuple(segment_store.read_estimates(connection, round_id, version)),
+        agreement=copy_store.read_agreement(connection, round_id, version),
+    )
+
+
+def write_beside(connection: Connection, round_id: int, version: int, beside: Beside) -> None:
+    """Store it with a version."""
+    segment_store.write_counts(connection, round_id, version, beside.cells)
+    segment_store.write_estimates(connection, round_id, version, beside.segments)
+    if beside.agreement is not None:
+        copy_store.write_agreement(connection, round_id, version, beside.agreement)
+
+
+def is_as_stored(connection: Connection, found: Round) -> bool:
+    """Whether the labels as they stand say beside the estimates what the last version said.
+
+    That people agree where nobody was asked to label twice is no news.
+    """
+    stored = stored_beside(connection, found.id, found.version)
+    cells = segment_store.current_cells(connection, found.id)
+    if found.settings.overlap and _agreement(connection, found) != stored.agreement:
+        return False
+    return tuple(cells) == stored.cells

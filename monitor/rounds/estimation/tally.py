@@ -1,0 +1,44 @@
+"""The labeled confusion matrix of one version of a round, as stored and as the statistics want."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.model import Stratum
+from monitor.stats.core.counts import Counts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from monitor.storage.estimate_store import StratumTally
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The labeled confusion matrix of one version of a round, stratum by stratum."""
+
+    strata: tuple[StratumTally, ...]
+
+    @property
+    def frame(self) -> list[Stratum]:
+        """Names and classes of the strata."""
+        return [Stratum(s.stratum, flagged=s.flagged) for s in self.strata]
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The same as the statistics take it."""
+        return Counts.of_arrays(
+            size=[s.size for s in self.strata],
+            labeled=[s.labeled for s in self.strata],
+            positive=[s.positive for s in self.strata],
+            is_flagged=[s.flagged for s in self.strata],
+        )
+
+    @property
+    def missing(self) -> NDArray[np.int64]:
+        """Items handed out that have no usable answer, per stratum."""
+        return np.array([s.planned - s.labeled for s in self.strata], dtype=np.int64)

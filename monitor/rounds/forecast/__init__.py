@@ -1,0 +1,1 @@
+"""What the next rounds would find: simulated drifts, plans, other thresholds."""

@@ -1,0 +1,123 @@
+"""What another threshold, or another classifier, would have made of a round's window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.errors import InputRefused
+from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
+from monitor.stats.estimation.paired import Comparison, compare, compare_threshold
+from monitor.storage import label_store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from monitor.storage.round_store import Round
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """What another classifier says of the labeled items.
+
+    Parameters
+    ----------
+    flags
+        Its decision by item id, for every labeled item.
+    rows
+        How many predictions it made.
+    flagged
+        How many of them it flags.
+    """
+
+    flags: Mapping[str, bool]
+    rows: int
+    flagged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A comparison with the labels it stands on.
+
+    ``counted`` says that the other classifier's flagged items were counted in the whole window.
+    """
+
+    comparison: Comparison
+    labeled: int
+    positive: int
+    counted: bool
+
+
+def labeled_ids(connection: Connection, found: Round) -> list[str]:
+    """Read the ids of the items that are labeled 1 or 0 now.
+
+    Raises
+    ------
+    InputRefused
+        If there are none.
+    """
+    ids = [item.id for item in label_store.labeled_items(connection, found.id)]
+    if not ids:
+        message = f"round {found.number} of {found.monitor} has no labels to compare by"
+        raise InputRefused(message)
+    return ids
+
+
+def at_threshold(connection: Connection, found: Round, threshold: float) -> Compared:
+    """Compare the classifier as it is with itself at another threshold.
+
+    Raises
+    ------
+    InputRefused
+        If items have no score, or a stratum no label.
+    """
+    try:
+        sample = scored_sample(connection, found)
+    except NoCurves as error:
+        raise _refused(found, error) from error
+    comparison = compare_threshold(
+        sample, threshold, level=found.settings.level, estimand="window", rng=_rng(found)
+    )
+    labeled, positive = len(sample.score), int(sample.items.positive.sum())
+    return Compared(comparison, labeled, positive, counted=False)
+
+
+def with_others(connection: Connection, found: Round, others: Others) -> Compared:
+    """Compare the classifier with another one, by its decisions on the labeled items.
+
+    Raises
+    ------
+    InputRefused
+        If a stratum has no label, or the counted flagged items contradict the labels.
+    """
+    try:
+        sample, strata = labeled_sample(connection, found)
+    except NoCurves as error:
+        raise _refused(found, error) from error
+    drawn = label_store.labeled_items(connection, found.id)
+    counted = others.rows == sum(part.size for part in strata)
+    try:
+        comparison = compare(
+            sample,
+            sample.is_flagged,
+            np.array([others.flags[item.id] for item in drawn]),
+            second_flagged=others.flagged if counted else None,
+            level=found.settings.level,
+            estimand="window",
+            rng=_rng(found),
+        )
+    except ValueError as error:
+        raise _refused(found, error) from error
+    return Compared(comparison, len(drawn), int(sample.positive.sum()), counted)
+
+
+def _refused(found: Round, error: Exception) -> InputRefused:
+    return InputRefused(f"round {found.number} of {found.monitor} cannot be compared: {error}")
+
+
+def _rng(found: Round) -> np.random.Generator:
+    return np.random.default_rng(found.sobol_seed)

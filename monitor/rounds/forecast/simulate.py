@@ -1,0 +1,279 @@
+"""What a monitor's alerts would do: its next round as a scenario, and drifts played on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.errors import InputRefused
+from monitor.domain.model import BandEdges
+from monitor.domain.slots import newest_slot, window_of
+from monitor.rounds.estimation.history import carried_before
+from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.sampling.rebin import binned
+from monitor.stats.core.beta_mixture import prior_count
+from monitor.stats.design.allocation import allocate
+from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.score_bands import affordable_bands, band_edges
+from monitor.stats.detection.delay import Detection, false_alarms, played, smallest_drop
+from monitor.stats.detection.scenario import Scenario
+from monitor.storage import estimate_store, frame_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from monitor.domain.settings import RoundSettings
+    from monitor.rounds.context import Parts, ReferenceItems
+    from monitor.stats.detection.half_space import Limit
+
+    Floats = NDArray[np.float64]
+
+
+SOON, MOSTLY = 4, 0.8
+"""What makes a drop one that is found: within so many rounds, in such a share of cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """A classifier in four numbers, for a monitor that has nothing to look back on."""
+
+    precision: float
+    recall: float
+    flagged_rate: float
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A monitor's next round as it is expected, and ``source``, a phrase for where that is from."""
+
+    scenario: Scenario
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What happens: drops by metric (.10 is ten points), and how much more common positives get."""
+
+    drops: Mapping[str, float]
+    prevalence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """A simulation of a monitor: quiet rounds, rounds at the limits, rounds after the drift.
+
+    ``quiet`` and ``at_limits`` are mean numbers of alarms in ``rounds`` rounds; ``after`` is None
+    where no drift was asked about; ``broken`` are the limits that it breaks.
+    """
+
+    known: Known
+    limits: tuple[Limit, ...]
+    every: float
+    rounds: int
+    quiet: float
+    at_limits: float | None
+    drifted: Scenario | None
+    broken: tuple[Limit, ...]
+    after: Detection | None
+    alarms_after: float | None
+
+
+def known_of(parts: Parts, levels: Levels | None, size: int | None) -> Known:
+    """Find the best that is known: given numbers, else closed rounds, else the reference.
+
+    Raises
+    ------
+    InputRefused
+        If there is nothing to go by, or the given numbers contradict each other.
+    """
+    settings = parts.settings.round
+    if levels is not None:
+        return Known(_of_levels(levels, settings), "the numbers given")
+    found = _of_rounds(parts)
+    if found is not None:
+        return found
+    if parts.reference is not None:
+        scenario = _of_items(parts.reference(), size or _window_size(parts), settings)
+        return Known(scenario, "the reference, labeled before launch")
+    matrix = settings.reference
+    if matrix is not None and min(matrix.tp, matrix.fp, matrix.fn, matrix.tn) > 0:
+        flagged = matrix.tp + matrix.fp
+        levels = Levels(
+            precision=matrix.tp / flagged,
+            recall=matrix.tp / (matrix.tp + matrix.fn),
+            flagged_rate=flagged / (flagged + matrix.fn + matrix.tn),
+            size=size or _window_size(parts),
+        )
+        return Known(_of_levels(levels, settings), "the reference matrix, without score bands")
+    message = (
+        f"{parts.settings.name} has no closed round and no reference to go by; give --precision, "
+        "--recall, --flagged-rate and --size"
+    )
+    raise InputRefused(message)
+
+
+def foretell(
+    known: Known,
+    limits: Sequence[Limit],
+    drift: Drift,
+    *,
+    every: float,
+    rounds: int,
+    paths: int,
+    seed: int,
+) -> Forecast:
+    """Simulate the alerts of a monitor without and with a drift.
+
+    Raises
+    ------
+    InputRefused
+        If the drift is impossible from where the metrics are.
+    """
+    drifted = _drifted(known.scenario, drift)
+    edge = _at_limits(known.scenario, limits)
+    alarms = partial(false_alarms, every=every, seed=seed, paths=paths, rounds=rounds)
+    broken = () if drifted is None else tuple(x for x in limits if drifted.breaks(x))
+    return Forecast(
+        known=known,
+        limits=tuple(limits),
+        every=every,
+        rounds=rounds,
+        quiet=alarms(known.scenario, limits),
+        at_limits=None if edge is None else alarms(edge, limits),
+        drifted=drifted,
+        broken=broken,
+        after=None
+        if drifted is None
+        else played(
+            known.scenario, drifted, limits, every=every, seed=seed, paths=paths, rounds=rounds
+        ),
+        alarms_after=None if drifted is None or broken else alarms(drifted, limits),
+    )
+
+
+def smallest_drops(known: Known, limits: Sequence[Limit], every: float) -> dict[str, float | None]:
+    """Find, for each limit from below, the smallest drop that is soon found in 8 of 10 cases."""
+    return {
+        limit.metric: smallest_drop(
+            known.scenario,
+            limits,
+            metric=limit.metric,
+            every=every,
+            within=SOON,
+            probability=MOSTLY,
+            paths=400,
+        )
+        for limit in limits
+        if limit.side == "at_least"
+    }
+
+
+def _drifted(scenario: Scenario, drift: Drift) -> Scenario | None:
+    if not drift.drops and drift.prevalence == 1:
+        return None
+    try:
+        found = scenario if drift.prevalence == 1 else scenario.with_prevalence(drift.prevalence)
+        for metric, drop in drift.drops.items():
+            found = found.dropped(metric, drop)
+    except ValueError as error:
+        raise InputRefused(str(error)) from error
+    return found
+
+
+def _at_limits(scenario: Scenario, limits: Sequence[Limit]) -> Scenario | None:
+    """Move every metric onto its limit; None where that cannot be done for all at once."""
+    for limit in limits:
+        scenario = scenario.moved(limit)
+    inside = all(not scenario.breaks(limit, by=1e-9) for limit in limits)
+    return scenario if inside else None
+
+
+def _of_levels(levels: Levels, settings: RoundSettings) -> Scenario:
+    """Make two strata with these levels; without scores there is nothing to cut bands by."""
+    flagged = round(levels.flagged_rate * levels.size)
+    passed = levels.size - flagged
+    missed = levels.precision * flagged * (1 / levels.recall - 1)
+    if not (flagged > 0 and passed > 0 and missed <= passed):
+        message = (
+            f"precision {levels.precision:g}, recall {levels.recall:g} and a flagged rate of "
+            f"{levels.flagged_rate:g} cannot all hold for {levels.size} items"
+        )
+        raise InputRefused(message)
+    return _planned(
+        np.array([flagged, passed]),
+        np.array([True, False]),
+        np.array([levels.precision, missed / passed]),
+        settings,
+    )
+
+
+def _of_rounds(parts: Parts) -> Known | None:
+    """Take the newest closed round's sizes, and the rates that its history carries."""
+    with parts.database.read() as connection:
+        rounds = round_store.find_rounds(connection, parts.settings.name)
+        closed = [each for each in rounds if each.estimated_version and each.history_id is not None]
+        if not closed or closed[-1].history_id is None:
+            return None
+        history = frame_store.read_history(connection, closed[-1].history_id)
+        ids = [each.id for each in round_store.closed_rounds(connection, history.id)]
+        stored = estimate_store.read_counts(connection, ids)
+    tallies = [Tally(stored[each]) for each in ids]
+    settings = parts.settings.round
+    carried = carried_before(tallies, tallies[-1].frame, history.reference, settings.carry)
+    if carried is None:
+        return None
+    counts = tallies[-1].counts
+    scenario = _planned(counts.size, counts.is_flagged, carried.mean(), settings)
+    more = "" if history.reference is None else " and the reference"
+    what = "1 closed round" if len(ids) == 1 else f"{len(ids)} closed rounds"
+    return Known(scenario, f"{what}{more}")
+
+
+def _of_items(items: ReferenceItems, size: int, settings: RoundSettings) -> Scenario:
+    asked = settings.sample.bands
+    bands = affordable_bands(asked.flagged, asked.passed, settings.sample.max_labels)
+    inner = [
+        band_edges(items.score[items.flagged == up], wanted)
+        for up, wanted in zip((True, False), bands, strict=True)
+    ]
+    unscored = bool(np.isnan(items.score).any() and not np.isnan(items.score).all())
+    edges = BandEdges(flagged=inner[0], passed=inner[1], unscored=unscored)
+    found = binned(items, edges)
+    is_flagged = np.array([stratum.flagged for stratum in edges.strata()])
+    positive, labeled = np.array([found[s.name] for s in edges.strata()], dtype=np.float64).T
+    prior = np.array([prior_count(int((is_flagged == up).sum())) for up in is_flagged])
+    sizes = np.rint(size * labeled / labeled.sum()).astype(np.int64)
+    return _planned(sizes, is_flagged, (prior + positive) / (2 * prior + labeled), settings)
+
+
+def _planned(
+    size: NDArray[np.int64], is_flagged: NDArray[np.bool_], rates: Floats, settings: RoundSettings
+) -> Scenario:
+    """Add the labels that a round would ask for when its strata are known well."""
+    cost = settings.sample.cost
+    plan = allocate(
+        size,
+        is_flagged,
+        Knowledge.of_rates(np.clip(rates, 1e-9, 1 - 1e-9)),
+        margins=settings.sample.margin.wanted() or None,
+        max_labels=settings.sample.max_labels,
+        level=settings.level,
+        cost=[cost.flagged if up else cost.passed for up in is_flagged],
+    )
+    return Scenario.of(size, plan.labels, is_flagged, rates)
+
+
+def _window_size(parts: Parts) -> int:
+    schedule = parts.settings.round.schedule
+    window = window_of(schedule, newest_slot(schedule, parts.clock()))
+    size = parts.source.scan(window, BandEdges().strata(), 1, "simulate").size
+    if not size:
+        message = f"no predictions in the newest window, {window}; give --size"
+        raise InputRefused(message)
+    return size

@@ -1,0 +1,1 @@
+"""Tasks out, labels in: from each place where rounds are labeled."""

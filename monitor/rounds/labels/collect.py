@@ -1,0 +1,175 @@
+"""Handing out tasks and taking in what annotators said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.model import Collected
+from monitor.domain.state import RoundState
+from monitor.rounds.labels.places import ask
+from monitor.rounds.labels.second_annotator import without_same_person
+from monitor.storage import copy_store, label_store, round_claims, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.model import Task
+    from monitor.rounds.context import Parts
+    from monitor.storage.round_claims import Claim
+    from monitor.storage.round_store import Round
+
+__all__ = [
+    "accepting",
+    "asks_people",
+    "collect",
+    "disputed",
+    "put_away",
+    "send",
+    "store_labels",
+    "store_together",
+    "unanswered",
+    "without_same_person",
+]
+
+
+def send(parts: Parts, found: Round, claim: Claim) -> int:
+    """Hand out the tasks that are not out yet; safe to repeat."""
+    with parts.database.read() as connection:
+        waiting = label_store.unsent_tasks(connection, found.id)
+        everything = label_store.all_tasks(connection, [found.id]) if waiting else {}
+    if not waiting:
+        return 0
+    labeler = parts.labelers_of(found.settings)[0]
+    with outside("send"):
+        labeler.send(found.name, list(everything.values()))
+    with parts.database.write() as connection:
+        round_claims.hold(connection, claim)
+        label_store.mark_sent(connection, [task.key for task in waiting], parts.clock())
+    return len(waiting)
+
+
+def collect(parts: Parts, round_ids: Sequence[int]) -> Collected | None:
+    """Ask labelers for news of some rounds and store it; None where no round asks.
+
+    Raises
+    ------
+    MonitorError
+        The first obstacle met, once every place was asked.
+    """
+    with parts.database.read() as connection:
+        rounds = round_store.read_rounds(connection, round_ids)
+    asked = ask(parts, rounds)
+    for obstacle in asked.obstacles:
+        raise obstacle
+    if not asked.collected:
+        return None
+    return Collected(
+        tuple(event for each in asked.collected for event in each.events),
+        tuple(refusal for each in asked.collected for refusal in each.refused),
+    )
+
+
+def put_away(parts: Parts) -> None:
+    """End the asking for rounds that take no labels any more, and forget what people were shown.
+
+    Items and labels stay; a round without payloads has been put away.
+    """
+    now = parts.clock()
+    with parts.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+        if monitor_id is None:
+            return
+        unfinished = round_store.unfinished_rounds(connection, monitor_id, now)
+        accepting_labels = {each.id for each in unfinished}
+        ended = [
+            round_store.read_round(connection, each)
+            for each in label_store.rounds_that_show(connection, monitor_id)
+            if each not in accepting_labels
+        ]
+    for found in ended:
+        for labeler in parts.labelers_of(found.settings):
+            with outside("close"):
+                labeler.close(found.name)
+        with parts.database.write() as connection:
+            label_store.forget_payloads(connection, found.id, first_version=found.first_version)
+
+
+def unanswered(parts: Parts, slot: int = 1) -> list[Task]:
+    """Tasks of open rounds that have no answer yet: first copies, or second ones.
+
+    Of rounds that ask people, as they were opened.
+    """
+    with parts.database.read() as connection:
+        rounds = round_store.find_rounds(
+            connection, parts.settings.name, states=(RoundState.LABELING,)
+        )
+        open_ids = [each.id for each in rounds if parts.asks_people(each.settings)]
+        tasks = label_store.all_tasks(connection, open_ids)
+        answered = copy_store.answered_tasks(connection, open_ids)
+    return [task for key, task in tasks.items() if task.slot == slot and key not in answered]
+
+
+def disputed(parts: Parts) -> list[Task]:
+    """First copies of the items on which people contradict each other and nobody decided.
+
+    Those of rounds that take labels now, also of closed ones.
+    """
+    with parts.database.read() as connection:
+        found: list[Task] = []
+        for each in _asking_people(connection, parts):
+            items = set().union(*copy_store.disputed_items(connection, each.id).values())
+            tasks = label_store.all_tasks(connection, [each.id]).values()
+            found += [task for task in tasks if task.slot == 1 and task.item_id in items]
+    return found
+
+
+def accepting(parts: Parts) -> dict[str, Task]:
+    """Tasks of all rounds that take labels of people now, by key.
+
+    Those of open rounds, and of closed ones a while.
+    """
+    with parts.database.read() as connection:
+        rounds = _asking_people(connection, parts)
+        return label_store.all_tasks(connection, [each.id for each in rounds])
+
+
+def asks_people(parts: Parts) -> bool:
+    """Whether people label for a monitor: by today's config, or for a round opened before."""
+    with parts.database.read() as connection:
+        return parts.labeler.asks_people or bool(_asking_people(connection, parts))
+
+
+def _asking_people(connection: Connection, parts: Parts) -> list[Round]:
+    monitor_id = round_store.find_monitor(connection, parts.settings.name)
+    if monitor_id is None:
+        return []
+    rounds = round_store.unfinished_rounds(connection, monitor_id, parts.clock())
+    return [each for each in rounds if parts.asks_people(each.settings)]
+
+
+def store_labels(parts: Parts, collected: Collected) -> int:
+    """Store label events; returns how many are new."""
+    return store_together([(parts, collected)])
+
+
+def store_together(
+    several: Sequence[tuple[Parts, Collected]], *, labeler: str | None = None
+) -> int:
+    """Store what one file says about the tasks of several monitors, all of it or nothing.
+
+    ``labeler`` is the name of the labeler it counts as; each monitor's own unless given.
+    """
+    added = 0
+    ordered = sorted(several, key=lambda one: one[0].settings.name)  # so that no two can deadlock
+    if not ordered:
+        return 0
+    with ordered[0][0].database.write() as connection:
+        for parts, collected in ordered:
+            now = parts.clock()
+            round_store.ensure_monitor(connection, parts.settings.name, now)
+            name = labeler or parts.labeler.name
+            added += label_store.add_events(connection, name, collected.events, now)
+    return added

@@ -1,0 +1,179 @@
+"""The places that rounds are labeled at, each read once for all rounds that use it.
+
+A round keeps the labeler that it was opened with, whatever the config says later, and is read
+from today's place besides where people may have been told of that one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable
+from monitor.domain.ports import Watchable
+from monitor.rounds.labels.second_annotator import without_same_person
+from monitor.storage import label_store, round_store
+from monitor.storage.label_notes import LabelNotes, read_label_notes, write_label_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.model import Collected, Refusal
+    from monitor.domain.ports import Labeler
+    from monitor.rounds.context import Parts
+    from monitor.storage.round_store import Round
+
+log = structlog.get_logger("monitor.labels")
+
+MOST_LOGGED = 10_000
+"""Refusals remembered as logged, per place; of more the oldest are logged again."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What came of asking: ``read`` are the rounds whose every place was read.
+
+    ``unsettled`` are those of them for which something lies there that cannot be taken yet;
+    ``unread`` has, by name, the places that could not be read.
+    """
+
+    read: set[int] = field(default_factory=set)
+    unsettled: set[int] = field(default_factory=set)
+    obstacles: list[MonitorError] = field(default_factory=list)
+    collected: list[Collected] = field(default_factory=list)
+    unread: dict[str, MonitorError] = field(default_factory=dict)
+
+    def take(self, place: Place, found: Collected | None) -> None:
+        """Note what was read at a place."""
+        if found is None:
+            return
+        self.collected.append(found)
+        if found.waits:
+            self.unsettled.update(place.rounds)
+
+    def give_up(self, place: Place, obstacle: MonitorError) -> None:
+        """Note a place that could not be read."""
+        self.obstacles.append(obstacle)
+        self.unread[place.name] = obstacle
+        self.read.difference_update(place.rounds)
+
+
+@dataclass(slots=True)
+class Place:
+    """A labeler under the name that the store knows it by, and the rounds it labels."""
+
+    labeler: Labeler
+    name: str
+    rounds: list[int] = field(default_factory=list)
+
+
+def ask(parts: Parts, rounds: Sequence[Round]) -> Asked:
+    """Ask for news of some rounds at all their places; one that cannot be read stops no other."""
+    asked = Asked(read={each.id for each in rounds})
+    places = _places(parts, rounds)
+    for place in places:
+        try:
+            found = _read(parts, place, rounds[0].monitor_id)
+        except MonitorError as error:
+            asked.give_up(place, error)
+        except Exception as error:
+            log.exception("labels not read because of a bug", monitor=parts.settings.name)
+            asked.give_up(place, StoppedByBug.of(error))
+        else:
+            asked.take(place, found)
+    if not any(isinstance(each, StoreUnavailable) for each in asked.obstacles):
+        _keep_obstacles(parts, places, asked, rounds)
+    return asked
+
+
+def _keep_obstacles(
+    parts: Parts, places: Sequence[Place], asked: Asked, rounds: Sequence[Round]
+) -> None:
+    """Keep why a place could not be read, so that `status` says so until it can."""
+    for place in places:
+        why = str(asked.unread[place.name]) if place.name in asked.unread else None
+        monitor_id = rounds[0].monitor_id
+        with parts.database.read() as connection:
+            before = read_label_notes(connection, monitor_id, place.name)
+        after = replace(before, obstacle=why)
+        if why is not None:
+            after = replace(after, rounds=tuple(sorted(place.rounds)))
+        if after != before:
+            with parts.database.write() as connection:
+                write_label_notes(connection, monitor_id, place.name, after)
+
+
+def place_name(labeler: Labeler) -> str:
+    """Name the place of a labeler, for what the store keeps of it."""
+    if not isinstance(labeler, Watchable):
+        return labeler.name
+    place = labeler.place.encode(errors="replace")
+    return f"{labeler.name} {hashlib.sha256(place).hexdigest()[:16]}"
+
+
+def _places(parts: Parts, rounds: Sequence[Round]) -> list[Place]:
+    found: dict[str, Place] = {}
+    for each in rounds:
+        for labeler in parts.labelers_of(each.settings):
+            name = place_name(labeler)
+            found.setdefault(name, Place(labeler, name)).rounds.append(each.id)
+    return list(found.values())
+
+
+def _read(parts: Parts, place: Place, monitor_id: int) -> Collected | None:
+    with parts.database.read() as connection:
+        tasks = label_store.all_tasks(connection, place.rounds)
+        cursor = label_store.read_cursor(connection, monitor_id, place.name)
+        before = read_label_notes(connection, monitor_id, place.name)
+    if not tasks:
+        return None
+    with outside("collect"):
+        said = place.labeler.collect(tasks, cursor)
+    if not said.anew:
+        return said
+    collected = without_same_person(parts, said)
+    after = _noted(before, collected, place.rounds)
+    with parts.database.write() as connection:
+        now = parts.clock()
+        round_store.ensure_monitor(connection, parts.settings.name, now)
+        label_store.add_events(connection, place.labeler.name, collected.events, now)
+        if collected.cursor is not None:
+            label_store.write_cursor(connection, monitor_id, place.name, collected.cursor)
+        if after != before:
+            write_label_notes(connection, monitor_id, place.name, after)
+    return collected
+
+
+def _noted(before: LabelNotes, collected: Collected, rounds: Sequence[int]) -> LabelNotes:
+    """Log what was refused and has not been logged, and gather what people should know."""
+    known = set(before.logged)
+    new = {_digest(each): each for each in collected.refused}
+    new = {digest: each for digest, each in new.items() if digest not in known}
+    for refusal in new.values():
+        log.warning("label refused", where=refusal.where, reason=refusal.reason)
+    return replace(
+        before,
+        logged=(*before.logged, *new)[-MOST_LOGGED:],
+        problems=collected.problems,
+        notes=(*collected.waits, *_refused_note(collected)),
+        rounds=tuple(sorted(rounds)),
+    )
+
+
+def _digest(refusal: Refusal) -> str:
+    text = f"{refusal.where}|{refusal.reason}|{refusal.version}"
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
+
+
+def _refused_note(collected: Collected) -> list[str]:
+    """Say how many rows are refused beside those that are a problem of their own."""
+    told = set(collected.problems)
+    rows = [each for each in collected.refused if not {each.reason, str(each)} & told]
+    if not rows:
+        return []
+    more = "" if len(rows) == 1 else f"; {len(rows) - 1} more stand in the log"
+    return [f"label refused: {rows[0]}{more}"]

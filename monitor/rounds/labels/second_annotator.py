@@ -1,0 +1,29 @@
+"""Second copies of an item must be answered by a second person."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import Refusal
+from monitor.storage import copy_store
+
+if TYPE_CHECKING:
+    from monitor.domain.model import Collected
+    from monitor.rounds.context import Parts
+
+
+def without_same_person(parts: Parts, collected: Collected) -> Collected:
+    """Refuse answers to one copy of an item by someone who answered its other copy."""
+    with parts.database.read() as connection:
+        again = copy_store.same_person_again(connection, collected.events)
+    refused = [
+        Refusal(
+            f"task {event.task_key}",
+            f"is a second copy of an item that {event.annotator!r} answered already; give it to "
+            "another person",
+        )
+        for event in again
+    ]
+    kept = tuple(event for event in collected.events if event not in again)
+    return replace(collected, events=kept, refused=(*collected.refused, *refused))

@@ -1,0 +1,1 @@
+"""Which rounds there are: opened when due, backfilled, redone, skipped."""

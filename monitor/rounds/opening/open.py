@@ -1,0 +1,119 @@
+"""Opening rounds: when their slot is due, by hand, for a backfill, or again."""
+
+from __future__ import annotations
+
+from itertools import dropwhile
+from typing import TYPE_CHECKING
+
+from monitor.domain.slots import newest_slot, slots_between
+from monitor.domain.state import ENDED, RoundState
+from monitor.rounds.opening.redo import redo_abandoned
+from monitor.rounds.opening.skipped_slots import (
+    number_of,
+    record_missed,
+    refuse_if_forgotten,
+    was_skipped_ahead,
+)
+from monitor.rounds.opening.windows import NOTHING_LEFT, free_window
+from monitor.storage import round_store
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.settings import RoundSettings
+    from monitor.rounds.context import Parts
+
+
+def open_due(parts: Parts) -> None:
+    """Open the newest due slot; record older ones that were missed as skipped.
+
+    Of a monitor without a scheduled round only the newest slot is due: `backfill` fills the past.
+    """
+    with parts.database.read() as connection:
+        due = _due(connection, parts, parts.clock())
+    if due:
+        refuse_if_forgotten(parts, due[:-1])
+        record_missed(parts, due[:-1], due[-1])
+        _open(parts, due[-1], parts.settings.round, "due")
+
+
+def _due(connection: Connection, parts: Parts, now: datetime) -> list[datetime]:
+    """Consecutive slots that have to be run or recorded, of which some may have a round already.
+
+    They are counted from the newest scheduled round: one that was asked for by hand, or filled
+    in, says nothing about the slots around it. The last of those that are recorded is run after
+    all if it was skipped by a clock ahead of this one; and a clock set back to before the first
+    round finds nothing due.
+    """
+    schedule = parts.settings.round.schedule
+    known = round_store.find_monitor(connection, parts.settings.name)
+    if known is None:
+        return [newest_slot(schedule, now)]
+    last = round_store.newest_round(connection, known, until=now, origin="schedule")
+    if last is None:
+        begun = round_store.newest_round(connection, known, origin="schedule") is not None
+        newest = newest_slot(schedule, now)
+        return [] if begun or round_store.round_at(connection, known, newest) else [newest]
+    due = slots_between(schedule, last.slot, now)
+    if not due and was_skipped_ahead(last, now):
+        return [last.slot]
+    there = round_store.slots_with_rounds(connection, known, last.slot)
+    return list(dropwhile(there.__contains__, due))
+
+
+def open_slot(parts: Parts, slot: datetime, *, backfill: bool) -> int | None:
+    """Open the round of one slot; None if it has ended already, or has nothing to look at.
+
+    One that was abandoned before anybody labeled it is opened again by hand, not by a backfill.
+    """
+    why = "backfill" if backfill else "asked for by hand"
+    settings = _settings(parts, backfill=backfill)
+    if not backfill:
+        redo_abandoned(parts, slot, settings, why)
+    return _open(parts, slot, settings, why)
+
+
+def _open(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> int | None:
+    now = parts.clock()
+    with parts.database.write() as connection:
+        monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
+        found = round_store.round_at(connection, monitor_id, slot)
+        if found is None:
+            return _add(connection, parts, monitor_id, slot, settings, why)
+        if found.state is RoundState.SKIPPED and not found.window.is_empty:
+            round_store.reopen_skipped(connection, found.id, settings=settings, now=now, reason=why)
+            return found.id
+        return None if found.state in ENDED else found.id
+
+
+def _add(
+    connection: Connection,
+    parts: Parts,
+    monitor_id: int,
+    slot: datetime,
+    settings: RoundSettings,
+    why: str,
+) -> int | None:
+    now = parts.clock()
+    window = free_window(connection, monitor_id, settings.schedule, slot)
+    if window.is_empty and settings.origin != "schedule":
+        return None
+    round_id = round_store.add_round(
+        connection,
+        monitor_id=monitor_id,
+        number=number_of(connection, settings.schedule, monitor_id, slot),
+        slot=slot,
+        window=window,
+        state=RoundState.SKIPPED if window.is_empty else RoundState.OPEN,
+        settings=settings,
+        now=now,
+        reason=NOTHING_LEFT if window.is_empty else why,
+    )
+    return None if window.is_empty else round_id
+
+
+def _settings(parts: Parts, *, backfill: bool) -> RoundSettings:
+    origin = "backfill" if backfill else "by_hand"
+    return parts.settings.round.model_copy(update={"origin": origin})

@@ -1,0 +1,121 @@
+"""Monitors that the store knows and the config does not: renamed, removed, or another config's.
+
+Their rounds stay as they are, for a monitor that is put back goes on with them. An open alert
+would stay open for ever, so it is ended; but several configs may share a store, so not before a
+slot of the monitor has passed that whoever still runs it would have opened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.slots import slots_after
+from monitor.domain.state import RoundState
+from monitor.rounds.reporting.enqueue import tell_ended
+from monitor.storage import alert_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.ports import Clock
+    from monitor.storage.alert_store import Alert
+    from monitor.storage.database import Database
+    from monitor.storage.round_store import Round
+
+log = structlog.get_logger("monitor.rounds")
+
+UNWATCHED = timedelta(days=1)
+"""How long after a slot that nobody opened a monitor counts as run by no config at all."""
+
+REASON = "the monitor is no longer in the config"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """A monitor that the config does not have, with what is still open of it.
+
+    ``ends_at`` is when its alerts are ended, unless another config runs it meanwhile.
+    """
+
+    monitor: str
+    alerts: tuple[Alert, ...]
+    open_rounds: tuple[int, ...]
+    ends_at: datetime
+
+    @property
+    def sentence(self) -> str:
+        """Say what is open of it, and what becomes of that."""
+        alerts = [f"an alert on {each.metric} ({each.id[:8]})" for each in self.alerts]
+        rounds = [f"round {number}" for number in self.open_rounds]
+        parts = ["Nothing watches it, unless another config on this store has it"]
+        if rounds:
+            parts.append("rounds go on when the config has it again")
+        if alerts:
+            parts.append(f"alerts are ended on {self.ends_at:%Y-%m-%d %H:%M} UTC")
+        return (
+            f"{self.monitor} is in the store but not in the config (renamed or removed?), with "
+            f"{', '.join([*alerts, *rounds])} open. {'; '.join(parts)}."
+        )
+
+
+def left_behind(connection: Connection, names: Collection[str]) -> list[LeftBehind]:
+    """Find the monitors not among ``names`` that have an open alert or round, by name."""
+    alerts: dict[str, list[Alert]] = {}
+    rounds: dict[str, list[Round]] = {}
+    for alert in alert_store.find_alerts(connection, state=AlertState.FIRING):
+        alerts.setdefault(alert.monitor, []).append(alert)
+    for each in round_store.find_rounds(connection, states=_OPEN):
+        rounds.setdefault(each.monitor, []).append(each)
+    return [
+        LeftBehind(
+            monitor=name,
+            alerts=tuple(alerts.get(name, ())),
+            open_rounds=tuple(each.number for each in rounds.get(name, ())),
+            ends_at=_ends_at(connection, name),
+        )
+        for name in sorted({*alerts, *rounds} - set(names))
+    ]
+
+
+def end_left_behind(database: Database, names: Collection[str], clock: Clock) -> None:
+    """End the alerts of monitors not among ``names`` that nobody has run for long enough."""
+    now = clock()
+    known = set(names)
+    with database.read() as connection:
+        firing = alert_store.find_alerts(connection, state=AlertState.FIRING)
+        due = [
+            alert
+            for alert in firing
+            if alert.monitor not in known and _ends_at(connection, alert.monitor) <= now
+        ]
+    for alert in due:
+        with database.write() as connection:
+            _end(connection, alert, now)
+
+
+def _end(connection: Connection, alert: Alert, now: datetime) -> None:
+    ended = alert_store.end(connection, alert.id, AlertState.RESOLVED, why=REASON, now=now)
+    if ended:  # else another process was faster
+        tell_ended(connection, alert, REASON, now, how="has ended")
+        log.warning("alert of a removed monitor ended", monitor=alert.monitor, alert=alert.id)
+
+
+def _ends_at(connection: Connection, monitor: str) -> datetime:
+    """When a monitor counts as run by no config: a while after its first slot without a round."""
+    monitor_id = round_store.find_monitor(connection, monitor)
+    newest = None if monitor_id is None else round_store.newest_round(connection, monitor_id)
+    if newest is None:
+        message = f"{monitor} has an open alert or round, so it has rounds"
+        raise AssertionError(message)
+    return next(slots_after(newest.settings.schedule, newest.slot)) + UNWATCHED
+
+
+_OPEN = (RoundState.OPEN, RoundState.LABELING)

@@ -1,0 +1,122 @@
+"""Slots that nobody ran when they were due: recorded as skipped, however many there are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.domain.errors import ConfigRefused, DeliveryFailed
+from monitor.domain.slots import slots_between
+from monitor.domain.state import RoundState
+from monitor.rounds.opening.windows import free_windows
+from monitor.storage import restored_store, round_store, skip_store
+from monitor.storage.concern_store import add_concern
+from monitor.storage.schema import store_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.settings import Schedule
+    from monitor.rounds.context import Parts
+    from monitor.storage.round_store import Round
+
+log = structlog.get_logger("monitor.rounds")
+
+AT_ONCE = 1000
+"""Slots per transaction: about a tenth of a second, for which other writers wait gladly."""
+
+
+def refuse_if_forgotten(parts: Parts, missed: Sequence[datetime]) -> None:
+    """Refuse to record slots as missed whose rounds the store may have had before it was restored.
+
+    MLflow is asked only when slots were missed, and one that does not answer holds nothing up:
+    `pr-monitor db restored` opens recorded skips too.
+
+    Raises
+    ------
+    ConfigRefused
+        If MLflow shows a run of this store for a slot that the store does not know.
+    """
+    if not missed or parts.runs is None:
+        return
+    name = parts.settings.name
+    with parts.database.read() as connection:
+        store = store_id(connection)
+    try:
+        newest = parts.runs.newest_slot(store, name)
+    except DeliveryFailed as error:
+        log.warning("not known whether rounds were forgotten", monitor=name, reason=str(error))
+        return
+    if newest is None or newest <= _newest_known(parts):
+        return
+    message = (
+        f"MLflow shows a round of {name} due {newest:%Y-%m-%d %H:%M} UTC that the store "
+        f"{parts.database.shown} does not know: it was restored from an older backup, or is a copy "
+        "of another store. If it was restored, stop all that uses it and run: pr-monitor db "
+        "restored. If it is a copy, give it an MLflow of its own (mlflow.tracking_uri)"
+    )
+    now = parts.clock()
+    with parts.database.write() as connection:
+        round_store.ensure_monitor(connection, name, now)  # whose turn keeps others from it
+        last = _newest_round(connection, parts)
+        if last is not None:
+            add_concern(connection, last.id, restored_store.DOUBT, message, now)
+    raise ConfigRefused(message)
+
+
+def _newest_known(parts: Parts) -> datetime:
+    with parts.database.read() as connection:
+        last = _newest_round(connection, parts)
+    return datetime.min.replace(tzinfo=UTC) if last is None else last.slot
+
+
+def _newest_round(connection: Connection, parts: Parts) -> Round | None:
+    monitor_id = round_store.find_monitor(connection, parts.settings.name)
+    return None if monitor_id is None else round_store.newest_round(connection, monitor_id)
+
+
+def record_missed(parts: Parts, missed: Sequence[datetime], newest: datetime) -> None:
+    """Record consecutive slots as skipped, oldest first.
+
+    In several transactions if there are many: whoever is stopped in between goes on from there,
+    and nobody else waits long for the store.
+    """
+    schedule = parts.settings.round.schedule
+    now = parts.clock()
+    for start in range(0, len(missed), AT_ONCE):
+        slots = missed[start : start + AT_ONCE]
+        with parts.database.write() as connection:
+            monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
+            skip_store.add_skipped(
+                connection,
+                monitor_id=monitor_id,
+                first_number=number_of(connection, schedule, monitor_id, slots[0]),
+                slots=slots,
+                windows=free_windows(connection, monitor_id, schedule, slots),
+                settings=parts.settings.round,
+                reason=f"missed: the newest due slot is {newest:%Y-%m-%d %H:%M} UTC",
+                now=now,
+            )
+
+
+def was_skipped_ahead(found: Round, now: datetime) -> bool:
+    """Whether a slot was recorded as missed by a clock that was ahead of this one."""
+    return found.state is RoundState.SKIPPED and found.opened_at > now
+
+
+def number_of(connection: Connection, schedule: Schedule, monitor_id: int, slot: datetime) -> int:
+    """Give a slot its number: its place in the schedule, counted from the monitor's first round.
+
+    A backfill of slots before the first one counts down, so that a chart over round numbers is
+    in the order of time whatever was filled when.
+    """
+    before, after = round_store.neighbours(connection, monitor_id, slot)
+    if before is not None:
+        return before.number + len(slots_between(schedule, before.slot, slot))
+    if after is not None:
+        return after.number - len(slots_between(schedule, slot, after.slot))
+    return 1

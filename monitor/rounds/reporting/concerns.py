@@ -1,0 +1,95 @@
+"""Concerns: what about a round needs a look, though the round goes on.
+
+What a broken classifier can cause is told and never stops a draw, a label or an alert: that is the
+moment which a monitor is for. While a concern about the newest round stands, its monitor is not ok.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.model import EffectKind
+from monitor.rounds.estimation import disputes
+from monitor.rounds.reporting.enqueue import MLFLOW, known_key, notify
+from monitor.rounds.reporting.notices import attention_notice
+from monitor.rounds.reporting.report import attention_report
+from monitor.storage import (
+    alert_store,
+    attention_store,
+    concern_store,
+    effect_store,
+    frame_store,
+    round_store,
+)
+from monitor.storage.schema import store_id
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.storage.round_store import Round
+
+INVERTED = "inverted"
+
+
+def note(connection: Connection, found: Round, kind: str, sentence: str, now: datetime) -> bool:
+    """Note a concern about a claimed round and tell the log, the hooks and MLflow of it, once.
+
+    Parameters
+    ----------
+    kind
+        What it is about; a round has at most one concern of a kind.
+    sentence
+        Without its end, such as ``nothing is flagged``.
+
+    Returns
+    -------
+    bool
+        False if there was one of this kind.
+    """
+    if not concern_store.add_concern(connection, found.id, kind, sentence, now):
+        return False
+    stored = round_store.read_round(connection, found.id)  # as it stands in this transaction
+    store = store_id(connection)
+    notice = attention_notice(stored, store_id=store, kind=kind, sentence=sentence, at=now)
+    known = known_key(connection, stored, notice.round_key)
+    notify(connection, stored, notice.model_copy(update={"round_key": known}), now)
+    _tag_model(connection, stored, store, sentence, now)
+    return True
+
+
+def note_disputes(
+    connection: Connection, found: Round, disputed: dict[str, str], now: datetime
+) -> None:
+    """Keep the concerns about a round's disputed items as they are now; each is told once."""
+    before = concern_store.read_concerns(connection, found.id)
+    for kind in before:
+        if kind.startswith(disputes.KIND) and kind.removeprefix(disputes.KIND) not in disputed:
+            concern_store.drop_concern(connection, found.id, kind)
+    for metric, sentence in disputed.items():
+        if not note(connection, found, disputes.KIND + metric, sentence, now):
+            concern_store.reword_concern(connection, found.id, disputes.KIND + metric, sentence)
+
+
+def _tag_model(
+    connection: Connection, found: Round, store: str, sentence: str, now: datetime
+) -> None:
+    """Let the model's page not say ok; one with an open alert stays under alert."""
+    firing = alert_store.find_alerts(connection, monitor=found.monitor, state=AlertState.FIRING)
+    is_newest = attention_store.newest_drawn(connection, found.monitor_id, now) == found.id
+    if found.settings.model is None or firing or not is_newest:
+        return
+    issues = frame_store.read_issues(connection, found.id)
+    report = attention_report(found, store_id=store, reason=sentence, issues=issues)
+    effect_store.add_effect(
+        connection,
+        key=f"{report.round_key}/v{report.version}/attention/{EffectKind.MODEL_TAGS}",
+        monitor_id=found.monitor_id,
+        round_id=found.id,
+        kind=EffectKind.MODEL_TAGS,
+        sink=MLFLOW,
+        payload=report.model_dump(mode="json"),
+        now=now,
+    )

@@ -1,0 +1,243 @@
+"""The effects of a batch: notices for the log and the hooks, runs and points for MLflow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.model import EffectKind
+from monitor.domain.state import RoundState
+from monitor.rounds.estimation.answer_times import answers_row
+from monitor.rounds.reporting.notices import (
+    abandoned_notice,
+    alert_notice,
+    ended_notice,
+    unusual_notice,
+)
+from monitor.rounds.reporting.report import (
+    TIMELINE,
+    abandoned_report,
+    closed_report,
+    timeline_point,
+)
+from monitor.storage import (
+    alert_store,
+    attention_store,
+    concern_store,
+    effect_store,
+    estimate_store,
+    frame_store,
+    round_store,
+)
+from monitor.storage.redo_store import told_key
+from monitor.storage.schema import store_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.report import Notice, RoundReport, TimelinePoint
+    from monitor.rounds.estimation.batch import Batch, Estimates, Evidence, Member
+    from monitor.storage.alert_store import Alert
+    from monitor.storage.round_store import Round
+
+MLFLOW, LOG = "mlflow", "log"
+"""Sinks that every monitor has; the others are the hooks it names."""
+
+
+def tell(
+    connection: Connection,
+    batch: Batch,
+    estimates: Estimates,
+    evidence: Evidence,
+    now: datetime,
+) -> None:
+    """Write the effects of a batch: notices first, then MLflow in slot order."""
+    reports = {
+        member.round.id: _report(connection, batch, member, estimates, evidence, now)
+        for member in batch.affected
+    }
+    due = batch.affected[0].round
+    for move in evidence.moves:
+        report = reports[due.id]
+        notice = alert_notice(move.event, move.alert, report, due, at=now, why=move.why)
+        notify(connection, due, notice, now)
+    if reports[due.id].version == due.first_version:
+        for row in reports[due.id].notices:
+            notice = unusual_notice(row, reports[due.id], due)
+            add_notice(connection, due, notice, LOG, now)
+    newest = round_store.newest_closed(connection, due.monitor_id, now)
+    for member in batch.affected:
+        _tell_mlflow(
+            connection,
+            member.round,
+            reports[member.round.id],
+            newest=member.round.id == newest,
+            now=now,
+        )
+
+
+def tell_abandoned(connection: Connection, found: Round, reason: str, now: datetime) -> None:
+    """Write the effects of a round that ended without an estimate."""
+    store = store_id(connection)
+    issues = frame_store.read_issues(connection, found.id)
+    report = abandoned_report(found, store_id=store, reason=reason, issues=issues)
+    report = _known_as(connection, found, report)
+    stale = found.slot <= now and _makes_stale(connection, found, now)
+    _tell_mlflow(connection, found, report, newest=stale, now=now)
+    key = report.round_key
+    notice = abandoned_notice(found, store_id=store, key=key, reason=reason, at=now)
+    notify(connection, found, notice, now)
+
+
+def _known_as(connection: Connection, found: Round, report: RoundReport) -> RoundReport:
+    """Report a round that is done again under the name that MLflow knows: it has one run."""
+    return report.model_copy(update={"round_key": known_key(connection, found, report.round_key)})
+
+
+def known_key(connection: Connection, found: Round, key: str) -> str:
+    """Name a round as MLflow knows it, else by ``key``.
+
+    The name holds the history, and a round that was never drawn had none when it was told.
+    """
+    known = None if found.first_version == 1 else told_key(connection, found.id)
+    return known or key
+
+
+def _makes_stale(connection: Connection, found: Round, now: datetime) -> bool:
+    """Whether the model has no newer estimate; one with an open alert stays under alert."""
+    if alert_store.find_alerts(connection, monitor=found.monitor, state=AlertState.FIRING):
+        return False
+    newest = round_store.newest_closed(connection, found.monitor_id, now)
+    return newest is None or round_store.read_round(connection, newest).slot < found.slot
+
+
+def tell_ended(
+    connection: Connection,
+    alert: Alert,
+    why: str,
+    now: datetime,
+    *,
+    how: str = "was ended by hand",
+) -> None:
+    """Write the notices of an alert that no round ended, for those who were told that it fired."""
+    found = round_store.read_round(connection, alert.fired_round_id)
+    store = store_id(connection)
+    notice = ended_notice(alert, found, store_id=store, how=how, why=why, at=now)
+    known = known_key(connection, found, notice.round_key)
+    notice = notice.model_copy(update={"round_key": known})
+    notify(connection, found, notice, now)
+
+
+def _report(
+    connection: Connection,
+    batch: Batch,
+    member: Member,
+    estimates: Estimates,
+    evidence: Evidence,
+    now: datetime,
+) -> RoundReport:
+    from monitor.rounds.estimation.agreement import disagreement_notices  # noqa: PLC0415  scipy takes half a second
+    from monitor.rounds.estimation.supplements import stored_beside  # noqa: PLC0415
+
+    found = round_store.read_round(connection, member.round.id)
+    alerts = alert_store.find_alerts(connection, monitor=found.monitor)
+    shown = [
+        alert
+        for alert in alerts
+        if alert.state is AlertState.FIRING or alert.fired_round_id == found.id
+    ]
+    events = round_store.read_events(connection, found.id)
+    beside = stored_beside(connection, found.id, member.version)
+    report = closed_report(
+        found,
+        store_id=batch.store_id,
+        version=member.version,
+        model_version=batch.history.model_version,
+        partial=found.partial,
+        reason=str(events[-1]["reason"]),
+        tally=member.tally,
+        strata=frame_store.read_strata(connection, found.id),
+        issues=frame_store.read_issues(connection, found.id),
+        rows=estimates[found.id].rows,
+        readings=evidence.readings.get(found.id, {}),
+        is_compared=batch.is_compared(member),
+        alerts=shown,
+        concerns=_concerns(connection, found, now),
+        proposed=estimates[found.id].proposed_limits,
+        timeline=_timeline(connection, found, alerts),
+        notices=[*estimates[found.id].notices, *disagreement_notices(beside.agreement)],
+        distances=estimates[found.id].distances,
+        beside=beside,
+        answers=answers_row(connection, found, member.tally.strata),
+        pictures=estimates[found.id].pictures,
+    )
+    return _known_as(connection, found, report)
+
+
+def _concerns(connection: Connection, found: Round, now: datetime) -> list[str]:
+    """Concerns about a round; those about a newer one too where this has the newest estimate."""
+    if round_store.newest_closed(connection, found.monitor_id, now) == found.id:
+        return attention_store.newest_concerns(connection, found, now)
+    return list(concern_store.read_concerns(connection, found.id).values())
+
+
+def _timeline(connection: Connection, found: Round, alerts: Sequence[Alert]) -> list[TimelinePoint]:
+    shown = round_store.closed_before(connection, found.monitor_id, found.slot, TIMELINE)
+    rows = estimate_store.read_points(
+        connection, [each.id for each in shown], ("precision", "recall")
+    )
+    fired = {alert.fired_round_id for alert in alerts if alert.state is not AlertState.REVISED}
+    return [timeline_point(each, rows.get(each.id, []), alert=each.id in fired) for each in shown]
+
+
+def _tell_mlflow(
+    connection: Connection, found: Round, report: RoundReport, *, newest: bool, now: datetime
+) -> None:
+    kinds = [EffectKind.ROUND_RUN]
+    if report.state == RoundState.CLOSED:
+        kinds.append(EffectKind.FLEET_POINT)
+    if newest and found.settings.model is not None:
+        kinds.append(EffectKind.MODEL_TAGS)
+    for kind in kinds:
+        effect_store.add_effect(
+            connection,
+            key=f"{report.round_key}/v{report.version}/{kind}",
+            monitor_id=found.monitor_id,
+            round_id=found.id,
+            kind=kind,
+            sink=MLFLOW,
+            payload=report.model_dump(mode="json"),
+            now=now,
+        )
+
+
+def notify(connection: Connection, found: Round, notice: Notice, now: datetime) -> None:
+    """Write a notice for the log and for the hooks; a backfill does not wake people."""
+    hooks = () if found.settings.origin == "backfill" else found.settings.hooks
+    for sink in (LOG, *hooks):
+        add_notice(connection, found, notice, sink, now)
+
+
+def add_notice(
+    connection: Connection,
+    found: Round,
+    notice: Notice,
+    sink: str,
+    now: datetime,
+    *,
+    key: str | None = None,
+) -> None:
+    """Write a notice for one sink, once."""
+    effect_store.add_effect(
+        connection,
+        key=key or f"{notice.id}/{sink}",
+        monitor_id=found.monitor_id,
+        round_id=found.id,
+        kind=EffectKind.NOTICE,
+        sink=sink,
+        payload=notice.model_dump(mode="json"),
+        now=now,
+    )

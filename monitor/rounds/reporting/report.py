@@ -1,0 +1,281 @@
+"""What a round says, in the words people read and in the payloads of effects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.alerting import evidence_state, only_learns
+from monitor.domain.report import (
+    AlertRow,
+    AnswersRow,
+    EstimateRow,
+    EvidenceRow,
+    NoticeRow,
+    RoundReport,
+    Status,
+    StratumRow,
+    TimelinePoint,
+)
+from monitor.rounds.reporting.notices import ended, named, number_text, round_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from monitor.domain.alerting import Reading
+    from monitor.rounds.estimation.curves import Pictures
+    from monitor.rounds.estimation.supplements import Beside
+    from monitor.rounds.estimation.tally import Tally
+    from monitor.storage.alert_store import Alert
+    from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.round_store import Round
+
+TIMELINE = 104
+"""Rounds shown in the figure: two years of weeks."""
+
+ESTIMAND_OF = {"round": "window", "carried": "rate"}
+"""Reports show the window's own value for a round alone, and the rate for the carried one."""
+
+_TOLD = ("precision", "recall")
+
+SHOWN = tuple(
+    (metric, basis, estimand) for metric in _TOLD for basis, estimand in ESTIMAND_OF.items()
+)
+"""The estimates people see first."""
+
+
+def find_row(rows: Sequence[EstimateRow], metric: str, basis: str) -> EstimateRow | None:
+    """Find the estimate that reports show for a metric and a basis."""
+    for row in rows:
+        if (row.metric, row.basis, row.estimand) == (metric, basis, ESTIMAND_OF[basis]):
+            return row
+    return None
+
+
+def timeline_point(found: Round, rows: Sequence[EstimateRow], *, alert: bool) -> TimelinePoint:
+    """Reduce a round to what the figure needs."""
+    return TimelinePoint(
+        round=found.number,
+        slot=found.slot,
+        precision_round=_triple(find_row(rows, "precision", "round")),
+        precision_carried=_triple(find_row(rows, "precision", "carried")),
+        recall_round=_triple(find_row(rows, "recall", "round")),
+        recall_carried=_triple(find_row(rows, "recall", "carried")),
+        alert=alert,
+    )
+
+
+def closed_report(
+    found: Round,
+    *,
+    store_id: str,
+    version: int,
+    model_version: str | None,
+    partial: bool,
+    reason: str | None,
+    tally: Tally,
+    strata: Sequence[PlannedStratum],
+    issues: Mapping[str, tuple[int, bool]],
+    rows: Sequence[EstimateRow],
+    readings: Mapping[tuple[str, str], Reading],
+    is_compared: bool,
+    alerts: Sequence[Alert],
+    concerns: Sequence[str],
+    proposed: Mapping[str, float],
+    timeline: Sequence[TimelinePoint],
+    notices: Sequence[NoticeRow],
+    distances: Mapping[str, float],
+    beside: Beside,
+    answers: AnswersRow,
+    pictures: Pictures | None,
+) -> RoundReport:
+    """Report one version of a closed round."""
+    evidence = [
+        _evidence(metric, side, reading, is_compared=is_compared)
+        for (metric, side), reading in readings.items()
+    ]
+    counted = [
+        StratumRow(
+            stratum=part.stratum.name,
+            flagged=part.stratum.flagged,
+            low=part.stratum.low,
+            high=part.stratum.high,
+            size=part.size,
+            planned=part.planned,
+            labeled=mine.labeled,
+            positive=mine.positive,
+            declined=mine.declined,
+        )
+        for part, mine in zip(strata, tally.strata, strict=True)
+    ]
+    return RoundReport(
+        **_frame_fields(found, store_id, issues),
+        version=version,
+        state="closed",
+        reason=reason,
+        partial=partial,
+        status=_status(alerts, [*concerns, *_undefined(rows)], evidence),
+        model_version=model_version,
+        size=sum(row.size for row in counted),
+        flagged=sum(row.size for row in counted if row.flagged),
+        strata=counted,
+        estimates=list(rows),
+        evidence=evidence,
+        alerts=[_alert(alert) for alert in alerts],
+        concerns=list(concerns),
+        proposed_limits=dict(proposed),
+        timeline=list(timeline),
+        notices=list(notices),
+        distances=dict(distances),
+        segments=list(beside.segments),
+        agreement=beside.agreement,
+        answers=answers,
+        cause=None if pictures is None else pictures.cause,
+        p3=None if pictures is None else pictures.p3,
+        curves=None if pictures is None else pictures.curves,
+        sentence=_sentence(found, tally, rows, alerts, proposed),
+    )
+
+
+def abandoned_report(
+    found: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
+) -> RoundReport:
+    """Report a round that ended without an estimate."""
+    return RoundReport(
+        **_frame_fields(found, store_id, issues),
+        **_NOTHING_KNOWN,
+        version=found.version + 1,
+        state="abandoned",
+        reason=reason,
+        status=Status.STALE,
+        sentence=f"Round {found.number} gave no estimate: {ended(reason)}",
+    )
+
+
+def attention_report(
+    found: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
+) -> RoundReport:
+    """Report a round that needs a look before it has an estimate, or besides."""
+    return RoundReport(
+        **_frame_fields(found, store_id, issues),
+        **_NOTHING_KNOWN,
+        version=found.version + 1,
+        state=found.state,
+        reason=reason,
+        status=Status.ATTENTION,
+        concerns=[reason],
+        sentence=f"Round {found.number} needs a look: {ended(reason)}",
+    )
+
+
+_NOTHING_KNOWN: dict[str, Any] = {
+    "partial": False,
+    "model_version": None,
+    "size": 0,
+    "flagged": 0,
+    "strata": [],
+    "estimates": [],
+    "evidence": [],
+    "alerts": [],
+    "proposed_limits": {},
+    "timeline": [],
+}
+
+
+def _frame_fields(
+    found: Round, store_id: str, issues: Mapping[str, tuple[int, bool]]
+) -> dict[str, Any]:
+    return {
+        "store_id": store_id,
+        "round_key": round_key(store_id, found),
+        "monitor": found.monitor,
+        "history": found.history_id or 0,
+        "round": found.number,
+        "slot": found.slot,
+        "window_start": found.window.start,
+        "window_end": found.window.end,
+        "model": found.settings.model,
+        "threshold": found.settings.threshold,
+        "level": found.settings.level,
+        "false_alarm_every": found.settings.limits.false_alarm_every,
+        "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
+    }
+
+
+def _status(
+    alerts: Sequence[Alert], concerns: Sequence[str], evidence: Sequence[EvidenceRow]
+) -> Status:
+    if any(alert.state == "firing" for alert in alerts):
+        return Status.ALERT
+    if concerns:
+        return Status.ATTENTION
+    return Status.LEARNING if only_learns([row.state for row in evidence]) else Status.OK
+
+
+def _undefined(rows: Sequence[EstimateRow]) -> list[str]:
+    """Name what people look at first and this round could not estimate."""
+    found = [(metric, find_row(rows, metric, "round")) for metric in _TOLD]
+    return [metric for metric, row in found if row is None or row.point is None]
+
+
+def _evidence(metric: str, side: str, reading: Reading, *, is_compared: bool) -> EvidenceRow:
+    return EvidenceRow(
+        metric=metric,
+        side=side,
+        limit=reading.limit,
+        log_evidence=reading.log_evidence,
+        log_threshold=reading.log_threshold,
+        state=evidence_state(reading, is_compared=is_compared),
+    )
+
+
+def _alert(alert: Alert) -> AlertRow:
+    return AlertRow(
+        id=alert.id,
+        metric=alert.metric,
+        side=alert.side,
+        limit=alert.limit,
+        state=alert.state,
+        fired_in_round=alert.fired_in_round,
+        window_start=alert.window.start,
+        window_end=alert.window.end,
+        fired_at=alert.fired_at,
+    )
+
+
+def _triple(row: EstimateRow | None) -> tuple[float, float, float] | None:
+    if row is None or row.point is None or row.low is None or row.high is None:
+        return None
+    return row.point, row.low, row.high
+
+
+def _sentence(
+    found: Round,
+    tally: Tally,
+    rows: Sequence[EstimateRow],
+    alerts: Sequence[Alert],
+    proposed: Mapping[str, float],
+) -> str:
+    own, carried = (
+        ", ".join(f"{metric} {number_text(find_row(rows, metric, basis))}" for metric in _TOLD)
+        for basis in ("round", "carried")
+    )
+    from monitor.stats.estimation.small_counts import few_labels  # noqa: PLC0415  scipy takes half a second
+
+    few = [metric for metric in _TOLD if few_labels(tally.counts, metric, estimand="window")]
+    decided = f" (few labels decide {' and '.join(few)})" if few else ""
+    firing = [alert for alert in alerts if alert.state == "firing"]
+    told = "; ".join(
+        f"ALERT: {named(a)}, firing since round {a.fired_in_round}" for a in firing
+    ) or ("no alert" if found.settings.limits.bounds else _learning(proposed))
+    start, end = found.window.start, found.window.end
+    return (
+        f"Window {start:%Y-%m-%d} to {end:%Y-%m-%d}: {own} from this round alone{decided}; "
+        f"{carried} with earlier rounds; {told}."
+    )
+
+
+def _learning(proposed: Mapping[str, float]) -> str:
+    if not proposed:
+        return "learning, no limits set yet"
+    limits = ", ".join(f"{metric}: {value:g}" for metric, value in proposed.items())
+    return f"learning; proposed limits {{{limits}}}"

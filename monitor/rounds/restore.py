@@ -1,0 +1,305 @@
+"""After a restore: what MLflow shows and the store has forgotten is done again.
+
+A backup is older than what was told of its rounds since. MLflow still has their runs, by keys
+that begin with the store's id, and the answers lie where labels come from. So the slots that the
+store lost are opened as if they were due, with versions above those that MLflow shows: it keeps
+the larger of two values at one step and time. Seeds come from the store's id and the slot, so the
+same items are drawn and the answers fit again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.errors import MonitorError
+from monitor.domain.report import AlertRow
+from monitor.domain.slots import newest_slot, slots_between
+from monitor.domain.state import RoundState
+from monitor.rounds import run
+from monitor.rounds.opening.skipped_slots import number_of
+from monitor.rounds.opening.windows import free_window
+from monitor.rounds.reporting.enqueue import notify
+from monitor.rounds.reporting.notices import forgotten_notice
+from monitor.storage import restored_store, round_store
+from monitor.storage.schema import store_id
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.model import ShownRun
+    from monitor.domain.ports import RoundRuns
+    from monitor.domain.settings import RoundSettings
+    from monitor.rounds.context import Parts
+    from monitor.storage.round_store import Round
+
+_WHY = "the store was restored from a backup"
+_BEFORE_DONE = (RoundState.OPEN, RoundState.LABELING)
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a restored store had forgotten of one monitor.
+
+    Parameters
+    ----------
+    opened
+        Slots that were lost, now open.
+    behind
+        Closed rounds of which MLflow shows a later version: round id to that version.
+    put_away
+        How many runs were deleted in MLflow, since their rounds are done again.
+    alerts
+        Alerts that were open and are unknown now; None where that could not be read.
+    off_schedule
+        Slots that MLflow shows and today's schedule does not have.
+    abandoned
+        Slots of rounds that are abandoned here and were done again since.
+    """
+
+    opened: tuple[datetime, ...]
+    behind: Mapping[int, int]
+    put_away: int
+    alerts: tuple[AlertRow, ...] | None
+    off_schedule: tuple[datetime, ...]
+    abandoned: tuple[datetime, ...]
+
+
+def reconcile(parts: Parts, runs: RoundRuns) -> Forgotten:
+    """Open the slots of a monitor that a restored store lost, above the versions MLflow shows.
+
+    What the store has to know is in one transaction; MLflow's runs of those rounds are deleted
+    after it. Safe to repeat: nothing is lost a second time.
+
+    Raises
+    ------
+    DeliveryFailed
+        If MLflow does not answer; whoever repeats this goes on from there.
+    """
+    name = parts.settings.name
+    now = parts.clock()
+    with parts.database.read() as connection:
+        store = store_id(connection)
+        known = {each.slot: each for each in round_store.find_rounds(connection, name)}
+    shown = runs.find(store, name)
+    seen = _highest(shown)
+    lost, off_schedule = _lost(parts, known, seen)
+    newest = _newest_estimate(shown)
+    undrawn = [slot for slot, found in known.items() if found.state is RoundState.OPEN]
+    reports = _reports(runs, shown, {*lost, *undrawn, *([newest] if newest else [])})
+    with parts.database.write() as connection:
+        monitor_id = round_store.ensure_monitor(connection, name, now)
+        opened = [
+            slot
+            for slot in lost
+            if _open(connection, parts, monitor_id, slot, known, seen, reports.get(slot))
+        ]
+        for slot, found in known.items():
+            if slot in seen and restored_store.start_above(connection, found.id, seen[slot]):
+                settings = _as_planned(found.settings, reports.get(slot))
+                restored_store.freeze_settings(connection, found.id, settings)
+        restored_store.forget_doubt(connection, monitor_id)
+        rounds = round_store.find_rounds(connection, name)
+        firing = None if newest is None else reports.get(newest)
+        alerts = _told_to_end(connection, rounds, _firing(firing or {}), now)
+    put_away = _put_away(runs, rounds, shown)
+    if put_away:
+        runs.rewind(store, name, _newest_closed(rounds))
+    return Forgotten(
+        opened=tuple(opened),
+        behind=_behind(rounds, seen),
+        put_away=put_away,
+        alerts=None if newest is not None and firing is None else alerts,
+        off_schedule=tuple(off_schedule),
+        abandoned=tuple(_abandoned(rounds, seen)),
+    )
+
+
+def do_again(
+    parts: Parts, behind: Mapping[int, int]
+) -> Iterator[tuple[Round, MonitorError | None]]:
+    """Take all rounds that are not done as far as they get, in slot order, one after the other.
+
+    A round is planned by what the rounds before it found, so it is drawn when they have closed:
+    then it wants the labels that it wanted the first time. Yields each with what it met.
+    """
+    for found in _to_do(parts, behind):
+        obstacle = None
+        try:
+            run.go_through(parts, found.id)
+            if _version(parts, found.id) <= behind.get(found.id, -1):
+                run.publish_above(parts, found.id, behind)
+        except MonitorError as error:
+            obstacle = error
+        with parts.database.read() as connection:
+            yield round_store.read_round(connection, found.id), obstacle
+
+
+def _to_do(parts: Parts, behind: Mapping[int, int]) -> list[Round]:
+    with parts.database.read() as connection:
+        rounds = round_store.find_rounds(connection, parts.settings.name)
+    return [each for each in rounds if each.state in _BEFORE_DONE or each.id in behind]
+
+
+def _version(parts: Parts, round_id: int) -> int:
+    with parts.database.read() as connection:
+        return round_store.read_round(connection, round_id).version
+
+
+def _highest(shown: Sequence[ShownRun]) -> dict[datetime, int]:
+    """Find the highest version of each slot, in runs that were deleted too."""
+    seen: dict[datetime, int] = {}
+    for each in shown:
+        seen[each.slot] = max(seen.get(each.slot, 1), each.version)
+    return seen
+
+
+def _reports(
+    runs: RoundRuns, shown: Sequence[ShownRun], slots: Collection[datetime]
+) -> dict[datetime, Mapping[str, Any]]:
+    """Read the newest report of each of these slots that MLflow has one of."""
+    newest = {run.slot: run for run in shown if run.slot in slots and run.version}
+    read = {slot: runs.report(run) for slot, run in newest.items()}
+    return {slot: report for slot, report in read.items() if report is not None}
+
+
+def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> RoundSettings:
+    """Give a round the plan that it was drawn by; none where it was never drawn.
+
+    Labels that came late, or rounds that closed in another order, would make another one.
+    """
+    strata = [] if report is None else report.get("strata", [])
+    planned = {str(row["stratum"]): int(row["planned"]) for row in strata}
+    return settings.model_copy(update={"planned": planned or None})
+
+
+def _newest_estimate(shown: Sequence[ShownRun]) -> datetime | None:
+    closed = [run.slot for run in shown if run.live and run.state == RoundState.CLOSED]
+    return max(closed, default=None)
+
+
+def _firing(report: Mapping[str, Any]) -> list[AlertRow]:
+    rows = [AlertRow.model_validate(row) for row in report.get("alerts", [])]
+    return [row for row in rows if row.state == AlertState.FIRING]
+
+
+def _lost(
+    parts: Parts, known: Mapping[datetime, Round], seen: Mapping[datetime, int]
+) -> tuple[list[datetime], list[datetime]]:
+    """Find the slots to open, in order, and those of which today's schedule has no window.
+
+    Those that MLflow shows and the store has not, or has as skipped; and all that came due since
+    the newest that the store knows: they may have been lost before MLflow was told of them.
+    """
+    schedule, now = parts.settings.round.schedule, parts.clock()
+    gone = {slot for slot in seen if slot not in known or known[slot].state is RoundState.SKIPPED}
+    newest = _newest(parts, known) or min(gone, default=None)
+    due = [] if newest is None else slots_between(schedule, newest, now)
+    missing = {slot for slot in due if slot not in known}
+    on_schedule = {slot for slot in gone if newest_slot(schedule, slot) == slot}
+    return sorted(missing | on_schedule), sorted(gone - on_schedule)
+
+
+def _newest(parts: Parts, known: Mapping[datetime, Round]) -> datetime | None:
+    """Find the newest slot of the store, but none that a clock ahead of this one opened."""
+    now = parts.clock()
+    return max((slot for slot in known if slot <= now), default=None)
+
+
+def _open(
+    connection: Connection,
+    parts: Parts,
+    monitor_id: int,
+    slot: datetime,
+    known: Mapping[datetime, Round],
+    seen: Mapping[datetime, int],
+    report: Mapping[str, Any] | None,
+) -> bool:
+    """Open the round of a lost slot; false if another worker did.
+
+    It is told like a scheduled one. Only a slot before the newest known one that the store never
+    had, not even as skipped, was filled by a backfill, which wakes nobody now either.
+    """
+    filled = slot not in known and slot < (_newest(parts, known) or slot)
+    settings = parts.settings.round.model_copy(
+        update={"origin": "backfill" if filled else "schedule"}
+    )
+    planned = _as_planned(settings, report)
+    round_id = _opened(connection, parts, monitor_id, slot, planned, known.get(slot))
+    if round_id is not None and slot in seen:
+        restored_store.start_above(connection, round_id, seen[slot])
+    return round_id is not None
+
+
+def _opened(
+    connection: Connection,
+    parts: Parts,
+    monitor_id: int,
+    slot: datetime,
+    settings: RoundSettings,
+    skipped: Round | None,
+) -> int | None:
+    now = parts.clock()
+    if skipped is not None:
+        reopened = round_store.reopen_skipped(
+            connection, skipped.id, settings=settings, now=now, reason=_WHY
+        )
+        return skipped.id if reopened else None
+    return round_store.add_round(
+        connection,
+        monitor_id=monitor_id,
+        number=number_of(connection, settings.schedule, monitor_id, slot),
+        slot=slot,
+        window=free_window(connection, monitor_id, settings.schedule, slot),
+        state=RoundState.OPEN,
+        settings=settings,
+        now=now,
+        reason=_WHY,
+    )
+
+
+def _told_to_end(
+    connection: Connection, rounds: Sequence[Round], firing: Sequence[AlertRow], now: datetime
+) -> tuple[AlertRow, ...]:
+    """End the alerts that nobody here will ever end, for those who were told that they fired."""
+    unknown = restored_store.unknown_alerts(connection, [alert.id for alert in firing])
+    lost = tuple(alert for alert in firing if alert.id in unknown)
+    numbered = {each.number: each for each in rounds}
+    for alert in lost:
+        fired = numbered.get(alert.fired_in_round, rounds[-1])
+        notice = forgotten_notice(alert, fired, store_id=store_id(connection), at=now)
+        notify(connection, fired, notice, now)
+    return lost
+
+
+def _put_away(runs: RoundRuns, rounds: Sequence[Round], shown: Sequence[ShownRun]) -> int:
+    """Delete the live runs of versions before the first that their rounds have here."""
+    first = {each.slot: each.first_version for each in rounds if each.first_version > 1}
+    past = [run for run in shown if run.live and run.version < first.get(run.slot, 0)]
+    runs.put_away(past)
+    return len(past)
+
+
+def _newest_closed(rounds: Sequence[Round]) -> int:
+    return max((each.number for each in rounds if each.state is RoundState.CLOSED), default=0)
+
+
+def _behind(rounds: Sequence[Round], seen: Mapping[datetime, int]) -> dict[int, int]:
+    return {
+        each.id: seen[each.slot]
+        for each in rounds
+        if each.state is RoundState.CLOSED and each.version < seen.get(each.slot, 0)
+    }
+
+
+def _abandoned(rounds: Sequence[Round], seen: Mapping[datetime, int]) -> list[datetime]:
+    """Find the rounds that gave up in the backup's time and were done again later."""
+    return [
+        each.slot
+        for each in rounds
+        if each.state is RoundState.ABANDONED and each.version + 1 < seen.get(each.slot, 0)
+    ]

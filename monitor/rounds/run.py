@@ -1,0 +1,327 @@
+"""The steps of a round, each repeatable; `run-once`, the service and backfills call the same."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.domain.errors import (
+    InputRefused,
+    MonitorError,
+    RoundMoved,
+    StoppedByBug,
+    TryLater,
+    gravest_of,
+)
+from monitor.domain.labels import evidence_label
+from monitor.domain.slots import slots_of_windows, window_of
+from monitor.domain.state import RoundState
+from monitor.rounds import publish
+from monitor.rounds.claims import kept
+from monitor.rounds.labels.collect import collect, put_away, send
+from monitor.rounds.labels.places import Asked, ask
+from monitor.rounds.opening.open import open_due, open_slot
+from monitor.rounds.sampling.draw import draw
+from monitor.storage import copy_store, frame_store, label_store, round_claims, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from datetime import datetime
+
+    from monitor.rounds.context import Parts
+    from monitor.storage.label_store import LabelCounts
+    from monitor.storage.round_claims import Claim
+    from monitor.storage.round_store import Round
+
+log = structlog.get_logger("monitor.rounds")
+
+LEFT = "the last worker ended while it drew the sample: was it killed, or out of memory?"
+SETTLING = timedelta(minutes=15)
+"""How long after a deadline a file that is not whole yet is waited for."""
+
+_RETRIES = 5  # of a publish that met another one; each loser has let one winner through
+
+
+def run(parts: Parts) -> None:
+    """Do all that is due for one monitor: open, draw, hand out, collect, close, correct, put away.
+
+    What keeps one round from going on does not keep the others. Not even if it ends the process,
+    as a draw that needs more memory than there is: rounds that a worker left in mid-step come
+    last, each by itself, whichever was left longest ago first.
+
+    Raises
+    ------
+    MonitorError
+        The gravest obstacle met, once everything else is done.
+    """
+    open_due(parts)
+    found = _unfinished(parts)
+    left = _left_in_mid_step(found)
+    obstacles = _advance(parts, [each for each in found if each not in left])
+    for each in left:
+        obstacles += _advance(parts, [each])
+    _raise_gravest(obstacles)
+
+
+def _left_in_mid_step(found: list[Round]) -> list[Round]:
+    """Choose the rounds that a worker claimed and has not given back: it ended, or is at it."""
+    claimed = [(each.claimed_until, each) for each in found if each.claimed_until is not None]
+    return [each for _, each in sorted(claimed, key=itemgetter(0))]
+
+
+def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
+    gravest = gravest_of(each for each in obstacles if each is not None)
+    if gravest is not None:
+        raise gravest
+
+
+def _advance(parts: Parts, found: list[Round]) -> list[MonitorError | None]:
+    """Take these rounds as far as they get, and put away what is done; say what each step met."""
+    ids = {each.id for each in found}
+    begun = [each.id for each in found if _may_begin(each, parts.clock())]
+    obstacles = [_met(partial(begin, parts, each)) for each in begun]
+    out = _out(parts, [each for each in _unfinished(parts) if each.id in ids])
+    asked = ask(parts, out)
+    obstacles += asked.obstacles
+    # A deadline counts only for rounds whose labels were read just now: others may have labels
+    # nobody has seen yet.
+    mine = [each for each in _unfinished(parts) if each.id in asked.read]
+    due = [each.id for each in mine if _may_finish(each) and not _settles(parts, each, asked)]
+    obstacles += [_met(partial(finish, parts, each)) for each in due]
+    return [*obstacles, _met(partial(put_away, parts))]
+
+
+def _may_begin(found: Round, now: datetime) -> bool:
+    """Whether a round may be begun: not one that a clock ahead opened, whose window is not over."""
+    ahead = found.state is RoundState.OPEN and found.slot > now
+    return found.state is not RoundState.CLOSED and not ahead
+
+
+def _met(act: Callable[[], object]) -> MonitorError | None:
+    """Do a step and return what stopped it, so that it stops no other."""
+    try:
+        act()
+    except MonitorError as error:
+        return error
+    except Exception as error:
+        log.exception("step stopped by a bug")
+        return StoppedByBug.of(error)
+    return None
+
+
+def backfill(
+    parts: Parts, start: datetime, end: datetime | None = None
+) -> Iterator[tuple[datetime, Round | None]]:
+    """Run every slot whose window begins at ``start`` or later, oldest first.
+
+    Stops at ``end``, at the present, or where the predictions end, whichever comes first. Yields
+    each slot with its round once that has ended, or has all it can get now; None where the slot
+    had ended before.
+
+    Raises
+    ------
+    MonitorError
+        The gravest obstacle met, once all slots were gone through.
+    """
+    obstacles: list[MonitorError | None] = []
+    for slot in backfill_slots(parts, start, end):
+        round_id = open_slot(parts, slot, backfill=True)
+        if round_id is None:
+            yield slot, None
+            continue
+        obstacles.append(_met(partial(go_through, parts, round_id)))
+        yield slot, _read(parts, round_id)
+    _raise_gravest(obstacles)
+
+
+def backfill_slots(parts: Parts, start: datetime, end: datetime | None = None) -> list[datetime]:
+    """Slots that a backfill runs."""
+    schedule = parts.settings.round.schedule
+    now = parts.clock()
+    last = min(now, end) if end is not None else now
+    slots = [slot for slot in slots_of_windows(schedule, start, last - schedule.lag) if slot <= now]
+    span = parts.source.span()
+    if span is None:
+        return []
+    return [
+        slot
+        for slot in slots
+        if (window := window_of(schedule, slot)).start <= span[1] and window.end > span[0]
+    ]
+
+
+def go_through(parts: Parts, round_id: int) -> None:
+    """Take one round as far as it gets, before another one is drawn that may build on it."""
+    begin(parts, round_id)
+    collect(parts, [each.id for each in _out(parts, [_read(parts, round_id)])])
+    finish(parts, round_id)
+
+
+def begin(parts: Parts, round_id: int) -> None:
+    """Draw an open round and hand out its tasks."""
+
+    def step(claim: Claim) -> None:
+        found = _read(parts, round_id)
+        if found.state is RoundState.OPEN:
+            if claim.was_left:
+                _note_obstacle(parts, round_id, claim, LEFT)
+            # Of two rounds that open one history at once, the second is drawn by the first's bands.
+            _retried(lambda: draw(parts, found, claim), times=1)
+            found = _read(parts, round_id)
+        if found.state is RoundState.LABELING:
+            send(parts, found, claim)
+
+    _claimed(parts, round_id, step)
+
+
+def finish(parts: Parts, round_id: int) -> None:
+    """Close a round whose labels are in or late, or correct one whose labels changed."""
+
+    def step(claim: Claim) -> None:
+        found = _read(parts, round_id)
+        if found.state is RoundState.LABELING:
+            _close_if_due(parts, found, claim)
+        elif found.state is RoundState.CLOSED and _changed(found):
+            _retried(lambda: publish.correct(parts, _read(parts, round_id), claim))
+
+    _claimed(parts, round_id, step)
+
+
+def publish_above(parts: Parts, round_id: int, above: Mapping[int, int]) -> None:
+    """Give a closed round, and those that carry it, versions above these, by round id."""
+
+    def step(claim: Claim) -> None:
+        _retried(lambda: publish.correct(parts, _read(parts, round_id), claim, above=above))
+
+    _claimed(parts, round_id, step)
+
+
+def _settles(parts: Parts, found: Round, asked: Asked) -> bool:
+    """Whether to wait, once the deadline has come, for a file that is being written."""
+    if found.id not in asked.unsettled or found.deadline is None:
+        return False
+    return timedelta(0) <= parts.clock() - found.deadline < SETTLING
+
+
+def _may_finish(found: Round) -> bool:
+    closed = found.state is RoundState.CLOSED
+    return _changed(found) if closed else found.state is RoundState.LABELING
+
+
+def _changed(found: Round) -> bool:
+    return found.label_revision != found.estimated_revision
+
+
+def _claimed(parts: Parts, round_id: int, step: Callable[[Claim], None]) -> None:
+    """Do a step under a claim; leave the round alone while another worker has it."""
+    with parts.database.write() as connection:
+        claim = round_claims.claim_round(connection, round_id)
+    if claim is None:
+        log.info("another worker has this round", round=round_id)
+        return
+    try:
+        with kept(parts.database, claim):
+            step(claim)
+    except (InputRefused, TryLater) as error:
+        _note_obstacle(parts, round_id, claim, str(error))
+        raise
+    except MonitorError:
+        raise
+    except Exception as error:
+        log.exception("round stopped by a bug", monitor=parts.settings.name, round=round_id)
+        bug = StoppedByBug.of(error)
+        _note_obstacle(parts, round_id, claim, str(bug))
+        raise bug from error
+    finally:
+        with parts.database.write() as connection:
+            round_claims.release_round(connection, claim)
+
+
+def _note_obstacle(parts: Parts, round_id: int, claim: Claim, obstacle: str) -> None:
+    """Keep what a round waits for, for `status` to show."""
+    with suppress(TryLater), parts.database.write() as connection:
+        round_store.note_obstacle(connection, claim, obstacle, parts.clock())
+    log.warning("round waits", round=round_id, reason=obstacle)
+
+
+def _close_if_due(parts: Parts, found: Round, claim: Claim) -> None:
+    with parts.database.read() as connection:
+        planned = {
+            part.stratum.name: part.planned
+            for part in frame_store.read_strata(connection, found.id)
+        }
+        labels = label_store.label_counts(connection, found.id)
+        given = label_store.label_counts(connection, found.id, evidence_label)
+        copies = copy_store.read_copies(connection, found.id)
+    answered = sum(each.labeled + each.declined for each in labels)
+    wanted = sum(planned.values())
+    late = found.deadline is not None and parts.clock() >= found.deadline
+    if (answered < wanted or copies.missing) and not late:
+        return
+    empty = _class_without_label(planned, given)  # answers that are disputed are answers
+    if empty is not None:
+        what = (
+            "every answer was “cannot tell”"
+            if answered == wanted
+            else f"{answered} of {wanted} answers came by the deadline"
+        )
+        reason = f"no {empty} item has a label: {what}"
+        publish.abandon(parts, found, claim, reason)
+        return
+    reason = (
+        "all labels are in"
+        if answered == wanted and not copies.missing
+        else f"the deadline passed with {answered} of {wanted} answers"
+    )
+    if copies.missing:
+        reason += f" and {copies.answered} of {copies.wanted} second copies"
+    _retried(
+        lambda: publish.close(
+            parts, _read(parts, found.id), claim, partial=answered < wanted, reason=reason
+        )
+    )
+
+
+def _class_without_label(planned: dict[str, int], labels: list[LabelCounts]) -> str | None:
+    for name in ("flagged", "passed"):
+        wanted = sum(n for stratum, n in planned.items() if stratum.startswith(name))
+        labeled = sum(each.labeled for each in labels if each.stratum.startswith(name))
+        if wanted and not labeled:
+            return name
+    return None
+
+
+def _retried(act: Callable[[], None], times: int = _RETRIES) -> None:
+    for _ in range(times):
+        try:
+            act()
+        except RoundMoved:
+            continue
+        return
+    act()
+
+
+def _unfinished(parts: Parts) -> list[Round]:
+    with parts.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+        if monitor_id is None:
+            return []
+        return round_store.unfinished_rounds(connection, monitor_id, parts.clock())
+
+
+def _out(parts: Parts, found: list[Round]) -> list[Round]:
+    """Choose the rounds to ask about: not those whose tasks somebody has yet to hand out."""
+    drawn = [each for each in found if each.state in {RoundState.LABELING, RoundState.CLOSED}]
+    with parts.database.read() as connection:
+        not_out = label_store.rounds_not_out(connection, [each.id for each in drawn])
+    return [each for each in drawn if each.id not in not_out]
+
+
+def _read(parts: Parts, round_id: int) -> Round:
+    with parts.database.read() as connection:
+        return round_store.read_round(connection, round_id)

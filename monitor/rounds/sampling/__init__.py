@@ -1,0 +1,1 @@
+"""From an open round to its sample: whether the window looks right, the scan, the plan."""

@@ -1,0 +1,386 @@
+"""From an open round to its sample: one scan, a plan, and the items in SQL."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.errors import SourceRefused
+from monitor.domain.model import NO_SCORE, BandEdges, Item
+from monitor.domain.state import RoundState
+from monitor.rounds.grace import waits_until
+from monitor.rounds.reporting.concerns import note
+from monitor.rounds.reporting.enqueue import tell_abandoned
+from monitor.rounds.reporting.notices import show_command
+from monitor.rounds.sampling.baseline import look_odd
+from monitor.rounds.sampling.completeness import doubts
+from monitor.rounds.sampling.empty_window import why_empty
+from monitor.rounds.sampling.plan import plan_labels
+from monitor.rounds.sampling.plausibility import refuse_unknown
+from monitor.rounds.sampling.prior import known_before, reference_of
+from monitor.stats.design.score_bands import affordable_bands, band_edges
+from monitor.stats.detection.alternatives import check_testable
+from monitor.stats.detection.half_space import LimitCannotBeTested
+from monitor.storage import (
+    frame_store,
+    round_claims,
+    round_store,
+    segment_store,
+    waiting_store,
+)
+from monitor.storage.frame_store import History, PlannedStratum
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.model import Frame
+    from monitor.domain.settings import RoundSettings
+    from monitor.rounds.context import Parts
+    from monitor.rounds.sampling.plausibility import Concern
+    from monitor.rounds.sampling.rebin import References
+    from monitor.stats.core.draws import JointPosterior
+    from monitor.storage.round_claims import Claim
+    from monitor.storage.round_store import Round
+
+PROFILE = 10_000
+"""Scores per class that place the band edges: an edge's rank is then right to half a percent."""
+
+
+_HELD_BACK = "the predictions could not be used as they are; what was wrong stands in"
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A window as scanned, and the history it belongs to (``known`` is None for a new one)."""
+
+    frame: Frame
+    edges: BandEdges
+    known: History | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look at a window found.
+
+    ``fault`` is why it cannot be sampled, ``told`` the same for hooks and MLflow where that may
+    repeat a row's own text; ``concerns`` is what makes it look as if not all of it were there.
+    """
+
+    sight: Sight | None
+    fault: str | None = None
+    told: str | None = None
+    concerns: tuple[Concern, ...] = ()
+
+    @property
+    def why(self) -> str | None:
+        """Why the round should rather wait; None if nothing speaks against drawing it."""
+        return self.fault or "; ".join(each.sentence for each in self.concerns) or None
+
+
+def draw(parts: Parts, found: Round, claim: Claim) -> None:
+    """Scan the window, plan, and write the sample.
+
+    What may still be mended is waited for. After that a window that cannot be used abandons the
+    round with the reason; one that looks incomplete is drawn as it is, with a concern.
+
+    Raises
+    ------
+    SourceRefused
+        If the round waits for its predictions, with what is wrong with them.
+    """
+    now = parts.clock()
+    first_look = found.first_look_at or now
+    can_wait = now < waits_until(found, first_look)
+    why = parts.tries.still(found, now) if can_wait else None
+    if why is not None:
+        raise SourceRefused(why)
+    seen = _seen(parts, found)
+    if seen.why is not None and (can_wait or _stops_a_backfill(found, seen)):
+        with parts.database.write() as connection:
+            waiting_store.note_first_look(connection, claim, first_look)
+        parts.tries.note(found, now, seen.why)
+        raise SourceRefused(seen.why)
+    if seen.fault is not None or seen.sight is None:
+        _abandon(parts, found, claim, seen, first_look)
+    else:
+        _write_sample(parts, found, claim, seen.sight, seen.concerns, first_look)
+    parts.tries.forget(found)
+
+
+def _seen(parts: Parts, found: Round) -> Found:
+    """Look at the window."""
+    try:
+        sight = look(parts, found)
+        refuse_unknown(sight.frame, found.settings)
+        fault = why_unusable(sight.frame, found.settings)
+        if fault is not None and not sight.frame.rows:
+            fault = why_empty(parts, found)
+        concerns = doubts(parts, found, sight.frame) if fault is None else ()
+    except SourceRefused as error:
+        told = None if error.is_public else f"{_HELD_BACK} {show_command(found)}"
+        return Found(None, str(error), told)
+    return Found(sight, fault, concerns=concerns)
+
+
+def _stops_a_backfill(found: Round, seen: Found) -> bool:
+    """Whether a backfill is refused at its first look: its config may be wrong for all windows.
+
+    So that one look does not give up a year of rounds. They are tried again until their grace ends.
+    """
+    is_first = found.settings.origin == "backfill" and found.first_look_at is None
+    return is_first and seen.sight is None
+
+
+def base_key(settings: RoundSettings) -> tuple[object, ...]:
+    """List the settings whose change opens a new history."""
+    bands = settings.sample.bands
+    return (settings.model, bands.flagged, bands.passed)
+
+
+def look(parts: Parts, found: Round) -> Sight:
+    """Scan with the newest history's bands; scan again only if the window belongs to another.
+
+    It does where another model version scored it, or where items without a score turn up for
+    which that history has no band.
+    """
+    settings = found.settings
+    with parts.database.read() as connection:
+        newest = frame_store.newest_history(
+            connection,
+            found.monitor_id,
+            threshold=settings.threshold,
+            key_parts=base_key(settings),
+        )
+    at_most = settings.sample.max_labels
+    if newest is not None:
+        frame = _scan(parts, found, newest.edges, at_most)
+        same_model = frame.model_version == newest.model_version
+        if frame.rows == 0 or (same_model and not _lacks_a_band(frame, newest.edges, settings)):
+            return Sight(frame, newest.edges, newest)
+    profile = _scan(parts, found, BandEdges(), max(at_most, PROFILE))
+    edges = _edges(profile, settings)
+    with parts.database.read() as connection:
+        known = frame_store.history_for(
+            connection,
+            found.monitor_id,
+            model_version=profile.model_version,
+            threshold=settings.threshold,
+            key_parts=base_key(settings),
+            unscored=edges.unscored,
+        )
+    if known is not None:
+        edges = known.edges
+    if edges == BandEdges():
+        return Sight(profile, edges, known)
+    return Sight(_scan(parts, found, edges, at_most), edges, known)
+
+
+def _scan(parts: Parts, found: Round, edges: BandEdges, at_most: int) -> Frame:
+    with outside("scan"):
+        return parts.source.scan(found.window, edges.strata(), at_most, found.seed)
+
+
+def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bool:
+    """Whether items were left out only because no band takes them without a score.
+
+    With a threshold the score decides the class, so there an item without one is a bad row.
+    """
+    return settings.threshold is None and not edges.unscored and NO_SCORE in frame.bad_rows
+
+
+def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
+    asked = settings.sample.bands
+    found = affordable_bands(asked.flagged, asked.passed, settings.sample.max_labels)
+    bands = dict(zip((True, False), found, strict=True))
+    edges: dict[bool, tuple[float, ...]] = {True: (), False: ()}
+    unscored = False
+    for part in profile.strata:
+        scores = [c.score for c in part.candidates if c.score is not None]
+        unscored = unscored or 0 < len(scores) < len(part.candidates)
+        if scores and bands[part.stratum.flagged] > 1:
+            edges[part.stratum.flagged] = band_edges(scores, bands[part.stratum.flagged])
+    return BandEdges(flagged=edges[True], passed=edges[False], unscored=unscored)
+
+
+def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:
+    """Say why a window cannot be sampled; None if it can."""
+    if frame.rows == 0:
+        return f"no predictions from {frame.window}; is the source up to date?"
+    bad = sum(frame.bad_rows.values())
+    if bad > settings.bad_rows_max * (bad + frame.size):
+        reasons = ", ".join(f"{count} {reason}" for reason, count in frame.bad_rows.items())
+        return (
+            f"{bad} of {bad + frame.size} rows cannot be used ({reasons}), more than "
+            f"bad_rows_max = {settings.bad_rows_max:g} allows"
+        )
+    if frame.size == 0:
+        return f"none of the {frame.rows} rows from {frame.window} can be sampled"
+    return None
+
+
+def _abandon(parts: Parts, found: Round, claim: Claim, seen: Found, first_look: datetime) -> None:
+    now = parts.clock()
+    frame = None if seen.sight is None else seen.sight.frame
+    reason = seen.fault or ""
+    with parts.database.write() as connection:
+        frame_store.write_issues(connection, found.id, {} if frame is None else _issues(frame))
+        round_store.move(
+            connection,
+            claim,
+            RoundState.OPEN,
+            RoundState.ABANDONED,
+            reason=reason,
+            now=now,
+            rows=None if frame is None else frame.rows,
+            first_look_at=first_look,
+            closed_at=now,
+        )
+        tell_abandoned(connection, found, seen.told or reason, now)
+
+
+def _write_sample(
+    parts: Parts,
+    found: Round,
+    claim: Claim,
+    sight: Sight,
+    concerns: Sequence[Concern],
+    first_look: datetime,
+) -> None:
+    frame = sight.frame
+    settings = found.settings
+    reference = reference_of(parts, found, sight)
+    known = known_before(parts, found, sight, reference)
+    plan = plan_labels(frame, known, settings)
+    untestable = _untestable(frame, known, settings)
+    odd = look_odd(parts, frame, found.slot, settings)
+    planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
+    wanted = _as_before(frame, settings) or planned
+    drawn = _items(frame, wanted)
+    with outside("show"):
+        shown = parts.source.show([item.id for item in drawn], found.window) if drawn else {}
+    now = parts.clock()
+    with parts.database.write() as connection:
+        round_claims.hold(connection, claim)
+        history_id = _history_of(connection, found, sight, reference, now)
+        frame_store.write_frame(
+            connection,
+            found.id,
+            planned=[
+                PlannedStratum(part.stratum, part.size, size)
+                for part, size in zip(frame.strata, wanted, strict=True)
+            ],
+            drawn=drawn,
+            shown=shown,
+            issues=_issues(frame)
+            | dict.fromkeys((*plan.notes, *untestable, *odd.notes), (1, False)),
+            doubled=_doubled(drawn, settings.overlap),
+        )
+        segment_store.write_sizes(connection, found.id, frame)
+        round_store.move(
+            connection,
+            claim,
+            RoundState.OPEN,
+            RoundState.LABELING,
+            reason=f"drew {len(drawn)} of {frame.size} predictions",
+            now=now,
+            history_id=history_id,
+            rows=frame.rows,
+            first_look_at=first_look,
+            deadline=_deadline(parts, found, now),
+        )
+        for concern in (*concerns, *odd.concerns):
+            note(connection, found, concern.kind, concern.sentence, now)
+
+
+def _items(frame: Frame, wanted: Sequence[int]) -> list[Item]:
+    """Take the first candidates of each stratum, as many as the plan gives it."""
+    return [
+        Item(
+            c.id,
+            part.stratum.name,
+            order,
+            c.score,
+            part.stratum.flagged,
+            dict(zip(frame.segment_columns, c.segments, strict=True)),
+        )
+        for part, size in zip(frame.strata, wanted, strict=True)
+        for order, c in enumerate(part.candidates[:size])
+    ]
+
+
+def _history_of(
+    connection: Connection,
+    found: Round,
+    sight: Sight,
+    reference: References | None,
+    now: datetime,
+) -> int:
+    """Find the history that a window belongs to, or open it."""
+    if sight.known is not None:
+        return sight.known.id
+    return frame_store.add_history(
+        connection,
+        found.monitor_id,
+        model_version=sight.frame.model_version,
+        threshold=found.settings.threshold,
+        key_parts=base_key(found.settings),
+        edges=sight.edges,
+        reference=reference,
+        now=now,
+    )
+
+
+def _deadline(parts: Parts, found: Round, now: datetime) -> datetime:
+    """Deadline of a round drawn now: people get their whole time from now on.
+
+    Labels that come by themselves have had theirs since the slot; a backfill takes them as they
+    are.
+    """
+    settings = found.settings
+    if parts.asks_people(settings):
+        return now + settings.deadline
+    return now if settings.origin == "backfill" else max(now, found.slot + settings.deadline)
+
+
+def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
+    """Give each stratum what it had when the round was done before; None if that is not known.
+
+    So the same items are drawn, though today's plan may be another: their answers are there.
+    """
+    before = settings.planned or {}
+    if {part.stratum.name for part in frame.strata} != set(before):
+        return None
+    return [min(before[part.stratum.name], len(part.candidates)) for part in frame.strata]
+
+
+def _doubled(drawn: Sequence[Item], overlap: float) -> set[str]:
+    """Choose the items that a second person labels too: of each stratum the first by draw."""
+    of = Counter(item.stratum for item in drawn)
+    first = {stratum: math.ceil(round(overlap * count, 6)) for stratum, count in of.items()}
+    return {item.id for item in drawn if item.order < first[item.stratum]}
+
+
+def _untestable(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> list[str]:
+    """Limits that no labels of such a window can speak against."""
+    size = np.array([part.size for part in frame.strata])
+    is_flagged = np.array([part.stratum.flagged for part in frame.strata])
+    found = []
+    for limit in settings.limits.watched():
+        try:
+            check_testable(limit, size, is_flagged, None if known is None else known.mean())
+        except LimitCannotBeTested as error:
+            found.append(str(error))
+    return found
+
+
+def _issues(frame: Frame) -> dict[str, tuple[int, bool]]:
+    bad = {reason: (count, True) for reason, count in frame.bad_rows.items()}
+    return bad | {reason: (count, False) for reason, count in frame.notes.items()}

@@ -1,0 +1,69 @@
+"""How many items of each stratum a round labels, by the best knowledge there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.stats.design.allocation import Allocation, allocate
+from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.score_bands import look_like_probabilities
+
+if TYPE_CHECKING:
+    from monitor.domain.model import Frame
+    from monitor.domain.settings import RoundSettings
+    from monitor.stats.core.draws import JointPosterior
+
+
+def plan_labels(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> Allocation:
+    """Plan a round within its margins and budget.
+
+    Parameters
+    ----------
+    frame
+        The counted window.
+    known
+        What the reference and the earlier rounds of the history say of the strata, or None
+        before both. Then the launch matrix, then the scores, then nothing steers the plan.
+    settings
+        The round's settings.
+    """
+    sizes = [part.size for part in frame.strata]
+    is_flagged = [part.stratum.flagged for part in frame.strata]
+    return allocate(
+        sizes,
+        is_flagged,
+        knowledge_of(frame, known, settings),
+        margins=settings.sample.margin.wanted() or None,
+        max_labels=settings.sample.max_labels,
+        level=settings.level,
+        cost=label_cost(frame, settings),
+    )
+
+
+def label_cost(frame: Frame, settings: RoundSettings) -> list[float]:
+    """Cost of one label of each stratum."""
+    cost = settings.sample.cost
+    return [cost.flagged if part.stratum.flagged else cost.passed for part in frame.strata]
+
+
+def knowledge_of(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> Knowledge:
+    """Choose the best that is known of the strata: see `plan_labels`."""
+    is_flagged = [part.stratum.flagged for part in frame.strata]
+    if known is not None:
+        return Knowledge.of_posterior(known)
+    if settings.reference is not None:
+        matrix = settings.reference
+        return Knowledge.of_reference(
+            tp=matrix.tp, fp=matrix.fp, fn=matrix.fn, tn=matrix.tn, is_flagged=is_flagged
+        )
+    scores = [
+        np.array([c.score for c in part.candidates if c.score is not None], dtype=np.float64)
+        for part in frame.strata
+    ]
+    seen = np.concatenate(scores)
+    if seen.size and look_like_probabilities(seen):
+        means = [float(s.mean()) if s.size else float("nan") for s in scores]
+        return Knowledge.of_scores(means, is_flagged)
+    return Knowledge.nothing(is_flagged)

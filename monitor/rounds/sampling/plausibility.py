@@ -1,0 +1,132 @@
+"""What is odd about a counted window: `check` and the draw say it in the same words.
+
+Values that the config does not name are refused. A flagged rate far from the usual one, or scores
+in the wrong order, may be the classifier's own fault, so they are only told.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import SourceRefused
+from monitor.domain.model import UNKNOWN_CLASS
+from monitor.domain.values import listed
+
+if TYPE_CHECKING:
+    from monitor.domain.model import Frame
+    from monitor.domain.settings import RoundSettings
+
+FACTOR = 5
+"""A flagged rate is odd if it is more than this many times off, in either direction."""
+
+LEVEL = 0.999
+"""Probability that chance alone makes no rate of this size odd."""
+
+FLAGGED, THRESHOLD, LATE = "flagged", "threshold", "late_rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """Something that needs a look; ``is_setting`` if no classifier could cause it."""
+
+    kind: str
+    sentence: str
+    is_setting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """How many items were flagged before, and where that was counted."""
+
+    flagged: float
+    size: int
+    where: str
+
+    @property
+    def rate(self) -> float:
+        """Share of the items that is flagged."""
+        return self.flagged / self.size
+
+
+def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
+    """Refuse a window in which too many predicted values mean nothing.
+
+    Raises
+    ------
+    SourceRefused
+        If their share is more than ``bad_rows_max``: fewer are noise, and left out.
+    """
+    unknown = frame.bad_rows.get(UNKNOWN_CLASS, 0)
+    if unknown <= settings.bad_rows_max * (frame.size + sum(frame.bad_rows.values())):
+        return
+    message = (
+        f"columns.predicted holds {listed(frame.unknown)}, which the config does not name; list "
+        "each value under source.positive or source.negative"
+    )
+    raise SourceRefused(message)
+
+
+def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) -> list[Concern]:
+    """Say what is odd about how much of a window is flagged."""
+    flagged, size = frame.flagged_size, frame.size
+    before = "" if usual is None else f"; {usual.where} it was {usual.rate:.2%}"
+    if 0 < flagged < size:
+        if usual is None or not _is_far(flagged, size, usual):
+            return []
+        sentence = f"{flagged} of {size} items are flagged, {flagged / size:.2%}{before}"
+        return [Concern(FLAGGED, sentence)]
+    if not size:
+        return []
+    what = "nothing" if not flagged else "everything"
+    if threshold is None:
+        return [Concern(FLAGGED, f"{what} of {size} items is flagged{before}")]
+    return [_outside(frame, what, before, threshold)]
+
+
+def _outside(frame: Frame, what: str, before: str, threshold: float) -> Concern:
+    """Say that the threshold lies outside of the scores, as those that were read have it."""
+    scores = [c.score for part in frame.strata for c in part.candidates if c.score is not None]
+    low, high = min(scores, default=math.nan), max(scores, default=math.nan)
+    side = "over" if what == "nothing" else "at or under"
+    sentence = (
+        f"{what} of {frame.size} items is flagged{before}: source.threshold {threshold:g} lies "
+        f"{side} all scores, which go from {low:.3g} to {high:.3g}"
+    )
+    return Concern(THRESHOLD, sentence, is_setting=_is_another_scale(threshold, low, high))
+
+
+def _is_another_scale(threshold: float, low: float, high: float) -> bool:
+    """Whether a threshold lies further from the scores than they lie apart.
+
+    Never of one in [0, 1] where all scores are: so do probabilities of a classifier that sees
+    nothing at all.
+    """
+    if all(0 <= each <= 1 for each in (threshold, low, high)):
+        return False
+    span = high - low
+    return threshold > high + span or threshold < low - span
+
+
+def _is_far(flagged: int, size: int, usual: Usual) -> bool:
+    from monitor.stats.drift.rare_events import rates_differ  # noqa: PLC0415  scipy takes half a second
+
+    rate = flagged / size
+    if rate <= FACTOR * usual.rate and rate * FACTOR >= usual.rate:
+        return False
+    return rates_differ(flagged, size, usual.flagged, usual.size, level=LEVEL)
+
+
+def late_concern(number: int, rows: int, late: int, settings: RoundSettings) -> Concern | None:
+    """Say that rows of an earlier window came after its draw; None where few did."""
+    if late <= settings.bad_rows_max * (rows + late):
+        return None
+    return Concern(
+        LATE, f"{late_text(number, late)}, to {rows} that it saw; is schedule.lag too short?"
+    )
+
+
+def late_text(number: int, late: int) -> str:
+    """Say how many rows of a round's window came after its draw."""
+    return f"{late} rows of the window of round {number} came after its draw"

@@ -1,0 +1,66 @@
+"""What is known of the strata before a round is labeled: the reference, and earlier rounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import BandEdges
+from monitor.rounds.estimation.history import carried_before
+from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.sampling.rebin import binned, carried_reference, earlier_rounds
+from monitor.storage import estimate_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from monitor.domain.settings import RoundSettings
+    from monitor.rounds.context import Parts
+    from monitor.rounds.sampling.draw import Sight
+    from monitor.rounds.sampling.rebin import References
+    from monitor.stats.core.draws import JointPosterior
+    from monitor.storage.round_store import Round
+
+
+def known_before(
+    parts: Parts, found: Round, sight: Sight, reference: Mapping[str, tuple[int, int]] | None
+) -> JointPosterior | None:
+    """Say what the reference and the earlier rounds of the history know of the strata."""
+    earlier: list[Tally] = []
+    if sight.known is not None:
+        with parts.database.read() as connection:
+            closed = round_store.closed_rounds(connection, sight.known.id)
+            ids = [each.id for each in closed if each.slot < found.slot]
+            stored = estimate_store.read_counts(connection, ids)
+        earlier = [Tally(stored[each]) for each in ids]
+    return carried_before(earlier, sight.edges.strata(), reference, found.settings.carry)
+
+
+def reference_of(parts: Parts, found: Round, sight: Sight) -> References | None:
+    """Positive and labeled per stratum from before the history, where that is known."""
+    if sight.known is not None:
+        return sight.known.reference
+    before = _before_launch(parts, found.settings, sight.edges)
+    with parts.database.read() as connection:
+        rounds = earlier_rounds(connection, found, sight.frame.model_version)
+        if not rounds:
+            return before
+        return carried_reference(
+            connection,
+            rounds,
+            sight.edges,
+            before,
+            hazard=found.settings.carry.hazard,
+            restart=found.settings.carry.restart,
+        )
+
+
+def _before_launch(parts: Parts, settings: RoundSettings, edges: BandEdges) -> References | None:
+    if parts.reference is not None:
+        return binned(parts.reference(), edges)
+    matrix = settings.reference
+    if matrix is None or edges != BandEdges():
+        return None  # four counts spread over bands mislead; the plan still uses them
+    return {
+        "flagged": (matrix.tp, matrix.tp + matrix.fp),
+        "passed": (matrix.fn, matrix.fn + matrix.tn),
+    }

@@ -1,0 +1,162 @@
+"""Labeled items in new bands: what a history knows on the day that it opens.
+
+Bands are frozen with a history, so other bands open a new one. Its classifier is the same, and so
+the items labeled under the old bands are its reference, each with the weight it had there. They
+are taken as their labels stand on that day; labels that come later correct the old history only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.stats.design.restratify import restratify
+from monitor.stats.design.score_bands import band_of
+from monitor.stats.history.change_point import carry_steps
+from monitor.storage import frame_store, label_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from monitor.domain.model import BandEdges
+    from monitor.rounds.context import ReferenceItems
+    from monitor.stats.design.restratify import EffectiveCounts
+    from monitor.storage.round_store import Round
+
+    References: TypeAlias = Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnItems:
+    """Labeled items of one class of one round: score (NaN: none), truth, and weight N/n."""
+
+    score: NDArray[np.float64]
+    positive: NDArray[np.bool_]
+    weight: NDArray[np.float64]
+
+
+def binned(items: ReferenceItems, edges: BandEdges) -> dict[str, tuple[int, int]]:
+    """Count a plain random sample by band: positive and labeled per stratum."""
+    found: dict[str, tuple[int, int]] = {}
+    for is_flagged in (True, False):
+        mine = items.flagged == is_flagged
+        band = _bands(items.score[mine], edges, is_flagged)
+        for index, name in enumerate(_names(edges, is_flagged)):
+            chosen = items.positive[mine][band == index]
+            found[name] = (int(chosen.sum()), len(chosen))
+    return found
+
+
+def earlier_rounds(connection: Connection, found: Round, model_version: str | None) -> list[Round]:
+    """Read closed rounds before this one with the same model and threshold, other bands too."""
+    settings = found.settings
+    rounds = [
+        each
+        for history_id in frame_store.histories_of_model(
+            connection,
+            found.monitor_id,
+            model_version=model_version,
+            threshold=settings.threshold,
+        )
+        for each in round_store.closed_rounds(connection, history_id)
+        if each.slot < found.slot and each.settings.model == settings.model
+    ]
+    return sorted(rounds, key=lambda each: each.slot)
+
+
+def carried_reference(
+    connection: Connection,
+    rounds: Sequence[Round],
+    edges: BandEdges,
+    before: References | None,
+    *,
+    hazard: float,
+    restart: float,
+) -> dict[str, tuple[int, int]]:
+    """Make the reference of a new history from rounds drawn by other bands.
+
+    Per class the items since its last change are pooled (where the rounds show one), and
+    ``before``, what is known from before launch, is added where there was none.
+
+    Parameters
+    ----------
+    rounds
+        Closed rounds in slot order, one or more.
+    edges
+        The bands of the new history.
+    before
+        Positive and labeled per new stratum, or None.
+    hazard, restart
+        As for carrying.
+    """
+    reference: dict[str, tuple[int, int]] = {}
+    for is_flagged in (True, False):
+        names = _names(edges, is_flagged)
+        drawn = [_drawn(connection, each.id, is_flagged) for each in rounds]
+        known = [items for items in drawn if items is not None]
+        old = [(before or {}).get(name, (0, 0)) for name in names]
+        each_round = [_pooled([items], edges, is_flagged) for items in known]
+        steps = carry_steps(
+            [(found.positive, found.labeled) for found in each_round],
+            reference=None if before is None else ([y for y, _ in old], [n for _, n in old]),
+            hazard=hazard,
+            restart=restart,
+        )
+        start = steps[-1].most_likely_start() if steps else 0
+        positive, labeled = _pooled(known[max(start, 1) - 1 :], edges, is_flagged).whole()
+        for name, y, n, pair in zip(names, positive, labeled, old, strict=True):
+            added = pair if start == 0 else (0, 0)
+            reference[name] = (int(y) + added[0], int(n) + added[1])
+    return reference
+
+
+def _drawn(connection: Connection, round_id: int, is_flagged: bool) -> DrawnItems | None:
+    """Labeled items of a class; None where a stratum that holds items has no label."""
+    strata = [
+        part
+        for part in frame_store.read_strata(connection, round_id)
+        if part.stratum.flagged == is_flagged
+    ]
+    size = {part.stratum.name: part.size for part in strata if part.size}
+    items = [
+        each for each in label_store.labeled_items(connection, round_id) if each.stratum in size
+    ]
+    labeled = {name: sum(each.stratum == name for each in items) for name in size}
+    if not items or not all(labeled.values()):
+        return None
+    return DrawnItems(
+        score=np.array([np.nan if each.score is None else each.score for each in items]),
+        positive=np.array([each.positive for each in items]),
+        weight=np.array([size[each.stratum] / labeled[each.stratum] for each in items]),
+    )
+
+
+def _pooled(rounds: Iterable[DrawnItems], edges: BandEdges, is_flagged: bool) -> EffectiveCounts:
+    items = list(rounds)
+    nothing = np.zeros(0)
+    score = np.concatenate([nothing, *(each.score for each in items)])
+    return restratify(
+        _bands(score, edges, is_flagged),
+        np.concatenate([nothing, *(each.positive for each in items)]),
+        np.concatenate([nothing, *(each.weight for each in items)]),
+        strata=len(_names(edges, is_flagged)),
+        round_of=np.repeat(np.arange(len(items)), [len(each.score) for each in items]),
+    )
+
+
+def _bands(score: NDArray[np.float64], edges: BandEdges, is_flagged: bool) -> NDArray[np.int64]:
+    """Band of each score; past the last stratum where no band takes it."""
+    inner = edges.flagged if is_flagged else edges.passed
+    if not inner and not edges.unscored:
+        return np.zeros(len(score), dtype=np.int64)  # one band holds them all, scored or not
+    return band_of(score, inner)
+
+
+def _names(edges: BandEdges, is_flagged: bool) -> list[str]:
+    return [stratum.name for stratum in edges.strata() if stratum.flagged == is_flagged]

@@ -1,0 +1,1 @@
+"""The long-running process: passes over all monitors, worker threads, signals and web pages."""

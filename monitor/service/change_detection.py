@@ -1,0 +1,187 @@
+"""Which monitors need no look: nothing is due, and nothing changed since the last one.
+
+A look at a monitor costs some twenty queries and reads its tasks. So the service remembers how
+each monitor stood before its last look. If it stands the same now, its labels' place too, and no
+slot or deadline has come, another look would find what that one found. Reading this takes two
+queries for all monitors together. Memory may be lost at any time: then everything is looked at.
+`run-once`, a new process each time, keeps it in the store (`monitor.service.saved_looks`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import MonitorError
+from monitor.domain.ports import Watchable
+from monitor.domain.slots import slots_after
+from monitor.rounds.labels.places import place_name
+from monitor.service.saved_looks import Kept, keep, mark_of, read_kept
+from monitor.storage import round_store
+from monitor.storage.change_marks import NOTHING, standings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from monitor.domain.ports import Clock, Labeler
+    from monitor.rounds.context import Parts
+    from monitor.storage.change_marks import Standing
+    from monitor.storage.database import Database
+
+LONGEST = timedelta(hours=1)
+"""Each monitor is looked at this often at least: time itself ends the taking of late labels."""
+
+_SLACK = timedelta(days=10)  # a round may wait to be drawn, and close after its deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at a monitor: when, and how things stood before it."""
+
+    parts: Parts
+    at: datetime
+    standing: Standing
+    labels: str
+    next_slot: datetime
+    labelers: tuple[Labeler, ...]
+
+    def still_holds(self, parts: Parts, standing: Standing, labels: str, now: datetime) -> bool:
+        """Whether another look now would find what this one found."""
+        return (
+            self.parts is parts
+            and self.standing == standing
+            and self.labels == labels
+            and _is_quiet(standing, now, self.at, self.next_slot)
+        )
+
+
+def _is_quiet(standing: Standing, now: datetime, at: datetime, next_slot: datetime) -> bool:
+    """Whether nothing presses, and no time has come since a look that makes another due."""
+    late = standing.deadline is not None and standing.deadline <= now
+    return (
+        not standing.presses and not late and now < next_slot and timedelta(0) <= now - at < LONGEST
+    )
+
+
+class Idle:
+    """Remembers the last good look at each monitor.
+
+    Parameters
+    ----------
+    configs
+        All that the config says of each monitor, by name, as a text. Where it is given, good
+        looks of earlier processes count too, and `keep` keeps those of this one.
+    """
+
+    def __init__(
+        self, database: Database, clock: Clock, configs: Mapping[str, str] | None = None
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._configs = configs
+        self._good: dict[str, Look] = {}
+
+    def needed(self, monitors: Sequence[Parts]) -> list[Look]:
+        """Choose the monitors that may have anything to do."""
+        now = self._clock()
+        with self._database.read() as connection:
+            standing = standings(connection, now - _longest_open(monitors))
+            kept = {} if self._configs is None else read_kept(connection)
+        places: dict[str, str] = {}
+        looks = []
+        for parts in monitors:
+            name = parts.settings.name
+            stands, good = standing.get(name, NOTHING), self._good.get(name)
+            labelers = self._labelers(parts, stands, good)
+            labels = _labels(labelers, places)
+            if labels and good and good.still_holds(parts, stands, labels, now):
+                continue
+            if labels and name in kept and self._as_kept(kept[name], name, stands, labels, now):
+                continue
+            following = next(slots_after(parts.settings.round.schedule, now))
+            looks.append(Look(parts, now, stands, labels, following, labelers))
+        return looks
+
+    def _labelers(self, parts: Parts, standing: Standing, good: Look | None) -> tuple[Labeler, ...]:
+        """Labelers of a monitor's rounds, the same as long as no round moves."""
+        if good is not None and good.parts is parts and good.standing == standing:
+            return good.labelers
+        with self._database.read() as connection:
+            known = round_store.find_monitor(connection, parts.settings.name)
+            now = self._clock()
+            rounds = [] if known is None else round_store.unfinished_rounds(connection, known, now)
+        places = {
+            place_name(labeler): labeler
+            for each in rounds
+            for labeler in parts.labelers_of(each.settings)
+        }
+        return (parts.labeler, *places.values())
+
+    def looked(self, look: Look, *, well: bool) -> None:
+        """Note how a look ended."""
+        name = look.parts.settings.name
+        if well:
+            self._good[name] = look
+        else:
+            self._good.pop(name, None)
+
+    def keep(self) -> None:
+        """Keep the good looks of this process for the next one."""
+        if self._configs is None:
+            return
+        configs = self._configs
+        watched = {name: look for name, look in self._good.items() if look.labels}
+        keep(
+            self._database,
+            {
+                name: Kept(
+                    mark_of(look.standing, look.labels, configs[name]), look.at, look.next_slot
+                )
+                for name, look in watched.items()
+            },
+        )
+
+    def _as_kept(
+        self, kept: Kept, name: str, standing: Standing, labels: str, now: datetime
+    ) -> bool:
+        config = (self._configs or {}).get(name)
+        if config is None or kept.mark != mark_of(standing, labels, config):
+            return False
+        return _is_quiet(standing, now, kept.at, kept.next_slot)
+
+
+def last_ones(looks: Sequence[Look]) -> tuple[list[Look], list[Look]]:
+    """Part the looks at monitors with a round that a worker left in mid-step from all others.
+
+    What ended that worker may end this one too, so they come after all others and one after the
+    other, whichever was left longest ago first.
+    """
+    others = [each for each in looks if each.standing.left is None]
+    left = [each for each in looks if each.standing.left is not None]
+    return others, sorted(left, key=lambda each: each.standing.left or 0)
+
+
+def _longest_open(monitors: Sequence[Parts]) -> timedelta:
+    """How far back slots of rounds may lie that still take labels."""
+    spans = [each.settings.round.late_labels + each.settings.round.deadline for each in monitors]
+    return max(spans, default=timedelta(0)) + _SLACK
+
+
+def _labels(labelers: Sequence[Labeler], places: dict[str, str]) -> str:
+    """Tell one state of where labels come from from another; empty where that cannot be told.
+
+    Monitors may share a place, which is looked at once.
+    """
+    found = []
+    for labeler in labelers:
+        if not isinstance(labeler, Watchable):
+            return ""
+        if labeler.place not in places:
+            try:
+                places[labeler.place] = labeler.state()
+            except (MonitorError, OSError):
+                places[labeler.place] = ""
+        found.append(places[labeler.place])
+    return " ".join(found) if all(found) else ""

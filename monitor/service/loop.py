@@ -1,0 +1,355 @@
+"""One pass over all monitors, and the long-running process that repeats it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import timedelta
+from queue import Empty
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
+from monitor.rounds.claims import let_claims_run_out
+from monitor.rounds.delivery.dead_letters import bury_orphans
+from monitor.rounds.delivery.deliver import Delivered, deliver
+from monitor.rounds.opening.removed_monitors import end_left_behind
+from monitor.rounds.reporting.enqueue import MLFLOW
+from monitor.rounds.retention import forget_left_behind
+from monitor.service import signals
+from monitor.service.change_detection import Idle, last_ones
+from monitor.service.runtime import Running
+from monitor.service.web.health import Pulse
+from monitor.service.worker_pool import Lanes
+from monitor.storage import effect_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+    from pathlib import Path
+    from queue import SimpleQueue
+
+    from apscheduler.schedulers.background import BackgroundScheduler
+
+    from monitor.domain.ports import EffectHandler
+    from monitor.rounds.context import Parts
+    from monitor.service.change_detection import Look
+    from monitor.service.web.server import WebServer
+    from monitor.storage.effect_store import Waiting
+    from monitor.wiring import Plant
+
+log = structlog.get_logger("monitor.service.loop")
+
+TICK = timedelta(seconds=60)
+"""How often due slots, new labels and waiting effects are looked for."""
+
+CLOCK_CHECK = timedelta(seconds=20)
+"""How often it is looked whether the clock was set back, which would stop the ticks."""
+
+NEWS = timedelta(seconds=5)
+"""How long a notice waits at most while a pass over many monitors goes on."""
+
+GRACE = timedelta(seconds=60)
+"""How long a step may go on once the process was asked to stop; systemd kills after twice that."""
+
+
+@dataclass(slots=True)
+class Pass:
+    """What one pass met: errors per monitor, what was delivered, and which queues are dead."""
+
+    errors: dict[str, MonitorError] = field(default_factory=dict)
+    delivered: Delivered = field(default_factory=Delivered)
+    dead: list[Waiting] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """The gravest error's exit code; 75 where only deliveries wait; 0 for all well."""
+        if self.errors:
+            return gravest(error.exit_code for error in self.errors.values())
+        return EXIT_TRY_LATER if self.delivered.failed or self.dead else 0
+
+
+def advance(parts: Parts) -> MonitorError | None:
+    """Take a monitor as far as it gets; what stops it is logged and returned."""
+    from monitor.rounds import run  # noqa: PLC0415  scipy takes half a second
+
+    name = parts.settings.name
+    try:
+        run.run(parts)
+    except MonitorError as error:
+        log.error("monitor stopped", monitor=name, reason=str(error))  # noqa: TRY400
+        return error
+    except Exception as error:
+        log.exception("monitor stopped by a bug", monitor=name)
+        return StoppedByBug.of(error)
+    return None
+
+
+def advance_all(monitors: Iterable[Parts]) -> dict[str, MonitorError]:
+    """Take every monitor as far as it gets; what stops one does not stop the others."""
+    met = {parts.settings.name: advance(parts) for parts in monitors}
+    return {name: error for name, error in met.items() if error is not None}
+
+
+def tidy(plant: Plant) -> None:
+    """Care for what hooks and monitors left behind that the config no longer has."""
+    bury_orphans(plant.database, plant.handlers, plant.clock)
+    names = [each.settings.name for each in plant.monitors]
+    end_left_behind(plant.database, names, plant.clock)
+    forget_left_behind(plant.database, names, plant.clock)
+
+
+def one_pass(
+    plant: Plant,
+    monitors: Sequence[Parts],
+    *,
+    idle: Idle | None = None,
+    before_look: Callable[[Parts], None] = lambda _: None,
+) -> Pass:
+    """Do once what the service does at every tick.
+
+    Before anything that ended another worker is tried again, all else is done and told.
+
+    Parameters
+    ----------
+    idle
+        Knows which monitors need no look; without it all are looked at.
+    before_look
+        Called with each monitor before it is looked at; the others stay as they are.
+    """
+    idle = idle or Idle(plant.database, plant.clock)
+    others, left = last_ones(idle.needed(monitors))
+    errors = _look_at(idle, others, before_look)
+    tidy(plant)
+    delivered = deliver(plant.database, plant.handlers, plant.clock, link=plant.link)
+    if left:
+        errors |= _look_at(idle, left, before_look)
+        delivered.add(deliver(plant.database, plant.handlers, plant.clock, link=plant.link))
+    idle.keep()
+    return Pass(errors, delivered, _dead(plant, monitors))
+
+
+def _dead(plant: Plant, monitors: Sequence[Parts]) -> list[Waiting]:
+    """Find what is dead of these monitors, tried in this pass or not."""
+    names = {parts.settings.name for parts in monitors}
+    with plant.database.read() as connection:
+        waiting = effect_store.find_waiting(connection)
+    return [each for each in waiting if each.dead and each.monitor in names]
+
+
+def _look_at(
+    idle: Idle, looks: Sequence[Look], before_look: Callable[[Parts], None]
+) -> dict[str, MonitorError]:
+    """Take monitors as far as they get, and note how the looks at them ended."""
+    errors = advance_all(_told_before(looks, before_look))
+    for look in looks:
+        idle.looked(look, well=look.parts.settings.name not in errors)
+    return errors
+
+
+def _told_before(looks: Iterable[Look], before_look: Callable[[Parts], None]) -> Iterator[Parts]:
+    for look in looks:
+        before_look(look.parts)
+        yield look.parts
+
+
+def serve(
+    plant: Plant,
+    *,
+    path: Path | None = None,
+    tick: timedelta = TICK,
+    grace: timedelta = GRACE,
+) -> None:
+    """Run until SIGTERM or SIGINT; a step in flight is finished first, if it does not take long.
+
+    APScheduler only ticks. Rounds, notices and MLflow have a loop each, so that neither many
+    monitors nor a slow MLflow delay an alert. What is due comes from the store, so a late or lost
+    tick loses nothing. SIGHUP reads the config again.
+
+    Parameters
+    ----------
+    path
+        The config file, to be read again on SIGHUP.
+    tick
+        How often to look for what is due.
+    grace
+        How long to wait for steps in flight when asked to stop. What is still going on then is
+        abandoned, as by a power cut: another pass takes it up.
+
+    Raises
+    ------
+    TryLater
+        If another program listens on the address that the config names.
+    ConfigRefused
+        If it cannot be listened on.
+    """
+    asked = signals.listen()
+    work = Work(plant, path, tick)
+    web = _web(work.running)
+    scheduler = _ticking(work, tick)
+    log.info("serving", monitors=len(plant.monitors), web=_address(plant))
+    while (number := _next_signal(asked, scheduler, plant)) == signals.RELOAD:
+        work.running.reload()
+    log.info("stopping: finishing the step in flight", signal=signal.Signals(number).name)
+    left = _left_after(grace, work, scheduler)
+    if web is not None:
+        web.stop()
+    if left:
+        _abandon(left)
+    plant.database.close()
+    log.info("stopped")
+
+
+class Work:
+    """The three loops, each a function that a tick calls."""
+
+    def __init__(self, plant: Plant, path: Path | None, tick: timedelta) -> None:
+        self.running = Running(plant, path, Pulse("rounds", "notices", "mlflow"))
+        self._stop, self._news = threading.Event(), threading.Event()
+        self._lanes = Lanes(self.running, advance, stop=self._stop, news=self._news)
+        self._tick, self._notices_due = tick.total_seconds(), 0.0
+
+    def rounds(self) -> None:
+        """Begin to look at whatever monitors may have something to do."""
+        self._lanes.tick()
+        plant = self.running.plant
+        tidy(plant)
+
+    def notices(self) -> None:
+        """Deliver all but MLflow's effects, at each tick and soon after there is any news."""
+        now = time.monotonic()
+        if not self._news.is_set() and now < self._notices_due:
+            return
+        self._notices_due = now + self._tick
+        self._news.clear()
+        self._deliver("notices", mlflow=False)
+
+    def mlflow(self) -> None:
+        """Deliver MLflow's effects."""
+        self._deliver("mlflow", mlflow=True)
+
+    def stop(self) -> None:
+        """Begin nothing new."""
+        self.running.is_stopping = True
+        let_claims_run_out()
+        self._stop.set()
+
+    def wait(self) -> None:
+        """Wait for the looks under way."""
+        self._lanes.close()
+
+    def _deliver(self, loop: str, *, mlflow: bool) -> None:
+        plant = self.running.plant
+        sinks: dict[str, EffectHandler] = {
+            sink: handler for sink, handler in plant.handlers.items() if (sink == MLFLOW) == mlflow
+        }
+
+        def stopping() -> bool:
+            self.running.pulse.beat(loop)  # asked before each delivery
+            return self._stop.is_set()
+
+        deliver(plant.database, sinks, plant.clock, link=plant.link, stopping=stopping)
+
+
+def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:
+    from apscheduler.schedulers.background import BackgroundScheduler  # noqa: PLC0415
+
+    scheduler = BackgroundScheduler(timezone="UTC")
+    loops = {
+        "rounds": (work.rounds, tick),
+        "notices": (work.notices, min(NEWS, tick)),
+        "mlflow": (work.mlflow, tick),
+    }
+    for name, (loop, every) in loops.items():
+        scheduler.add_job(
+            _guarded(name, loop, work.running.pulse),
+            "interval",
+            seconds=every.total_seconds(),
+            id=name,
+            next_run_time=work.running.plant.clock(),
+            misfire_grace_time=None,
+            coalesce=True,
+            max_instances=1,
+        )
+    scheduler.start()
+    return scheduler
+
+
+def _next_signal(asked: SimpleQueue[int], scheduler: BackgroundScheduler, plant: Plant) -> int:
+    """Wait for a signal, and meanwhile see to it that the ticks go on."""
+    while True:
+        try:
+            return asked.get(timeout=CLOCK_CHECK.total_seconds())
+        except Empty:
+            tick_on(scheduler, plant.clock())
+
+
+def tick_on(scheduler: BackgroundScheduler, now: datetime) -> None:
+    """Let loops tick now that wait longer than from one tick to the next.
+
+    APScheduler sleeps until a time of day; after a clock that was ahead is set right, that may be
+    in days.
+    """
+    for job in scheduler.get_jobs():
+        if job.next_run_time is not None and job.next_run_time > now + job.trigger.interval:
+            job.modify(next_run_time=now)
+
+
+def _guarded(name: str, loop: Callable[[], None], pulse: Pulse) -> Callable[[], None]:
+    """Keep ticking whatever a loop meets; the next tick starts from what the store says."""
+
+    def run() -> None:
+        pulse.beat(name)
+        try:
+            loop()
+        except MonitorError as error:
+            log.warning("tick stopped", job=name, reason=str(error))
+        except Exception:
+            log.exception("tick failed", job=name)
+
+    return run
+
+
+def _web(running: Running) -> WebServer | None:
+    """Answer to watchers, if the config says where."""
+    if (settings := running.plant.config.web) is None:
+        return None
+    from monitor.service.web.app import make_app  # noqa: PLC0415  FastAPI takes half a second to load
+    from monitor.service.web.server import WebServer  # noqa: PLC0415
+
+    listen = None if settings.allow_remote else settings.address.host
+    server = WebServer(make_app(running.told(), listen=listen), settings.address)
+    server.start()
+    return server
+
+
+def _address(plant: Plant) -> str | None:
+    return None if plant.config.web is None else str(plant.config.web.address)
+
+
+def _left_after(grace: timedelta, work: Work, scheduler: BackgroundScheduler) -> list[str]:
+    """Let what is under way come to its end; returns what takes too long."""
+
+    def wait() -> None:
+        work.stop()
+        scheduler.shutdown(wait=True)  # before the lanes, which no tick may enter then
+        work.wait()
+
+    waiting = threading.Thread(target=wait, name="stopping", daemon=True)
+    waiting.start()
+    waiting.join(grace.total_seconds())
+    if not waiting.is_alive():
+        return []
+    return work.running.pulse.steps() or ["a delivery"]
+
+
+def _abandon(steps: list[str]) -> None:
+    """End the process around threads that go on: what they do is safe to cut off anywhere."""
+    log.warning("stopped; abandoned what took too long", steps=steps)
+    sys.stderr.flush()
+    os._exit(0)

@@ -1,0 +1,158 @@
+"""What a long-running process works with now, how it goes, and what a reload changes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.config.diff import changes, written
+from monitor.config.load import load_config
+from monitor.domain.errors import MonitorError
+from monitor.rounds.opening.removed_monitors import left_behind
+from monitor.rounds.opening.setting_changes import changes_ahead
+from monitor.service.web.health import Pulse, unready
+from monitor.service.web.metrics import Own, exposition
+from monitor.wiring import build
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+    from typing import Any
+
+    from monitor.config.diff import Changes
+    from monitor.config.model import Config
+    from monitor.service.web.app import Told
+    from monitor.wiring import Plant
+
+log = structlog.get_logger("monitor.service.loop")
+
+_NEED_A_RESTART = ("store", "web")
+
+
+class Running:
+    """The parts in use, replaced as a whole by a reload, and what the process knows of itself.
+
+    Whoever works takes `plant` once and stays with it to the end of the step, so a reload
+    disturbs nothing that is under way.
+
+    Parameters
+    ----------
+    plant
+        Built from the config as it was at the start.
+    path
+        The config file to read again; None: nothing is ever reloaded.
+    pulse
+        Signs of life of the loops.
+    """
+
+    def __init__(self, plant: Plant, path: Path | None, pulse: Pulse) -> None:
+        self.plant = plant
+        self.pulse = pulse
+        self.is_stopping = False
+        self.last_success: datetime | None = None
+        self._path = path
+        self._read = (plant.config, {} if path is None else written(path))
+        self._failing: dict[str, bool] = {}
+        self._reloaded = True
+        self._reloaded_at = plant.clock()
+
+    def note(self, monitor: str, *, fails: bool) -> None:
+        """Note how the last look at a monitor ended."""
+        self._failing[monitor] = fails
+
+    def note_quiet(self) -> None:
+        """Note that nothing is under way: a pass is over, and it was good if nothing failed."""
+        if not any(self._own_failing().values()):
+            self.last_success = self.plant.clock()
+
+    def told(self) -> Told:
+        """Give what the web addresses tell."""
+        from monitor.service.web.app import Told  # noqa: PLC0415  FastAPI takes half a second to load
+
+        return Told(self.pulse.complaint, self._unready, self._metrics)
+
+    def reload(self) -> bool:
+        """Read the config again and go on with it; a bad one changes nothing and is told."""
+        if self._path is None:
+            return False
+        try:
+            read = (load_config(self._path), written(self._path))
+            config = self._with_what_stays(read[0])
+            plant = build(config, clock=self.plant.clock, database=self.plant.database)
+        except MonitorError as error:
+            self._reloaded = False
+            log.error("config not reloaded, the old one stays", reason=str(error))  # noqa: TRY400
+            return False
+        except Exception:
+            self._reloaded = False
+            log.exception("config not reloaded, the old one stays")
+            return False
+        _log_changes(changes(self._read, read))
+        _log_consequences(self.plant, plant)
+        self._read, self.plant = read, plant
+        self._reloaded, self._reloaded_at = True, plant.clock()
+        return True
+
+    def _with_what_stays(self, config: Config) -> Config:
+        """Keep the settings that the process cannot change while it runs."""
+        old = self.plant.config
+        kept: dict[str, Any] = {}
+        for name in _NEED_A_RESTART:
+            if getattr(config, name) != getattr(old, name):
+                kept[name] = getattr(old, name)
+                log.warning("setting stays as it was until a restart", setting=name)
+        return config.model_copy(update=kept)
+
+    def _unready(self) -> str | None:
+        return "stopping" if self.is_stopping else unready(self.plant.database)
+
+    def _metrics(self) -> str:
+        plant = self.plant
+        own = Own(
+            last_success=self.last_success,
+            failing=self._own_failing(),
+            reloaded=self._reloaded,
+            reloaded_at=self._reloaded_at,
+        )
+        return exposition(plant.database, self._names(), own, plant.clock())
+
+    def _names(self) -> list[str]:
+        return [parts.settings.name for parts in self.plant.monitors]
+
+    def _own_failing(self) -> dict[str, bool]:
+        return {name: self._failing[name] for name in self._names() if name in self._failing}
+
+
+def _log_consequences(before: Plant, after: Plant) -> None:
+    """Log what changed settings mean for the next rounds, and what is left of removed monitors."""
+    if unready(after.database) is not None:
+        return
+    old = {parts.settings.name: parts.settings for parts in before.monitors}
+    names = [parts.settings.name for parts in after.monitors]
+    try:
+        with after.database.read() as connection:
+            for parts in after.monitors:
+                if old.get(parts.settings.name) != parts.settings:
+                    for told in changes_ahead(connection, parts):
+                        log.warning("next round", monitor=parts.settings.name, change=told)
+            for each in left_behind(connection, names):
+                log.warning("monitor not in the config", monitor=each.monitor, left=each.sentence)
+    except MonitorError as error:
+        log.warning("changes not compared with the store", reason=str(error))
+
+
+def _log_changes(found: Changes) -> None:
+    say = partial(log.info, "config reloaded")
+    if not found:
+        say(changed="nothing")
+        return
+    if found.unseen:
+        say(changed="only what it names: a variable, or a file with a secret")
+        return
+    told = {"added": found.added, "removed": found.removed}
+    say(**{name: list(names) for name, names in told.items() if names})
+    for monitor, lines in found.changed.items():
+        about = {"monitor": monitor} if monitor else {}
+        log.info("config changed", **about, settings="; ".join(lines))

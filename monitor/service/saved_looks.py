@@ -1,0 +1,65 @@
+"""Good looks that outlast a process, so that `run-once` need not repeat what the last one did.
+
+What `monitor.service.change_detection` keeps in memory is kept in the store too, by a mark: a
+hash of how the monitor's rounds stood, of the state of its labels and of all that the config says
+of it. Equal marks mean that another look would find what that one found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from monitor.storage.look_store import read_looks, write_looks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from monitor.storage.change_marks import Standing
+    from monitor.storage.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the store keeps of a good look."""
+
+    mark: str
+    at: datetime
+    next_slot: datetime
+
+    def as_text(self) -> str:
+        """Write it as the store keeps it."""
+        return json.dumps({**asdict(self)}, default=str)
+
+
+def mark_of(standing: Standing, labels: str, config: str) -> str:
+    """Tell one state of a monitor from another."""
+    whole = repr((standing.recent, standing.open, labels, config))
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def read_kept(connection: Connection) -> dict[str, Kept]:
+    """Read the good looks by monitor; one that another version wrote in its own way is none."""
+    found = {name: _kept(text) for name, text in read_looks(connection).items()}
+    return {name: kept for name, kept in found.items() if kept is not None}
+
+
+def _kept(text: str) -> Kept | None:
+    try:
+        fields = json.loads(text)
+        at, next_slot = (datetime.fromisoformat(fields[name]) for name in ("at", "next_slot"))
+        return Kept(fields["mark"], at, next_slot)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def keep(database: Database, looks: Mapping[str, Kept]) -> None:
+    """Keep good looks, by monitor."""
+    if looks:
+        with database.write() as connection:
+            write_looks(connection, {name: look.as_text() for name, look in looks.items()})

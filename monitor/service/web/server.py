@@ -1,0 +1,103 @@
+"""Serving an application from a thread of this process, until it is told to stop."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from monitor.domain.errors import ConfigRefused, TryLater
+from monitor.service.web.patience import PatientProtocol
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from monitor.config.web import Address
+
+_START = 30.0  # seconds; uvicorn needs a few milliseconds on an idle machine
+_STOP = 5
+_QUEUED = 32
+"""Connections that the system keeps until they are taken in."""
+
+
+class WebServer:
+    """A uvicorn server in a thread.
+
+    Raises
+    ------
+    TryLater
+        If another program listens on the address.
+    ConfigRefused
+        If this machine has no such address, or this user may not listen there.
+    """
+
+    def __init__(self, app: FastAPI, address: Address) -> None:
+        self._socket = _bound(address)
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                server_header=False,
+                http=PatientProtocol,
+                ws="none",
+                timeout_keep_alive=5,
+                timeout_graceful_shutdown=_STOP,
+            )
+        )
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, name="web", daemon=True
+        )
+
+    def start(self) -> None:
+        """Begin to answer; returns when it does."""
+        self._thread.start()
+        deadline = time.monotonic() + _START
+        while not self._server.started and self._thread.is_alive():
+            if time.monotonic() > deadline:
+                message = f"web: the server did not start within {_START:.0f} seconds"
+                raise TryLater(message)
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        """Answer what is being asked and close the address; takes seconds at most."""
+        self._server.should_exit = True
+        self._thread.join(2 * _STOP)
+        self._socket.close()
+
+
+def _bound(address: Address) -> socket.socket:
+    try:
+        return _listening(address)
+    except OSError as error:
+        raise _said(address, error) from error
+
+
+def _listening(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after a restart
+        found.bind((address.host, address.port))
+        found.listen(_QUEUED)
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+def _said(address: Address, error: OSError) -> ConfigRefused | TryLater:
+    where = f"web.listen: {address}"
+    if error.errno == errno.EADDRINUSE:
+        message = f"{where} is taken by another program; end that one, or choose another port"
+        return TryLater(message)
+    if error.errno == errno.EACCES:
+        message = f"{where} may not be used by this user; choose a port from 1024 on"
+    else:
+        message = f"{where} is no address of this machine: {(error.strerror or str(error)).lower()}"
+    return ConfigRefused(message)

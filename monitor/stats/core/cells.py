@@ -1,0 +1,163 @@
+r"""Draws of how a stratum's items divide into cells, where labels are known for a sample.
+
+A cell is a kind of item that the strata do not tell apart: a band of scores, or "flagged by one
+classifier and not by the other". Within stratum h, with :math:`y_{hk}` labeled positives and
+:math:`x_{hk}` labeled negatives in cell k of :math:`K_h` possible ones,
+
+.. math:: (p_{hk}, q_{hk})_k \sim \mathrm{Dirichlet}\big(y_{hk} + a_h/K_h,\ x_{hk} + a_h/K_h\big)
+
+are the shares of the stratum that are positives, and negatives, of each cell; :math:`a_h` is the
+prior of ``draws.round_posterior``, which is of two minds (``beta_mixture.round_priors``). The
+positives of all cells together then have exactly that posterior, so a threshold that cuts no
+stratum has the intervals of the round itself. With :math:`a_h = 0` it is the Bayesian bootstrap (Rubin, Annals of
+Statistics 9, 1981).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.stats.core.beta_mixture import round_priors
+from monitor.stats.core.draws import ESTIMANDS, Estimand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.core.sample import LabeledSample
+
+    Values = NDArray[np.float64]
+
+DRAWS = 2**13
+"""Draws of a comparison: an interval's end then errs by about .03 standard deviations."""
+
+
+def cell_draws(
+    sample: LabeledSample,
+    cell: NDArray[np.int64],
+    possible: NDArray[np.bool_],
+    *,
+    prior: Values | None = None,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    estimand: Estimand = "rate",
+) -> Iterator[tuple[int, NDArray[np.int64], Values]]:
+    """Draw the items of the window in each cell, stratum by stratum.
+
+    Parameters
+    ----------
+    sample
+        The labeled items, n of them in H strata.
+    cell
+        Cell of each item, shape ``(n,)``.
+    possible
+        Which cells a stratum may hold, labeled or not, shape ``(H, K)``.
+    prior
+        Prior count of positives, and of negatives, in each cell, of two minds about a predicted
+        class, half of the draws each: shape ``(2, H, K)``. If not given, those of
+        ``beta_mixture.round_priors`` shared out over a stratum's cells.
+    rng
+        Source of randomness; the same state gives the same draws.
+    draws
+        How many, D.
+    estimand
+        ``rate``: the shares behind the window, times its sizes. ``window``: the very items, of
+        which the labeled ones are known.
+
+    Yields
+    ------
+    tuple
+        Position of a stratum that holds items, its possible cells ``(K_h,)``, and the items in
+        them, ``(D, 2, K_h)``: negatives, then positives.
+
+    Raises
+    ------
+    ValueError
+        If a labeled item lies in a cell that is not possible, or the estimand is unknown.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.sample import LabeledSample
+    >>> sample = LabeledSample([0, 0, 1, 1], [1, 1, 0, 0], size=[10, 2], flagged=1)
+    >>> cell, possible = np.array([1, 1, 0, 0]), np.array([[False, True], [True, True]])
+    >>> for _, cells, items in cell_draws(
+    ...     sample, cell, possible, rng=np.random.default_rng(1), estimand="window"
+    ... ):
+    ...     print(cells, items.mean(axis=0).round(1).tolist())
+    [1] [[1.3], [8.7]]
+    [0 1] [[2.0, 0.0], [0.0, 0.0]]
+    """
+    if estimand not in ESTIMANDS:
+        message = f"no estimand is called {estimand!r}; there are {', '.join(ESTIMANDS)}"
+        raise ValueError(message)
+    if not np.all(possible[sample.stratum, cell]):
+        message = "a labeled item lies in a cell that its stratum cannot hold"
+        raise ValueError(message)
+    seen = np.zeros((*possible.shape[:1], 2, possible.shape[1]))
+    np.add.at(seen, (sample.stratum, sample.positive.astype(np.int64), cell), 1)
+    prior = round_prior(sample, possible) if prior is None else prior
+    minds = np.arange(draws) % 2, np.arange(draws) // 2 % 2  # of the two classes, independent
+    for h in np.flatnonzero(sample.size):
+        cells = np.flatnonzero(possible[h])
+        known = seen[h][:, cells]
+        mind = minds[int(h >= sample.flagged)]
+        shares = _dirichlet(known + prior[mind, h][:, np.newaxis, cells], rng)
+        if estimand == "rate":
+            yield int(h), cells, sample.size[h] * shares
+        else:
+            yield int(h), cells, known + _rest(sample, int(h), shares, rng)
+
+
+def two_minds(strata: int) -> Values:
+    """Light and heavy prior count of each of a class's strata or cells, shape ``(2,)``.
+
+    Examples
+    --------
+    >>> two_minds(4), two_minds(1)
+    (array([0.025, 0.25 ]), array([0.5, 0.5]))
+    """
+    priors = round_priors(max(1, strata))
+    return np.array([priors[0], priors[-1]])
+
+
+def round_prior(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
+    """Share each stratum's prior out over its cells, light and heavy, shape ``(2, H, K)``.
+
+    Parameters
+    ----------
+    sample, possible
+        As in ``cell_draws``.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.sample import LabeledSample
+    >>> sample = LabeledSample([0, 1], [1, 0], size=[10, 20], flagged=1)
+    >>> round_prior(sample, np.array([[False, True], [True, True]]))[0]
+    array([[0.5 , 0.5 ],
+           [0.25, 0.25]])
+    """
+    holds = sample.size > 0
+    is_flagged = np.arange(len(holds)) < sample.flagged
+    whole = np.where(
+        is_flagged,
+        two_minds(int(holds[is_flagged].sum()))[:, np.newaxis],
+        two_minds(int(holds[~is_flagged].sum()))[:, np.newaxis],
+    )
+    cells = np.maximum(possible.sum(axis=1), 1)
+    return np.repeat((whole / cells)[:, :, np.newaxis], possible.shape[1], axis=2)
+
+
+def _dirichlet(alpha: Values, rng: np.random.Generator) -> Values:
+    """Draw shares that sum to 1 over the last two axes, one set for each first place."""
+    gammas = rng.standard_gamma(alpha)
+    return np.asarray(gammas / gammas.sum(axis=(1, 2), keepdims=True))
+
+
+def _rest(sample: LabeledSample, h: int, shares: Values, rng: np.random.Generator) -> Values:
+    """Cells of the items that were not labeled."""
+    unlabeled = int(sample.size[h] - sample.labeled[h])
+    flat = shares.reshape(len(shares), -1)
+    return rng.multinomial(unlabeled, flat).reshape(shares.shape).astype(np.float64)

@@ -1,0 +1,1 @@
+"""Curves over all thresholds from a stratified sample."""

@@ -1,0 +1,248 @@
+r"""ROC, precision-recall and precision-recall-gain curves with credible bands and areas.
+
+The labeled scores cut each stratum into cells, whose positives and negatives are drawn jointly
+(``cells.cell_draws``). Each draw is a whole ROC curve of the window; the other curves, at any
+prevalence, and the areas are read from it. A band holds, at each place of the horizontal axis by
+itself, the middle ``level`` of the draws. Between two thresholds false positives grow in line
+with true ones, as if one mixed the two: in ROC and gain space that is a straight line, in
+precision-recall space a curve (Davis & Goadrich, ICML 2006).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.stats.core.cells import cell_draws, round_prior
+from monitor.stats.core.counts import Interval
+from monitor.stats.curves.gain import gain, share_of_gain
+from monitor.stats.curves.weighted_curves import roc_curve
+from monitor.stats.estimation.prevalence import precision_at
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from monitor.stats.core.sample import ScoredSample
+
+    Values = NDArray[np.float64]
+
+CURVE_DRAWS = 1000
+"""Enough for a band that is looked at; its edges err by about .08 standard deviations."""
+
+CURVE_CELLS = 250
+"""Thresholds that a draw's curve has; with more labeled scores, every so many of them."""
+
+TOP_PRIOR = 0.25
+"""Least prior count of the highest scores. High thresholds flag little else, and a stratum's prior
+shared out over all of its cells would call their precision perfect too often
+(``benchmarks/curve_coverage.py``)."""
+
+_RECALL_END = 0.98
+"""Recall at which the gain curve ends; beyond, it falls to 0 within a hair's breadth."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Band:
+    """A curve and its band over a grid of the horizontal axis, shape ``(G,)`` each.
+
+    ``point`` is the posterior median: near the ends a mean would bend for a few extreme draws.
+    """
+
+    x: Values
+    point: Values
+    low: Values
+    high: Values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurveBands:
+    """The three curves of a classifier, their areas, and the prevalence they hold for.
+
+    Parameters
+    ----------
+    roc
+        TPR over FPR, which rises logarithmically; the same at every prevalence.
+    precision_recall
+        Precision over recall.
+    gain
+        Precision gain over recall gain, which comes closer to 1 in logarithmic steps: where
+        positives are rare, all that matters lies there.
+    roc_area, average_precision, gain_area
+        Posterior mean and interval of the areas.
+    prevalence
+        Of the window, with its interval; or the one asked for, without any width.
+    level
+        Posterior probability of a band at each place, and of each interval.
+    """
+
+    roc: Band
+    precision_recall: Band
+    gain: Band
+    roc_area: Interval
+    average_precision: Interval
+    gain_area: Interval
+    prevalence: Interval
+    level: float
+
+
+def curve_bands(
+    sample: ScoredSample,
+    *,
+    prevalence: float | None = None,
+    points: int = 41,
+    level: float = 0.95,
+    rng: np.random.Generator,
+    draws: int = CURVE_DRAWS,
+) -> CurveBands:
+    """Curves of a stratified sample with their credible bands.
+
+    Parameters
+    ----------
+    sample
+        The labeled items with their scores.
+    prevalence
+        For a population of this prevalence, in (0, 1); the window's own, with its uncertainty,
+        if not given. The negatives are never sampled down to reach it.
+    points
+        Places of each curve, 2 or more.
+    level
+        Posterior probability inside a band at each place, in (0, 1).
+    rng
+        Source of randomness; the same state gives the same bands.
+    draws
+        How many curves are drawn.
+
+    Raises
+    ------
+    ValueError
+        If the sample holds no actual positive or no actual negative, or a number is out of range.
+
+    Notes
+    -----
+    Average precision is that of ``weighted_curves.average_precision``, over at most ``CURVE_CELLS``
+    thresholds.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.sample import LabeledSample, ScoredSample
+    >>> score = np.arange(1000) / 1000
+    >>> items = LabeledSample(
+    ...     np.where(score >= 0.8, 0, 1), np.arange(1000) ** 2 % 997 < 900 * score**2,
+    ...     size=[2_000, 48_000], flagged=1,
+    ... )
+    >>> bands = curve_bands(ScoredSample(items, score), points=3, rng=np.random.default_rng(1))
+    >>> print(bands.roc_area)
+    0.835 [0.803, 0.861]
+    >>> bands.precision_recall.x, bands.precision_recall.point.round(2)
+    (array([0.05 , 0.525, 1.   ]), array([0.9 , 0.52, 0.21]))
+    """
+    if not 0 < level < 1 or not (prevalence is None or 0 < prevalence < 1):
+        message = f"level and prevalence lie in (0, 1), got {level!r} and {prevalence!r}"
+        raise ValueError(message)
+    observed = roc_curve(sample)  # refuses what has no curve
+    drawn = _draw(sample, rng, draws)
+    eta = drawn.prevalence if prevalence is None else np.full(draws, prevalence)
+    lowest = observed.fpr[observed.fpr > 0].min() / 2
+    fprs = np.geomspace(lowest, 1.0, points)
+    recalls = np.linspace(0.05, 1.0, points)
+    odds = float(np.mean(eta / (1 - eta)))
+    gains = 1 - np.geomspace(1.0, odds * (1 / _RECALL_END - 1), points)
+    return CurveBands(
+        roc=_band(fprs, drawn.tpr_at(fprs), level),
+        precision_recall=_band(recalls, drawn.precision_at(recalls, eta), level),
+        gain=_band(gains, drawn.precision_gain(gains, eta), level),
+        roc_area=_interval(_areas(drawn.tpr, drawn.fpr), level),
+        average_precision=_interval(drawn.average_precision(eta), level),
+        gain_area=_interval(drawn.gain_area(eta), level),
+        prevalence=_interval(eta, level),
+        level=level,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """ROC curves, from "nothing flagged" to "all flagged", shape ``(draws, m)``."""
+
+    tpr: Values
+    fpr: Values
+    prevalence: Values
+
+    def tpr_at(self, fprs: Values) -> Values:
+        """TPR at each FPR, shape ``(draws, G)``."""
+        return np.array([np.interp(fprs, f, t) for f, t in zip(self.fpr, self.tpr, strict=True)])
+
+    def fpr_at(self, tprs: Values) -> Values:
+        """Smallest FPR at each TPR, which may differ from draw to draw: ``(G,)`` or two axes."""
+        wanted = np.broadcast_to(tprs, (len(self.tpr), tprs.shape[-1]))
+        falling = zip(wanted, self.tpr[:, ::-1], self.fpr[:, ::-1], strict=True)
+        return np.array([np.interp(-w, -t, f) for w, t, f in falling])
+
+    def precision_at(self, recalls: Values, eta: Values) -> Values:
+        """Precision at each recall, shape ``(draws, G)``."""
+        return precision_at(recalls, self.fpr_at(recalls), eta[:, np.newaxis])
+
+    def precision_gain(self, recall_gains: Values, eta: Values) -> Values:
+        """Precision gain, 1 - FPR/TPR, at each recall gain, shape ``(draws, G)``."""
+        recalls = share_of_gain(recall_gains, eta[:, np.newaxis])
+        return np.asarray(1 - self.fpr_at(recalls) / recalls)
+
+    def gain_area(self, eta: Values) -> Values:
+        """Area under precision gain from recall gain 0 on, shape ``(draws,)``."""
+        start = self.precision_gain(np.zeros(1), eta)
+        before = self.tpr < eta[:, np.newaxis]  # these points move to the crossing at gain 0
+        safe = np.where(before, 1.0, self.tpr)
+        recall_gain = np.where(before, 0.0, gain(safe, eta[:, np.newaxis]))
+        return _areas(np.where(before, start, 1 - self.fpr / safe), recall_gain)
+
+    def average_precision(self, eta: Values) -> Values:
+        """Sum of precision over the steps of recall, shape ``(draws,)``."""
+        precision = precision_at(self.tpr, self.fpr, eta[:, np.newaxis])[:, 1:]
+        gained = np.diff(self.tpr, axis=1)
+        return np.asarray(np.sum(np.where(gained > 0, gained * precision, 0.0), axis=1))
+
+
+def _draw(sample: ScoredSample, rng: np.random.Generator, draws: int) -> _Drawn:
+    """Draw ROC curves over cells between every so many labeled scores."""
+    scores = np.unique(sample.score)
+    ranks = np.unique(np.linspace(0, len(scores) - 1, CURVE_CELLS).astype(np.int64))
+    edges = scores[ranks][1:]  # items under the first edge are the last cell
+    cell = len(edges) - np.searchsorted(edges, sample.score, side="right")  # 0: highest scores
+    possible = _possible(sample, cell, len(edges) + 1)
+    prior = round_prior(sample.items, possible)
+    prior[:, possible[:, 0], 0] = np.maximum(prior[:, possible[:, 0], 0], TOP_PRIOR)
+    items = np.zeros((draws, 2, len(edges) + 1))
+    for _, cells, drawn in cell_draws(
+        sample.items, cell, possible, prior=prior, rng=rng, draws=draws
+    ):
+        items[:, :, cells] += drawn
+    total = items.sum(axis=2)
+    shares = np.minimum(np.cumsum(items, axis=2) / total[:, :, np.newaxis], 1.0)
+    rates = np.concatenate([np.zeros((draws, 2, 1)), shares], axis=2)
+    return _Drawn(rates[:, 1], rates[:, 0], total[:, 1] / total.sum(axis=1))
+
+
+def _possible(sample: ScoredSample, cell: NDArray[np.int64], cells: int) -> NDArray[np.bool_]:
+    """Cells from a stratum's highest to its lowest labeled score, shape ``(H, cells)``."""
+    possible = np.zeros((len(sample.items.size), cells), dtype=np.bool_)
+    for h in np.flatnonzero(sample.items.labeled):
+        mine = cell[sample.items.stratum == h]
+        possible[h, mine.min() : mine.max() + 1] = True
+    return possible
+
+
+def _areas(y: Values, x: Values) -> Values:
+    return np.asarray(np.sum(np.diff(x, axis=1) * (y[:, 1:] + y[:, :-1]) / 2, axis=1))
+
+
+def _band(x: Values, values: Values, level: float) -> Band:
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail], axis=0)
+    return Band(x, np.median(values, axis=0), low, high)
+
+
+def _interval(values: Values, level: float) -> Interval:
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return Interval(float(values.mean()), float(low), float(high))

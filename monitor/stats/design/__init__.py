@@ -1,0 +1,1 @@
+"""How many labels to draw, and from which strata."""

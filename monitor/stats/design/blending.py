@@ -1,0 +1,81 @@
+r"""Plans that trust the bands only in part, for rounds before which no band has been labeled.
+
+A plan by wrong scores can cost more than twice as much as no bands at all. So the plan is a mean of
+two for the same margins: with weight b the plan without bands, where each predicted class is one
+stratum with the class's mean rate and its labels are spread over the bands in proportion to
+size. No class then gets less than the share b of what no bands would give it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.stats.design.neyman import Problem, coefficients_of, optimum
+from monitor.stats.design.rounding import proportional_above
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.design.prior import Knowledge
+
+    Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """The problem, the same without bands, and the weight of the latter's plan."""
+
+    problem: Problem
+    pooled: Problem | None = None
+    blend: float = 0.0
+
+    def plan(self, margins: Mapping[str, float], factor: float) -> Values:
+        """Plan for the margins times a factor; not yet whole numbers, shape ``(H,)``."""
+        wanted = {name: factor * margin for name, margin in margins.items()}
+        by_band = optimum(self.problem, wanted)
+        if self.pooled is None:
+            return by_band
+        by_class = optimum(self.pooled, wanted)
+        flagged, total = float(by_class[self.pooled.is_flagged].sum()), float(by_class.sum())
+        spread = spread_by_class(self.problem, flagged, total)
+        return (1 - self.blend) * by_band + self.blend * spread
+
+
+def without_bands(problem: Problem, knowledge: Knowledge) -> Problem:
+    """Make one stratum of each class that has items, the flagged one first."""
+    up, size = problem.is_flagged, problem.size
+    classes = [members for members in (up, ~up) if size[members].sum() > 0]
+    totals = np.array([size[members].sum() for members in classes])
+    is_flagged = np.array([bool(up[members][0]) for members in classes], dtype=np.bool_)
+    known = knowledge.pooled(size, up)
+    coefficients, _ = coefficients_of(totals.astype(np.int64), is_flagged, known)
+    return replace(
+        problem,
+        size=totals,
+        is_flagged=is_flagged,
+        low=np.array([problem.low[members].sum() for members in classes]),
+        coefficients=coefficients,
+        doubt=np.zeros(len(classes)),
+        cost=np.array([np.average(problem.cost[of], weights=size[of]) for of in classes]),
+    )
+
+
+def spread_by_class(problem: Problem, flagged: float, total: float) -> Values:
+    """Give the flagged class its labels, the passed the rest; by size within each class.
+
+    Every stratum keeps its floor and its size, and so may move labels to the other class. The
+    total must lie between the floors and all items.
+    """
+    up, down = problem.is_flagged, ~problem.is_flagged
+    least = max(float(problem.low[up].sum()), total - float(problem.size[down].sum()))
+    most = min(float(problem.size[up].sum()), total - float(problem.low[down].sum()))
+    flagged = min(max(flagged, least), most)
+    labels = np.empty(len(up))
+    labels[up] = proportional_above(problem.low[up], problem.size[up], flagged)
+    labels[down] = proportional_above(problem.low[down], problem.size[down], total - flagged)
+    return labels

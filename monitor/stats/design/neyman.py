@@ -1,0 +1,192 @@
+r"""Neyman's allocation with one multiplier per metric: the fewest labels that keep margins.
+
+By the delta method the variance of a metric m's posterior is about
+
+.. math:: \mathrm{Var}(m) = \sum_h c_{mh} \Big(1 + \frac{d_h}{n_h}\Big)
+    \Big(\frac{1}{n_h} - \frac{1}{N_h}\Big)
+
+with :math:`c_{mh} = g_{mh}^2 v_h`, gradient :math:`g_{mh} = \partial m/\partial\pi_h`, and
+:math:`v_h = E[\pi_h(1-\pi_h)]` from what is known before the round. :math:`d_h = \kappa a_h/v_h`
+is what the estimate's prior count :math:`a_h` adds: a stratum that is nearly pure is never known
+to be so from a few labels, however well we know it. The cheapest labels, at a cost of
+:math:`k_h` each, that keep every half-width :math:`z\sqrt{\mathrm{Var}(m)}` within its margin
+solve
+
+.. math:: k_h = (\lambda_P c_{Ph} + \lambda_R c_{Rh})
+    \Big(\frac{1 - d_h/N_h}{n_h^2} + \frac{2 d_h}{n_h^3}\Big)
+
+clipped to the floor and to N_h. With d = 0 that is :math:`n_h \propto \sqrt{c_h/k_h}` (Neyman;
+with costs Cochran, *Sampling Techniques*, 3rd ed. 1977, Eq. 5.23); with two strata, the rates
+known, an infinite window and only recall binding it is Theorem 1 of Shang et al., AISTATS 2023.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import optimize
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.design.prior import Knowledge
+
+    Values = NDArray[np.float64]
+    Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """Strata, bounds on their labels, and each metric's coefficients c, shape ``(H,)``.
+
+    ``doubt`` is d, in labels; ``cost`` is that of one label of each stratum, in any unit.
+    """
+
+    size: Values
+    is_flagged: NDArray[np.bool_]
+    low: Values
+    coefficients: dict[str, Values]
+    doubt: Values
+    cost: Values
+    z: float
+    in_window: bool
+
+    def terms(self, name: str) -> tuple[Values, Values]:
+        """Coefficients of 1/n and of 1/n^2 in the metric's variance."""
+        c = self.coefficients[name]
+        left = 1 - self.doubt / np.maximum(self.size, 1) if self.in_window else 1.0
+        return c * left, c * self.doubt
+
+    def allowed(self, name: str, margin: float) -> float:
+        """Upper bound on the terms' sum that keeps the metric within the margin."""
+        c, inside = self.coefficients[name], self.size > 0
+        known = float(np.sum(c[inside] / self.size[inside])) if self.in_window else 0.0
+        return (margin / self.z) ** 2 + known
+
+    def half_width(self, name: str, labels: Values | Labels) -> float:
+        """Half-width of the metric's interval, at most 1."""
+        relevant = self.coefficients[name] > 0
+        c, n, size = self.coefficients[name][relevant], labels[relevant], self.size[relevant]
+        if np.any(n == 0):
+            return 1.0
+        unlabeled = (size - n) / size if self.in_window else 1.0
+        variance = np.sum(c * (1 + self.doubt[relevant] / n) * unlabeled / n)
+        left = max(0.0, float(variance))  # a census may come out a last digit under 0
+        return min(1.0, self.z * math.sqrt(left))
+
+    def half_widths(self, labels: Values | Labels) -> dict[str, float]:
+        """Half-width of every metric that can be planned for."""
+        return {name: self.half_width(name, labels) for name in self.coefficients}
+
+
+def coefficients_of(
+    size: NDArray[np.int64], is_flagged: NDArray[np.bool_], knowledge: Knowledge
+) -> tuple[dict[str, Values], tuple[str, ...]]:
+    r"""Coefficients c of each metric that the window can tell, and notes on those it cannot.
+
+    For precision :math:`g_h = W_h/W_+` in the flagged strata. For recall
+    :math:`g_h = W_h(1-R)/(TP+FN)` in the flagged and :math:`-W_h R/(TP+FN)` in the passed.
+    """
+    weight = size.astype(np.float64)
+    found = weight * knowledge.rate
+    flagged, passed = float(weight[is_flagged].sum()), float(weight[~is_flagged].sum())
+    notes: list[str] = []
+    coefficients: dict[str, Values] = {}
+    if flagged > 0:
+        gradient = np.where(is_flagged, weight / flagged, 0.0)
+        coefficients["precision"] = gradient**2 * knowledge.label_variance
+    else:
+        notes.append("nothing was flagged, so precision and recall cannot be planned for")
+    if flagged > 0 and passed > 0:
+        recall = float(found[is_flagged].sum() / found.sum())
+        gradient = weight / found.sum() * np.where(is_flagged, 1 - recall, recall)
+        coefficients["recall"] = gradient**2 * knowledge.label_variance
+    elif flagged > 0:
+        notes.append("everything was flagged, so recall is 1 and needs no labels")
+    return coefficients, tuple(notes)
+
+
+def least_labels(
+    once: Values, twice: Values, allowed: float, low: Values, high: Values, cost: Values
+) -> Values:
+    r"""Cheapest labels with :math:`\sum_h a_h/n_h + b_h/n_h^2 \le` ``allowed`` within bounds.
+
+    ``once`` is a and ``twice`` b. One multiplier fixes all labels, and the sum falls in it; on
+    log scales nearly as a line, so a few steps find it. All strata that the sum depends on are
+    taken whole if even that is not enough.
+    """
+    labels = low.copy()
+    used = once + twice > 0
+    once, twice, low, high, cost = (each[used] for each in (once, twice, low, high, cost))
+
+    def total(n: Values) -> float:
+        return float(np.sum((once + twice / n) / n))
+
+    if total(low) <= allowed:
+        return labels
+    labels[used] = high
+    if total(high) >= allowed:
+        return labels
+
+    def at(log_multiplier: float) -> Values:
+        scale = math.exp(log_multiplier) / cost
+        return np.clip(_cubic_root(scale * once, 2 * scale * twice), low, high)
+
+    prices = [cost * n**3 / (once * n + 2 * twice) for n in (low, high)]
+    ends = math.log(prices[0].min()) - 1, math.log(prices[1].max()) + 1  # all low, all high
+    goal = math.log(allowed)
+    found = optimize.brentq(lambda x: math.log(total(at(x))) - goal, *ends, xtol=1e-14)
+    labels[used] = at(found)
+    return labels
+
+
+def _cubic_root(p: Values, q: Values) -> Values:
+    """Positive roots of n^3 = p n + q, for q of 0 or more, by Newton's steps from above."""
+    n = np.sqrt(np.maximum(p, 0)) + np.cbrt(q)
+    for _ in range(50):
+        step = (n**3 - p * n - q) / (3 * n**2 - p)
+        n = n - step
+        if np.all(np.abs(step) <= 1e-15 * n):
+            break
+    return n
+
+
+def optimum(problem: Problem, margins: Mapping[str, float]) -> Values:
+    r"""Cheapest labels, not yet whole numbers, that keep all margins.
+
+    In the flagged strata the coefficients of recall are those of precision times one constant.
+    So if the optimum for recall alone breaks the precision margin, precision alone fixes the
+    flagged strata, and the passed ones close what recall still lacks: both multipliers are
+    then positive. Otherwise the one of precision is 0.
+    """
+    low, high, cost = problem.low, problem.size, problem.cost
+    labels = low.copy()
+    if "recall" in margins:
+        recall = problem.terms("recall")
+        recall_allowed = problem.allowed("recall", margins["recall"])
+        labels = least_labels(*recall, recall_allowed, low, high, cost)
+    if "precision" not in margins:
+        return labels
+    precision = problem.terms("precision")
+    precision_allowed = problem.allowed("precision", margins["precision"])
+    if _sum(precision, labels) <= precision_allowed:
+        return labels
+    labels = least_labels(*precision, precision_allowed, low, high, cost)
+    if "recall" in margins:
+        up, down = problem.is_flagged, ~problem.is_flagged
+        left = recall_allowed - _sum((recall[0][up], recall[1][up]), labels[up])
+        passed = (each[down] for each in (*recall, low, high, cost))
+        once, twice, least, most, price = passed
+        labels[down] = least_labels(once, twice, left, least, most, price)
+    return labels
+
+
+def _sum(terms: tuple[Values, Values], labels: Values) -> float:
+    once, twice = terms
+    used = once + twice > 0
+    return float(np.sum((once[used] + twice[used] / labels[used]) / labels[used]))

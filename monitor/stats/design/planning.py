@@ -1,0 +1,332 @@
+r"""What labels buy, both ways: from margins to labels, and from a number of labels to margins.
+
+A ``Prospect`` is a window as it will be sampled: its strata and what is known of them before any
+label of the round. ``look_ahead`` sets the plan beside the same window without bands (two strata,
+Shang et al. 2023) and beside a plain random sample, and says what the alerts would find.
+``width_curve`` is Figure 1 of Shang et al. for any strata: interval width against the
+over-sampling ratio :math:`s = (n_+/n_-)/k`, :math:`k = N_+/N_-`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from monitor.stats.design.allocation import Allocation, allocate, random_sampling_labels
+from monitor.stats.design.neyman import coefficients_of
+from monitor.stats.design.prior import Knowledge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Values = NDArray[np.float64]
+
+MARGINS = (0.10, 0.05, 0.03)
+"""Margins that a prospect is always asked for."""
+
+CURVE_POINTS = 81
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prospect:
+    """A window before it is labeled.
+
+    Parameters
+    ----------
+    size
+        Items in each stratum, shape ``(H,)``.
+    is_flagged
+        Which strata are predicted positive, shape ``(H,)``.
+    knowledge
+        What is known of their rates.
+    cost
+        Of one label of each stratum, shape ``(H,)``, in any unit.
+    """
+
+    size: NDArray[np.int64]
+    is_flagged: NDArray[np.bool_]
+    knowledge: Knowledge
+    cost: Values
+
+    @classmethod
+    def of(
+        cls,
+        size: ArrayLike,
+        is_flagged: ArrayLike,
+        knowledge: Knowledge,
+        cost: ArrayLike = 1.0,
+    ) -> Prospect:
+        """Make a prospect of lists."""
+        items = np.asarray(size, dtype=np.int64)
+        price = np.broadcast_to(np.asarray(cost, dtype=np.float64), items.shape)
+        return cls(items, np.asarray(is_flagged, dtype=np.bool_), knowledge, price)
+
+    @classmethod
+    def assumed(
+        cls,
+        *,
+        precision: float,
+        recall: float,
+        flagged_rate: float,
+        size: int,
+        flagged_cost: float = 1.0,
+        passed_cost: float = 1.0,
+    ) -> Prospect:
+        r"""Make a prospect from assumed values, before there is any data.
+
+        .. math:: \pi_1 = P, \quad \pi_0 = k P (1/R - 1)
+
+        (Eq. 9 of Shang et al. 2023).
+
+        Raises
+        ------
+        ValueError
+            If a value is not a share, a class would be empty, or the passed could not hold all
+            positives that such a recall misses.
+
+        Examples
+        --------
+        >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
+        >>> window.size, window.knowledge.rate.round(4)
+        (array([ 3000, 97000]), array([0.8   , 0.0165]))
+        """
+        shares = {"precision": precision, "recall": recall, "flagged rate": flagged_rate}
+        for name, share in shares.items():
+            if not 0 < share < 1:
+                message = f"{name} must lie strictly between 0 and 1, got {share!r}"
+                raise ValueError(message)
+        flagged = round(size * flagged_rate)
+        if not 0 < flagged < size:
+            message = (
+                f"a flagged rate of {flagged_rate:g} makes {flagged} of {size} items flagged; "
+                "give a larger size"
+            )
+            raise ValueError(message)
+        missed = precision * flagged / (size - flagged) * (1 / recall - 1)
+        if missed >= 1:
+            message = (
+                f"with recall {recall:g} more positives would be missed than the {size - flagged} "
+                "passed items can hold; give a higher recall or a smaller flagged rate"
+            )
+            raise ValueError(message)
+        known = Knowledge.of_rates([precision, missed])
+        both = [flagged, size - flagged]
+        return cls.of(both, [True, False], known, [flagged_cost, passed_cost])
+
+    @property
+    def without_bands(self) -> Prospect:
+        """The same window with one stratum for each predicted class that has items."""
+        up = self.is_flagged
+        classes = [of for of in (up, ~up) if self.size[of].sum() > 0]
+        return Prospect(
+            size=np.array([self.size[of].sum() for of in classes]),
+            is_flagged=np.array([bool(up[of][0]) for of in classes]),
+            knowledge=self.knowledge.pooled(self.size, up),
+            cost=np.array([np.average(self.cost[of], weights=self.size[of]) for of in classes]),
+        )
+
+    @property
+    def expected(self) -> dict[str, float]:
+        """Expected precision, recall and flagged rate; what is undefined is left out."""
+        positive = self.size * self.knowledge.rate
+        up, total = self.is_flagged, float(self.size.sum())
+        tp, flagged = float(positive[up].sum()), float(self.size[up].sum())
+        shares = {
+            "precision": (tp, flagged),
+            "recall": (tp, float(positive.sum())),
+            "flagged_rate": (flagged, total),
+        }
+        return {name: part / whole for name, (part, whole) in shares.items() if whole > 0}
+
+    def allocate(
+        self,
+        *,
+        margins: Mapping[str, float] | None = None,
+        max_labels: int | None = None,
+        level: float = 0.95,
+    ) -> Allocation:
+        """Allocate labels: see `monitor.stats.design.allocation.allocate`."""
+        return allocate(
+            self.size,
+            self.is_flagged,
+            self.knowledge,
+            margins=margins,
+            max_labels=max_labels,
+            level=level,
+            cost=self.cost,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Labels that margins need, by three designs; ``None`` where nothing is known."""
+
+    margins: Mapping[str, float]
+    labels: int | None
+    two_strata: int | None
+    random: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """Margins that a number of labels buys, with the bands and without them."""
+
+    labels: int
+    cost: float
+    margins: Mapping[str, float]
+    two_strata: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlook:
+    """A plan, and what other margins and other numbers of labels would mean."""
+
+    prospect: Prospect
+    plan: Allocation
+    needed: tuple[Needed, ...]
+    bought: tuple[Bought, ...]
+
+
+def look_ahead(
+    prospect: Prospect,
+    *,
+    margins: Mapping[str, float] | None = None,
+    max_labels: int | None = None,
+    level: float = 0.95,
+) -> Outlook:
+    """Plan a round and tell it both ways.
+
+    Parameters
+    ----------
+    prospect
+        The window.
+    margins, max_labels, level
+        As for `monitor.stats.design.allocation.allocate`; one of the first two is needed.
+
+    Examples
+    --------
+    >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
+    >>> found = look_ahead(window, max_labels=1000)
+    >>> found.plan.labels, {name: round(half, 3) for name, half in found.plan.margins.items()}
+    (array([ 61, 939]), {'precision': 0.1, 'recall': 0.122})
+    >>> [(each.labels, each.random) for each in found.needed if each.margins["recall"] == 0.05]
+    [(5645, 8442)]
+    """
+    plan = prospect.allocate(margins=margins, max_labels=max_labels, level=level)
+    names = [name for name in ("precision", "recall") if name in plan.margins]
+    ladder = [dict.fromkeys(names, margin) for margin in MARGINS if names]
+    asked = {name: margin for name, margin in (margins or {}).items() if name in names}
+    if asked and asked not in ladder:
+        ladder = sorted([*ladder, asked], key=lambda each: -sum(each.values()) / len(each))
+    steps = sorted({plan.total // 2, plan.total, 2 * plan.total})
+    return Outlook(
+        prospect=prospect,
+        plan=plan,
+        needed=tuple(_needed(prospect, each, level) for each in ladder),
+        bought=tuple(_bought(prospect, each, level) for each in steps if each > 0),
+    )
+
+
+def _needed(prospect: Prospect, margins: Mapping[str, float], level: float) -> Needed:
+    pooled = prospect.without_bands
+    return Needed(
+        margins=margins,
+        labels=prospect.allocate(margins=margins, level=level).total,
+        two_strata=pooled.allocate(margins=margins, level=level).total,
+        random=random_sampling_labels(
+            pooled.size, pooled.is_flagged, pooled.knowledge, margins, level=level
+        ),
+    )
+
+
+def _bought(prospect: Prospect, labels: int, level: float) -> Bought:
+    plan = prospect.allocate(max_labels=labels, level=level)
+    pooled = prospect.without_bands.allocate(max_labels=labels, level=level)
+    return Bought(plan.total, plan.cost, plan.margins, pooled.margins)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WidthCurve:
+    """Half-widths against the over-sampling ratio, all at one number of labels.
+
+    Parameters
+    ----------
+    ratio
+        Over-sampling ratios s, rising, shape ``(S,)``; 1 is a plain random sample.
+    half_widths
+        Of each metric, shape ``(S,)``.
+    best
+        Ratio of the plan.
+    labels
+        Labels of every design.
+    """
+
+    ratio: Values
+    half_widths: Mapping[str, Values]
+    best: float
+    labels: int
+
+
+def width_curve(prospect: Prospect, labels: ArrayLike, *, level: float = 0.95) -> WidthCurve:
+    """Half-widths when a plan's labels are split otherwise between flagged and passed.
+
+    Within each class the labels keep the plan's proportions. The window is taken as so large
+    that no stratum is labeled whole.
+
+    Parameters
+    ----------
+    prospect
+        The window, with items in both classes.
+    labels
+        The plan, shape ``(H,)``, with labels in both classes.
+    level
+        Level of the intervals.
+
+    Raises
+    ------
+    ValueError
+        If a class has no items or no labels.
+
+    Examples
+    --------
+    >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
+    >>> curve = width_curve(window, [100, 900])
+    >>> round(curve.best, 2), float(curve.half_widths["recall"].min().round(3))
+    (3.59, 0.122)
+    """
+    plan, up = np.asarray(labels, dtype=np.float64), prospect.is_flagged
+    sums = [float(part[of].sum()) for part in (plan, prospect.size) for of in (up, ~up)]
+    if min(sums) == 0:
+        message = "a width curve needs items and labels in both classes"
+        raise ValueError(message)
+    flagged, passed, k = sums[0], sums[1], sums[2] / sums[3]
+    ratio = np.geomspace(0.2, 5 / k, CURVE_POINTS)  # from mostly passed to mostly flagged
+    share = k * ratio / (1 + k * ratio)
+    within = np.where(up, plan / flagged, plan / passed)
+    split = np.where(up, share[:, np.newaxis], 1 - share[:, np.newaxis])
+    drawn = (flagged + passed) * split * within
+    z = float(special.ndtri(0.5 + level / 2))
+    return WidthCurve(
+        ratio=ratio,
+        half_widths={
+            name: np.minimum(1.0, z * np.sqrt(_variance(c, drawn)))
+            for name, c in _coefficients(prospect).items()
+        },
+        best=flagged / passed / k,
+        labels=int(flagged + passed),
+    )
+
+
+def _coefficients(prospect: Prospect) -> Mapping[str, Values]:
+    return coefficients_of(prospect.size, prospect.is_flagged, prospect.knowledge)[0]
+
+
+def _variance(c: Values, labels: Values) -> Values:
+    used = c > 0
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.sum(c[used] / labels[:, used], axis=1))

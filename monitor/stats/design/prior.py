@@ -1,0 +1,215 @@
+r"""What is known of the strata's positive rates before a round is labeled, for planning it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from monitor.stats.core.beta_mixture import BetaMixture
+    from monitor.stats.core.draws import JointPosterior
+
+    Values = NDArray[np.float64]
+
+Source = Literal["rates", "reference", "scores", "rounds", "nothing"]
+
+SCORE_WEIGHT = 100.0
+"""How many labels a band's mean score is worth as knowledge of its rate. Enough to follow the
+score; little enough that a band claimed to be pure keeps a rate of about 1/1000."""
+
+_CERTAIN = 1e15  # labels that fix a rate to the last digit of a float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Knowledge:
+    r"""Beta knowledge of each stratum's rate, flagged or passed in any order.
+
+    Parameters
+    ----------
+    alpha, beta
+        Parameters of :math:`\pi_h \sim \mathrm{Beta}(a_h, b_h)`, shape ``(H,)``, positive.
+    source
+        Where it comes from. ``scores`` may be wrong in ways that labels cannot be, and
+        ``nothing`` foretells no margin, so plans treat these two with care.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a parameter is not a positive finite number.
+    """
+
+    alpha: Values
+    beta: Values
+    source: Source
+
+    def __post_init__(self) -> None:
+        if self.alpha.ndim != 1 or self.alpha.shape != self.beta.shape:
+            message = f"alpha {self.alpha.shape} and beta {self.beta.shape} must have shape (H,)"
+            raise ValueError(message)
+        both = np.concatenate([self.alpha, self.beta])
+        if not np.all((both > 0) & np.isfinite(both)):
+            message = "every Beta parameter must be a positive finite number"
+            raise ValueError(message)
+
+    @property
+    def rate(self) -> Values:
+        """Expected rate of each stratum, shape ``(H,)``."""
+        return self.alpha / (self.alpha + self.beta)
+
+    @property
+    def label_variance(self) -> Values:
+        r"""Expected variance of one label, shape ``(H,)``.
+
+        .. math:: v_h = E[\pi_h(1-\pi_h)] = \frac{ab}{(a+b)(a+b+1)}
+        """
+        both = self.alpha + self.beta
+        return self.rate * self.beta / (both + 1)
+
+    @classmethod
+    def of_rates(cls, rates: ArrayLike) -> Knowledge:
+        """Knowledge of the rates themselves, each strictly between 0 and 1."""
+        pi = np.asarray(rates, dtype=np.float64)
+        return cls(pi * _CERTAIN, (1 - pi) * _CERTAIN, "rates")
+
+    @classmethod
+    def of_reference(
+        cls, *, tp: int, fp: int, fn: int, tn: int, is_flagged: ArrayLike
+    ) -> Knowledge:
+        """Knowledge from a pre-launch confusion matrix, spread evenly over a class's strata.
+
+        Every band of a class gets the same rate, so labels go in proportion to size; the
+        matrix says nothing of how bands differ. Jeffreys' half count is added per class.
+
+        Raises
+        ------
+        ValueError
+            If a cell is negative.
+
+        Examples
+        --------
+        >>> known = Knowledge.of_reference(tp=138, fp=22, fn=108, tn=4732, is_flagged=[1, 0, 0])
+        >>> known.alpha, known.beta
+        (array([138.5 ,  54.25,  54.25]), array([  22.5 , 2366.25, 2366.25]))
+        """
+        if min(tp, fp, fn, tn) < 0:
+            message = f"reference cells must be 0 or more, got {tp}, {fp}, {fn}, {tn}"
+            raise ValueError(message)
+        up = np.asarray(is_flagged, dtype=np.bool_)
+        strata = _strata_of_class(up)
+        positive, negative = np.where(up, tp, fn), np.where(up, fp, tn)
+        return cls((positive + 0.5) / strata, (negative + 0.5) / strata, "reference")
+
+    @classmethod
+    def of_scores(cls, mean_score: ArrayLike, is_flagged: ArrayLike) -> Knowledge:
+        """Knowledge from the mean score of each band, taken as a probability.
+
+        Parameters
+        ----------
+        mean_score
+            In [0, 1], shape ``(H,)``; NaN for a band without scores, whose rate then counts
+            as unknown (Jeffreys' prior).
+        is_flagged
+            Which strata are predicted positive, shape ``(H,)``.
+
+        Raises
+        ------
+        ValueError
+            If a mean score lies outside [0, 1].
+        """
+        up = np.asarray(is_flagged, dtype=np.bool_)
+        score = np.asarray(mean_score, dtype=np.float64)
+        known = ~np.isnan(score)
+        if np.any((score[known] < 0) | (score[known] > 1)):
+            message = f"mean scores must lie in [0, 1] to be read as rates, got {score.tolist()}"
+            raise ValueError(message)
+        prior = 1 / (2 * _strata_of_class(up))
+        alpha = np.where(known, SCORE_WEIGHT * score + prior, 0.5)
+        beta = np.where(known, SCORE_WEIGHT * (1 - score) + prior, 0.5)
+        return cls(alpha, beta, "scores")
+
+    @classmethod
+    def of_rounds(cls, positive: ArrayLike, labeled: ArrayLike, is_flagged: ArrayLike) -> Knowledge:
+        """Knowledge from earlier rounds: their summed counts on the prior Beta(1/(2H), 1/(2H)).
+
+        The prior is added in full however many rounds there are, and so never decays.
+
+        Raises
+        ------
+        ValueError
+            If a stratum has more positives than labels, or a negative count.
+        """
+        up = np.asarray(is_flagged, dtype=np.bool_)
+        y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
+        if np.any((y < 0) | (y > n)):
+            message = f"need 0 <= positive <= labeled, got {y.tolist()} of {n.tolist()}"
+            raise ValueError(message)
+        prior = 1 / (2 * _strata_of_class(up))
+        return cls(prior + y, prior + n - y, "rounds")
+
+    @classmethod
+    def of_posterior(cls, posterior: JointPosterior) -> Knowledge:
+        r"""Knowledge from a posterior: Betas with its rate and its label variance per stratum.
+
+        A Beta with mean m and :math:`E[\pi(1-\pi)] = v` has
+        :math:`a + b = v / (m(1-m) - v)`.
+        """
+        classes = [_moments(posterior.flagged), _moments(posterior.passed)]
+        rate, variance = (np.concatenate(pair) for pair in zip(*classes, strict=True))
+        spread = np.maximum(rate * (1 - rate) - variance, rate * (1 - rate) / _CERTAIN)
+        both = variance / spread
+        return cls(rate * both, (1 - rate) * both, "rounds")
+
+    def pooled(self, sizes: ArrayLike, is_flagged: ArrayLike) -> Knowledge:
+        r"""Return what is known of each class as one stratum, flagged before passed.
+
+        With :math:`w_h = N_h / \sum N` over the class, the class's rate is
+        :math:`\sum w_h \pi_h`; the Beta has its mean and variance. A class without items is
+        left out.
+
+        Parameters
+        ----------
+        sizes
+            Items in each stratum, shape ``(H,)``.
+        is_flagged
+            Which strata are predicted positive, shape ``(H,)``.
+
+        Examples
+        --------
+        >>> bands = Knowledge.of_rates([0.9, 0.5, 0.1])
+        >>> bands.pooled([30, 10, 900], [True, True, False]).rate
+        array([0.8, 0.1])
+        """
+        size = np.asarray(sizes, dtype=np.float64)
+        up = np.asarray(is_flagged, dtype=np.bool_)
+        classes = [members for members in (up, ~up) if size[members].sum() > 0]
+        weights = [size[members] / size[members].sum() for members in classes]
+        pairs = list(zip(weights, classes, strict=True))
+        rate = np.array([weight @ self.rate[members] for weight, members in pairs])
+        spread = self.rate * (1 - self.rate) - self.label_variance  # of each stratum's rate
+        known = np.array([weight**2 @ spread[members] for weight, members in pairs])
+        known = np.maximum(known, rate * (1 - rate) / _CERTAIN)
+        both = rate * (1 - rate) / known - 1
+        return Knowledge(rate * both, (1 - rate) * both, self.source)
+
+    @classmethod
+    def nothing(cls, is_flagged: ArrayLike) -> Knowledge:
+        """No knowledge: the prior of each class."""
+        prior = 1 / (2 * _strata_of_class(np.asarray(is_flagged, dtype=np.bool_)))
+        return cls(prior, prior, "nothing")
+
+
+def _strata_of_class(is_flagged: NDArray[np.bool_]) -> Values:
+    """For each stratum, how many strata its class has."""
+    flagged = int(is_flagged.sum())
+    return np.where(is_flagged, flagged, len(is_flagged) - flagged).astype(np.float64)
+
+
+def _moments(mixture: BetaMixture) -> tuple[Values, Values]:
+    """Mean rate and mean label variance of each stratum of a mixture."""
+    both = mixture.alpha + mixture.beta
+    variance = mixture.alpha * mixture.beta / (both * (both + 1))
+    return mixture.mean(), np.asarray(mixture.weight @ variance)

@@ -1,0 +1,1 @@
+"""Alerts with a promised false-alarm rate, and how soon they find a drop."""

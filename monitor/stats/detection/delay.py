@@ -1,0 +1,356 @@
+r"""How soon the detector finds a drop, and how often it fires without one, by simulation.
+
+The detector runs on many simulated histories of a scenario: some quiet rounds, from which it
+learns its guess as in service, then rounds with the drop.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from monitor.stats.detection.alternatives import WEIGHTS, alternatives, steps
+from monitor.stats.detection.e_detector import log_threshold
+from monitor.stats.detection.half_space import Limit, half_space
+from monitor.stats.detection.projection import inside, project
+from monitor.stats.detection.simulated_paths import Paths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.detection.scenario import Scenario
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+QUIET = 8
+"""Rounds before the drop, in which the guess is learned."""
+
+_FINEST = 0.0025  # how closely smallest_drop looks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detection:
+    """What a simulation found.
+
+    Parameters
+    ----------
+    found_within
+        Share of paths on which a broken limit fired by the k-th round of the drop; the first
+        entry is the drop's first round, shape ``(rounds,)``.
+    false_alarms
+        Mean number of alarms per round before the drop.
+    labels
+        Labels of a round.
+    paths
+        Simulated histories; a share s has the standard error sqrt(s (1 - s) / paths).
+    """
+
+    found_within: Floats
+    false_alarms: float
+    labels: int
+    paths: int
+
+    @property
+    def median(self) -> int | None:
+        """Rounds after which half of the paths have found the drop; None if they never do."""
+        reached = np.flatnonzero(self.found_within >= 0.5)  # noqa: PLR2004
+        return int(reached[0]) + 1 if reached.size else None
+
+    @property
+    def mean_delay(self) -> float:
+        """Mean rounds until found, paths that never find it counted with all their rounds."""
+        return 1.0 + float((1 - self.found_within[:-1]).sum())
+
+    def share_within(self, rounds: int) -> float:
+        """Share found within so many rounds; at most as many as were simulated."""
+        return float(self.found_within[rounds - 1])
+
+
+def detection(
+    scenario: Scenario,
+    limits: Sequence[Limit],
+    *,
+    metric: str,
+    drop: float,
+    every: float = 52,
+    seed: int = 0,
+    paths: int = 1000,
+    rounds: int = 26,
+    quiet: int = QUIET,
+) -> Detection:
+    """Simulate a drop: how soon the limits that it breaks fire.
+
+    Parameters
+    ----------
+    scenario
+        The window before the drop.
+    limits
+        All that the monitor watches, one or more.
+    metric, drop
+        What falls and by how much (0.10 is ten points): see ``Scenario.dropped``.
+    every
+        The promise: at most one false alarm per so many rounds.
+    seed
+        Fixes the simulated labels.
+    paths, rounds, quiet
+        Histories, rounds with the drop, rounds before it.
+
+    Raises
+    ------
+    ValueError
+        If the metric cannot fall so far.
+
+    Examples
+    --------
+    >>> from monitor.stats.detection.half_space import Limit
+    >>> from monitor.stats.detection.scenario import Scenario
+    >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+    >>> limits = [Limit("precision", 0.8, "at_least")]
+    >>> found = detection(scenario, limits, metric="precision", drop=0.2, paths=200)
+    >>> found.median
+    1
+    """
+    after = scenario.dropped(metric, drop)
+    return played(
+        scenario, after, limits, every=every, seed=seed, paths=paths, rounds=rounds, quiet=quiet
+    )
+
+
+def played(
+    before: Scenario,
+    after: Scenario,
+    limits: Sequence[Limit],
+    *,
+    every: float = 52,
+    seed: int = 0,
+    paths: int = 1000,
+    rounds: int = 26,
+    quiet: int = QUIET,
+) -> Detection:
+    """Simulate any change from one scenario to another: see :func:`detection`.
+
+    Examples
+    --------
+    >>> from monitor.stats.detection.half_space import Limit
+    >>> from monitor.stats.detection.scenario import Scenario
+    >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+    >>> worse = scenario.dropped("precision", 0.15).with_prevalence(0.5)
+    >>> played(scenario, worse, [Limit("precision", 0.8, "at_least")], paths=200).median
+    1
+    """
+    rng = np.random.default_rng(seed)
+    watchers, fired = _quiet(before, limits, every, rng, paths=paths, rounds=quiet)
+    return Detection(
+        found_within=_found(watchers, after, limits, rng, rounds),
+        false_alarms=fired / max(quiet, 1),
+        labels=before.labels,
+        paths=paths,
+    )
+
+
+def false_alarms(
+    scenario: Scenario,
+    limits: Sequence[Limit],
+    *,
+    every: float = 52,
+    seed: int = 0,
+    paths: int = 1000,
+    rounds: int = 52,
+) -> float:
+    """Mean number of alarms in so many rounds in which nothing changes.
+
+    After an alarm the evidence starts anew at once.
+
+    Parameters
+    ----------
+    scenario, limits, every, seed, paths
+        As for :func:`detection`.
+    rounds
+        Rounds of each path.
+
+    Examples
+    --------
+    >>> from monitor.stats.detection.half_space import Limit
+    >>> from monitor.stats.detection.scenario import Scenario
+    >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+    >>> limits = [Limit("precision", 0.8, "at_least")]
+    >>> false_alarms(scenario, limits, paths=200) < 0.05
+    True
+    """
+    rng = np.random.default_rng(seed)
+    return _quiet(scenario, limits, every, rng, paths=paths, rounds=rounds)[1]
+
+
+def smallest_drop(
+    scenario: Scenario,
+    limits: Sequence[Limit],
+    *,
+    metric: str,
+    every: float = 52,
+    within: int = 4,
+    probability: float = 0.8,
+    seed: int = 0,
+    paths: int = 1000,
+    quiet: int = QUIET,
+) -> float | None:
+    """Find the smallest drop of a metric that is found within some rounds with a probability.
+
+    By bisection to 0.0025, on one simulated past.
+
+    Parameters
+    ----------
+    scenario, limits, metric, every, seed, paths, quiet
+        As for :func:`detection`.
+    within, probability
+        The drop is to be found within so many rounds with at least this probability.
+
+    Returns
+    -------
+    The drop (0.10 is ten points), or None if not even the loss of nearly all of the metric is
+    found so soon.
+
+    Examples
+    --------
+    >>> from monitor.stats.detection.half_space import Limit
+    >>> from monitor.stats.detection.scenario import Scenario
+    >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+    >>> limits = [Limit("precision", 0.8, "at_least")]
+    >>> round(smallest_drop(scenario, limits, metric="precision", paths=200), 2)
+    0.13
+    """
+    level = scenario.value(metric)
+    if level is None:
+        return None
+    before, _ = _quiet(
+        scenario, limits, every, np.random.default_rng(seed), paths=paths, rounds=quiet
+    )
+
+    def is_found(drop: float) -> bool:
+        rng = np.random.default_rng([seed, 1])
+        after = scenario.dropped(metric, drop)
+        return float(_found(before, after, limits, rng, within)[-1]) >= probability
+
+    low, high = 0.0, _largest_drop(scenario, metric, level)
+    if high <= 0 or not is_found(high):
+        return None
+    while high - low > _FINEST:
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_found(middle) else (middle, high)
+    return high
+
+
+def large_drop_delay(
+    before: Scenario, after: Scenario, limit: Limit, *, every: float = 52, watched: int = 1
+) -> float:
+    r"""Approximate the expected rounds until a large drop is found, without simulation.
+
+    .. math:: \min_r \frac{\ln A - \ln w_r}{I_r}, \quad I_r = \sum_h n_h
+        \big[\mathrm{KL}(\pi_h \| x_{rh}) - \mathrm{KL}(\pi_h \| \mathrm{alt}_{rh})\big]
+
+    with threshold :math:`A = Nm`, the alternatives of a guess equal to the rates before, their
+    weights w, and :math:`\pi` the rates after. Less than 1 says that one round is enough. For
+    drops that take several rounds use :func:`detection`.
+
+    Parameters
+    ----------
+    before, after
+        The window before and after the drop.
+    limit
+        The limit that is broken.
+    every, watched
+        The promise N and the number of limits m.
+
+    Returns
+    -------
+    Rounds; infinity where no alternative gains evidence.
+
+    Examples
+    --------
+    >>> from monitor.stats.detection.half_space import Limit
+    >>> from monitor.stats.detection.scenario import Scenario
+    >>> before = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+    >>> limit = Limit("precision", 0.8, "at_least")
+    >>> round(large_drop_delay(before, before.dropped("precision", 0.3), limit), 2)
+    0.54
+    """
+    window, truth, expected = before.window, inside(after.rates), inside(before.rates)
+    space = half_space(limit, window.size, window.is_flagged)
+    about = (limit, window.size, window.is_flagged, expected)
+    threshold = log_threshold(every, watched)
+    delays = [math.inf]
+    for alt, weight in zip(
+        alternatives(*about, steps(*about, window.labeled)), WEIGHTS, strict=True
+    ):
+        x = inside(project(space, alt, window.labeled))
+        gain = truth * np.log(alt / x) + (1 - truth) * (np.log1p(-alt) - np.log1p(-x))
+        growth = float(window.labeled @ gain)
+        if growth > 0:
+            delays.append((threshold - math.log(weight)) / growth)
+    return min(delays)
+
+
+def _largest_drop(scenario: Scenario, metric: str, level: float) -> float:
+    """Drop to nearly nothing, or as far as wrong answers of the class can bring the metric."""
+
+    def possible(drop: float) -> bool:
+        try:
+            scenario.dropped(metric, drop)
+        except ValueError:
+            return False
+        return True
+
+    low, high = 0.0, level - _FINEST
+    if high <= 0 or possible(high):
+        return high
+    while high - low > _FINEST:
+        middle = (low + high) / 2
+        low, high = (middle, high) if possible(middle) else (low, middle)
+    return low
+
+
+def _quiet(
+    scenario: Scenario,
+    limits: Sequence[Limit],
+    every: float,
+    rng: np.random.Generator,
+    *,
+    paths: int,
+    rounds: int,
+) -> tuple[Paths, float]:
+    """Watchers after quiet rounds, one more round learned before, and their alarms per path."""
+    watchers, window = Paths(limits, every, paths), scenario.window
+    watchers.learn(window, _answers(scenario, rng, paths))
+    fired = sum(
+        int(watchers.close(window, _answers(scenario, rng, paths)).sum()) for _ in range(rounds)
+    )
+    return watchers, fired / paths
+
+
+def _found(
+    before: Paths,
+    after: Scenario,
+    limits: Sequence[Limit],
+    rng: np.random.Generator,
+    rounds: int,
+) -> Floats:
+    """Share of paths on which a broken limit has fired, after each round."""
+    watchers, window = copy.deepcopy(before), after.window
+    broken = np.array([after.breaks(limit) for limit in limits])
+    found = np.zeros(watchers.paths, dtype=np.bool_)
+    shares = np.zeros(rounds)
+    for place in range(rounds):
+        fired = watchers.close(window, _answers(after, rng, watchers.paths))
+        found |= fired[broken].any(axis=0)
+        shares[place] = found.mean()
+    return shares
+
+
+def _answers(scenario: Scenario, rng: np.random.Generator, paths: int) -> NDArray[np.int64]:
+    window = scenario.window
+    return rng.binomial(window.labeled, scenario.rates, (paths, window.size.size))

@@ -1,0 +1,192 @@
+"""A window as a simulation knows it: sizes, labels and the true rates, and what becomes of them.
+
+In a drop the wrong answers of the class that the metric measures all grow by one factor: the
+flagged strata's for precision, the missed positives' for recall.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.detection.alternatives import CAP, alternatives
+from monitor.stats.detection.half_space import EDGE, Limit, half_space
+from monitor.stats.detection.projection import inside
+from monitor.stats.detection.simulated_paths import Window
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+_NEAR = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scenario:
+    """A window as it is drawn every round, and what only a simulation knows: its true rates.
+
+    Parameters
+    ----------
+    size
+        Items in each stratum, shape ``(H,)``.
+    labeled
+        Labels a round asks for in each stratum, shape ``(H,)``.
+    is_flagged
+        Which strata are predicted positive, shape ``(H,)``, flagged strata first.
+    rates
+        Share of actual positives in each stratum, shape ``(H,)``, each in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or a count or rate is out of range.
+
+    Examples
+    --------
+    >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+    >>> round(scenario.value("recall"), 3)
+    0.587
+    """
+
+    size: NDArray[np.int64]
+    labeled: NDArray[np.int64]
+    is_flagged: NDArray[np.bool_]
+    rates: Floats
+
+    def __post_init__(self) -> None:
+        shapes = {each.shape for each in (self.size, self.labeled, self.is_flagged, self.rates)}
+        if shapes != {(self.size.size,)}:
+            message = "size, labeled, is_flagged and rates must have the same shape (H,)"
+            raise ValueError(message)
+        if np.any(self.labeled < 0) or np.any(self.labeled > self.size):
+            message = "a scenario needs 0 <= labeled <= size in every stratum"
+            raise ValueError(message)
+        if not np.all((self.rates >= 0) & (self.rates <= 1)):
+            message = f"rates lie in [0, 1], got {self.rates.tolist()}"
+            raise ValueError(message)
+
+    @classmethod
+    def of(
+        cls, size: ArrayLike, labeled: ArrayLike, is_flagged: ArrayLike, rates: ArrayLike
+    ) -> Scenario:
+        """Make a scenario of lists."""
+        return cls(
+            size=np.asarray(size, dtype=np.int64),
+            labeled=np.asarray(labeled, dtype=np.int64),
+            is_flagged=np.asarray(is_flagged, dtype=np.bool_),
+            rates=np.asarray(rates, dtype=np.float64),
+        )
+
+    @property
+    def window(self) -> Window:
+        """Sizes, classes and labels."""
+        return Window(self.size, self.is_flagged, self.labeled)
+
+    @property
+    def labels(self) -> int:
+        """Labels of a round."""
+        return int(self.labeled.sum())
+
+    def value(self, name: str) -> float | None:
+        """Compute a metric at the true rates; None where it is undefined."""
+        positive = self.size * self.rates
+        negative = self.size - positive
+        up = self.is_flagged
+        matrix = Matrix(
+            positive[up].sum(), negative[up].sum(), positive[~up].sum(), negative[~up].sum()
+        )
+        found = float(metric(name)(matrix))
+        return None if np.isnan(found) else found
+
+    def breaks(self, limit: Limit, *, by: float = 0.0) -> bool:
+        """Whether the true rates break a limit, in the half-space by more than ``by``.
+
+        Examples
+        --------
+        >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+        >>> scenario.breaks(Limit("precision", 0.9, "at_least"))
+        True
+        """
+        space = half_space(limit, self.size, self.is_flagged)
+        return bool(self.rates @ space.c < space.d - by * float(np.abs(space.c).max()))
+
+    def moved(self, limit: Limit) -> Scenario:
+        """Return the scenario with the wrong answers scaled until a metric is at a value.
+
+        Examples
+        --------
+        >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+        >>> print(scenario.moved(Limit("precision", 0.70, "at_least")).rates)
+        [0.7  0.02]
+        """
+        rates = inside(self.rates)
+        rows = alternatives(limit, self.size, self.is_flagged, rates, beyond=(0.0,))
+        return replace(self, rates=rows[0])
+
+    def dropped(self, name: str, drop: float) -> Scenario:
+        """Return the scenario after a metric fell by ``drop``, its wrong answers scaled.
+
+        A negative ``drop`` is a rise.
+
+        Raises
+        ------
+        ValueError
+            If the metric is undefined here, would leave (0, 1), or cannot be brought so low by
+            wrong answers of its class.
+
+        Examples
+        --------
+        >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+        >>> print(scenario.dropped("precision", 0.10).rates)
+        [0.76 0.02]
+        """
+        level = self.value(name)
+        if level is None or not EDGE <= level - drop <= 1 - EDGE:
+            now = "where it is undefined" if level is None else f"from {level:.4g}"
+            message = f"{name} cannot fall by {drop:g} {now}"
+            raise ValueError(message)
+        after = self.moved(Limit(name, level - drop, "at_least"))
+        reached = after.value(name)
+        if reached is None or abs(reached - (level - drop)) > _NEAR:
+            message = (
+                f"{name} cannot fall by {drop:g} from {level:.4g}: it would still be {reached:.4g} "
+                f"with {CAP:.1%} wrong answers"
+            )
+            raise ValueError(message)
+        return after
+
+    def with_prevalence(self, factor: float) -> Scenario:
+        r"""Return the window when actual positives become ``factor`` times as common.
+
+        The classifier stays what it is: positives and negatives fall into the strata as before,
+        so recall and FPR stay and precision moves. With prevalence :math:`\eta`,
+
+        .. math:: W_h' = W_h\Big(f \pi_h + \frac{1-f\eta}{1-\eta}(1-\pi_h)\Big).
+
+        Raises
+        ------
+        ValueError
+            If the prevalence would leave (0, 1).
+
+        Examples
+        --------
+        >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+        >>> doubled = scenario.with_prevalence(2)
+        >>> round(doubled.value("precision"), 3), round(doubled.value("recall"), 3)
+        (0.928, 0.587)
+        """
+        size, rates = self.size, self.rates
+        prevalence = float(size @ rates / size.sum())
+        if not 0 < factor * prevalence < 1 or not 0 < prevalence < 1:
+            message = f"a prevalence of {prevalence:.3g} cannot become {factor:g} times as high"
+            raise ValueError(message)
+        positive = factor * size * rates
+        negative = (1 - factor * prevalence) / (1 - prevalence) * size * (1 - rates)
+        total = positive + negative
+        share = np.divide(positive, total, out=np.zeros_like(total), where=total > 0)
+        items = np.maximum(np.rint(total).astype(np.int64), 0)
+        return replace(self, size=items, labeled=np.minimum(self.labeled, items), rates=share)

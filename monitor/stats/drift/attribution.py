@@ -1,0 +1,189 @@
+r"""Why precision changed: positives became rarer, or the classifier became worse, or both.
+
+Precision is a function of the prevalence and of the classifier (TPR, FPR); from one time to another
+both may move. The change is shared out by Shapley's value: each part is the mean of what it does
+before and after the other has moved,
+
+.. math:: \Delta_\eta = \tfrac12\big[f(c_0,\eta_1) - f(c_0,\eta_0)\big]
+    + \tfrac12\big[f(c_1,\eta_1) - f(c_1,\eta_0)\big]
+
+with :math:`f` the precision of classifier :math:`c = (\mathrm{TPR}, \mathrm{FPR})` at prevalence
+:math:`\eta`, and likewise for the classifier. The parts add up to the change exactly, neither is
+"first", and a part is 0 if its cause did not move (Shapley, "A Value for n-Person Games", 1953).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.stats.core.counts import Interval
+from monitor.stats.core.metrics import METRICS
+from monitor.stats.estimation.prevalence import precision_at
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from monitor.stats.core.draws import Draws
+
+    Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Working:
+    """How a classifier works in a population: rates, or arrays of draws of them.
+
+    Parameters
+    ----------
+    tpr, fpr
+        True and false positive rate, in [0, 1].
+    prevalence
+        Share of the population that is actually positive, in [0, 1].
+    """
+
+    tpr: Values
+    fpr: Values
+    prevalence: Values
+
+    @classmethod
+    def of(cls, tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Working:
+        """Make it from numbers or arrays.
+
+        Examples
+        --------
+        >>> float(Working.of(0.6, 0.001, 0.01).precision().round(3))
+        0.858
+        """
+        return cls(*(np.asarray(each, dtype=np.float64) for each in (tpr, fpr, prevalence)))
+
+    @classmethod
+    def of_draws(cls, draws: Draws, size: NDArray[np.int64]) -> Working:
+        """Make it from posterior draws of the strata's rates and the sizes of the strata."""
+        matrix = draws.rate_matrix(size)
+        return cls(*(METRICS[name](matrix) for name in ("recall", "fpr", "prevalence")))
+
+    def precision(self, prevalence: ArrayLike | None = None) -> Values:
+        """Precision at this prevalence, or at another."""
+        return precision_at(
+            self.tpr, self.fpr, self.prevalence if prevalence is None else prevalence
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """A change of precision and the two parts it is made of; they add up to it."""
+
+    change: Values
+    prevalence: Values
+    classifier: Values
+
+
+def split_change(before: Working, after: Working) -> Parts:
+    """Share a change of precision out between prevalence and classifier.
+
+    Returns
+    -------
+    Parts
+        Of the shape that the two broadcast to; NaN where a precision is undefined.
+
+    Examples
+    --------
+    >>> before, after = Working.of(0.6, 0.003, 0.031), Working.of(0.55, 0.0035, 0.019)
+    >>> parts = split_change(before, after)
+    >>> [round(float(each), 3) for each in (parts.change, parts.prevalence, parts.classifier)]
+    [-0.112, -0.076, -0.036]
+    """
+    change = after.precision() - before.precision()
+    at_first = after.precision(before.prevalence) - before.precision()
+    at_last = after.precision() - before.precision(after.prevalence)
+    classifier = (at_first + at_last) / 2
+    return Parts(change=change, prevalence=change - classifier, classifier=classifier)
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionChange:
+    """Posterior of a change of precision and of its parts.
+
+    Parameters
+    ----------
+    before, after
+        Precision then and now.
+    prevalence_before, prevalence_after
+        Prevalence then and now.
+    change, by_prevalence, by_classifier
+        The change, and the parts of it; the points add up.
+    level
+        Posterior probability of each interval, by itself.
+    """
+
+    before: Interval
+    after: Interval
+    prevalence_before: Interval
+    prevalence_after: Interval
+    change: Interval
+    by_prevalence: Interval
+    by_classifier: Interval
+    level: float
+
+
+def precision_change(before: Working, after: Working, *, level: float = 0.95) -> PrecisionChange:
+    """Say how precision changed and why, with intervals, from draws before and after.
+
+    Parameters
+    ----------
+    before, after
+        Independent draws, shape ``(points,)`` each, such as those of the pooled earlier rounds
+        and of this round alone. The order of one is shuffled, so equal seeds do no harm.
+    level
+        Posterior probability of each interval, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If a precision is undefined in a draw, as where a window flags nothing.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> from monitor.stats.core.draws import draw, round_posterior
+    >>> rounds = [
+    ...     Counts.of_matrix(tp=860, fp=140, fn=5, tn=995, flagged_size=3_300, passed_size=96_700),
+    ...     Counts.of_matrix(tp=150, fp=50, fn=5, tn=995, flagged_size=2_000, passed_size=98_000),
+    ... ]
+    >>> works = [
+    ...     Working.of_draws(draw(round_posterior(each), seed=i), each.size)
+    ...     for i, each in enumerate(rounds)
+    ... ]
+    >>> found = precision_change(*works)
+    >>> print(found.change)
+    -0.111 [-0.177, -0.049]
+    >>> print(found.by_prevalence)
+    -0.080 [-0.123, -0.037]
+    """
+    if not 0 < level < 1:
+        message = f"level must lie strictly between 0 and 1, got {level!r}"
+        raise ValueError(message)
+    order = np.random.default_rng(0).permutation(len(before.tpr))
+    before = Working(before.tpr[order], before.fpr[order], before.prevalence[order])
+    parts = split_change(before, after)
+    if np.isnan(parts.change).any():
+        message = "precision is undefined before or after, so its change has no cause"
+        raise ValueError(message)
+    return PrecisionChange(
+        before=_interval(before.precision(), level),
+        after=_interval(after.precision(), level),
+        prevalence_before=_interval(before.prevalence, level),
+        prevalence_after=_interval(after.prevalence, level),
+        change=_interval(parts.change, level),
+        by_prevalence=_interval(parts.prevalence, level),
+        by_classifier=_interval(parts.classifier, level),
+        level=level,
+    )
+
+
+def _interval(values: Values, level: float) -> Interval:
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail], method="inverted_cdf")
+    return Interval(float(values.mean()), float(low), float(high))

@@ -1,0 +1,1 @@
+"""Estimates of one round, from its labels alone."""

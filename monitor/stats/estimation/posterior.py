@@ -1,0 +1,336 @@
+r"""Point and interval of any metric from the joint posterior of the strata's rates.
+
+The default method of the project. The strata's rates are drawn jointly (``draws``), each draw
+makes a confusion matrix, each matrix a value of the metric; point and interval are the mean and
+the equal-tailed quantiles of those values. Where no label of a class had one of the two answers,
+the interval reaches to a class without any (``edge_matrices``). Against the exact two-stratum
+posterior (numerical quadrature) the ends agree to 1e-4 in ordinary cases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from monitor.stats.core.counts import Counts, Interval
+from monitor.stats.core.draws import (
+    ESTIMANDS,
+    POINTS,
+    Draws,
+    Estimand,
+    JointPosterior,
+    draw,
+    draw_rates,
+    round_posterior,
+)
+from monitor.stats.core.metrics import FLAGGED, PASSED, Metric, metric
+from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
+from monitor.stats.estimation.small_counts import few_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+__all__ = [
+    "ESTIMANDS",
+    "POINTS",
+    "UNDEFINED_LIMIT",
+    "Basis",
+    "Draws",
+    "Estimand",
+    "JointPosterior",
+    "MetricEstimate",
+    "draw",
+    "draw_rates",
+    "estimate",
+    "estimates",
+    "round_posterior",
+]
+
+Basis = Literal["round", "carried"]
+
+UNDEFINED_LIMIT = 0.05
+"""Largest share of draws without a value of the metric at which an estimate is still given.
+
+Up to here the interval speaks of the draws that have a value, and ``undefined_share`` says how
+many have none; above, whether the metric exists at all is the open question."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricEstimate:
+    """What one round says about one metric.
+
+    Parameters
+    ----------
+    metric, estimand, basis
+        Which metric; of the rates or of the window's own items; from this round alone
+        (``round``) or with its history (``carried``).
+    point, low, high
+        Posterior mean and equal-tailed interval, or ``None`` with a ``reason``.
+    level
+        Posterior probability of the interval, for this metric alone.
+    method
+        How it was computed, in a few words.
+    undefined_share
+        Share of the draws in which the metric has no value, in [0, 1].
+    reason
+        Why there is no value; ``None`` if there is one.
+    caution
+        That few labels decide the value, in words (``small_counts``), ``None`` otherwise; the
+        interval may then hold the truth less often than ``level`` says. Basis ``round`` only.
+    """
+
+    metric: str
+    estimand: Estimand
+    basis: Basis
+    point: float | None
+    low: float | None
+    high: float | None
+    level: float
+    method: str
+    undefined_share: float
+    reason: str | None
+    caution: str | None = None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Point and ends together, ``None`` if there is no value."""
+        if self.point is None or self.low is None or self.high is None:
+            return None
+        return Interval(self.point, self.low, self.high)
+
+    def __str__(self) -> str:
+        said = self.interval or self.reason
+        return f"{self.metric} ({self.estimand}, {self.basis}): {said}"
+
+
+def estimate(
+    counts: Counts,
+    *,
+    metrics: Sequence[str] = ("precision", "recall"),
+    estimand: Estimand = "rate",
+    level: float = 0.95,
+    seed: int = 0,
+    posterior: JointPosterior | None = None,
+    basis: Basis = "round",
+) -> dict[str, MetricEstimate]:
+    """Estimate metrics of one estimand, by name.
+
+    Parameters
+    ----------
+    counts, metrics, level, seed, posterior, basis
+        As in ``estimates``.
+    estimand
+        ``rate`` or ``window``.
+
+    Returns
+    -------
+    dict of str to MetricEstimate
+        In the order of ``metrics``.
+
+    Raises
+    ------
+    ValueError
+        As ``estimates`` does.
+
+    Examples
+    --------
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
+    ... )
+    >>> print(estimate(counts)["recall"])
+    recall (rate, round): 0.560 [0.512, 0.609]
+    """
+    found = estimates(
+        counts,
+        metrics=metrics,
+        estimands=(estimand,),
+        level=level,
+        seed=seed,
+        posterior=posterior,
+        basis=basis,
+    )
+    return {each.metric: each for each in found}
+
+
+def estimates(
+    counts: Counts,
+    *,
+    metrics: Sequence[str] = ("precision", "recall"),
+    estimands: Sequence[Estimand] = ESTIMANDS,
+    level: float = 0.95,
+    seed: int = 0,
+    posterior: JointPosterior | None = None,
+    basis: Basis = "round",
+    points: int = POINTS,
+    draws: Draws | None = None,
+) -> list[MetricEstimate]:
+    """Estimate several metrics of several estimands from one set of draws.
+
+    Parameters
+    ----------
+    counts
+        Sizes and labels of the round.
+    metrics
+        Names as ``metrics.metric`` knows them.
+    estimands
+        ``rate``: the rates behind the window, to carry forward and to compare with limits.
+        ``window``: the window's own items, of which the labeled ones are known.
+    level
+        Posterior probability inside each interval, in (0, 1).
+    seed
+        Same counts and seed, same numbers. Fix it per round.
+    posterior
+        What is known of the rates; this round's labels alone if not given.
+    basis
+        Where ``posterior`` comes from.
+    points
+        Sobol points, a power of 2.
+    draws
+        Draws of the posterior, where they are made already; seed and points then do nothing.
+
+    Returns
+    -------
+    list of MetricEstimate
+        Estimand by estimand, each in the order of ``metrics``.
+
+    Raises
+    ------
+    ValueError
+        If a metric, an estimand, the basis or the level is unknown or out of range, or the
+        posterior has other strata than the counts.
+
+    Notes
+    -----
+    No value is given, and the reason said instead, where
+
+    - the metric is undefined in more than ``UNDEFINED_LIMIT`` of the draws (the others are
+      left out, and ``undefined_share`` counts them);
+    - a class that the metric depends on has items but no label, and nothing was carried: the
+      prior alone is not an estimate;
+    - a predicted class is empty and the metric looks within an actual class (``rate`` only):
+      with nothing flagged recall is 0 or undefined whatever the classifier is worth. The
+      ``window`` estimate then states that 0.
+
+    Where no label of a class had one of the two answers, the interval reaches to a class without
+    any (``edge_matrices``; basis ``round`` only).
+
+    Measured over 250 designs of 2 to 14 strata (``benchmarks/coverage.py``), 95 % intervals hold
+    the truth in 95 % of rounds where ten or more labels of the rarer answer are expected. Below, a
+    count's own discreteness moves single designs, mostly between 90 and 99 %; ``caution`` says so.
+
+    Examples
+    --------
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48_400
+    ... )
+    >>> for each in estimates(counts, metrics=("recall",)):
+    ...     print(each)
+    recall (rate, round): 0.560 [0.512, 0.609]
+    recall (window, round): 0.560 [0.514, 0.606]
+    """
+    _check_request(estimands, level, basis)
+    wanted = [metric(name) for name in metrics]
+    posterior = round_posterior(counts) if posterior is None else posterior
+    _check_strata(counts, posterior)
+    if draws is None:
+        draws = draw(posterior, seed=seed, points=points, size=counts.size)
+    kind = "Beta mixture" if posterior.components > 1 else "Beta"
+    method = f"joint {kind} posterior, {len(draws.rates)} Sobol points"
+    found: list[MetricEstimate] = []
+    for estimand in estimands:
+        matrix = draws.matrix(counts, estimand)
+        edges = matrices_at_the_edge(counts, matrix) if basis == "round" else []
+        for each in wanted:
+            values = each(matrix)
+            reason = _no_estimate(each, counts, estimand, basis) or _undefined(each, values)
+            at_edges = [each(edge) for edge in edges]
+            interval = None if reason else _interval(values, at_edges, level)
+            told = interval is not None and basis == "round"
+            caution = few_labels(counts, each.name, estimand=estimand) if told else None
+            found.append(
+                MetricEstimate(
+                    metric=each.name,
+                    estimand=estimand,
+                    basis=basis,
+                    point=interval.point if interval else None,
+                    low=interval.low if interval else None,
+                    high=interval.high if interval else None,
+                    level=level,
+                    method=method,
+                    undefined_share=float(np.isnan(values).mean()),
+                    reason=reason,
+                    caution=caution,
+                )
+            )
+    return found
+
+
+def _check_request(estimands: Sequence[str], level: float, basis: str) -> None:
+    if not 0 < level < 1:
+        message = f"level must lie strictly between 0 and 1, got {level!r}"
+        raise ValueError(message)
+    for estimand in estimands:
+        if estimand not in ESTIMANDS:
+            message = f"no estimand is called {estimand!r}; there are {', '.join(ESTIMANDS)}"
+            raise ValueError(message)
+    if basis not in get_args(Basis):
+        message = f"no basis is called {basis!r}; there are {', '.join(get_args(Basis))}"
+        raise ValueError(message)
+
+
+def _check_strata(counts: Counts, posterior: JointPosterior) -> None:
+    ours = (len(counts.flagged), len(counts.passed))
+    theirs = (posterior.flagged.strata, posterior.passed.strata)
+    if ours != theirs:
+        message = (
+            f"the counts have {ours[0]} flagged and {ours[1]} passed strata, "
+            f"the posterior {theirs[0]} and {theirs[1]}"
+        )
+        raise ValueError(message)
+
+
+def _no_estimate(wanted: Metric, counts: Counts, estimand: Estimand, basis: Basis) -> str | None:
+    """Say why the labels cannot tell the metric, whatever the draws say; ``None`` if they can."""
+    for name, strata in ((FLAGGED, counts.flagged), (PASSED, counts.passed)):
+        size = sum(stratum.size for stratum in strata)
+        unlabeled = not any(stratum.labeled for stratum in strata)
+        if basis == "round" and name in wanted.uses and size > 0 and unlabeled:
+            return f"none of the {size} {name} items is labeled"
+        if estimand == "rate" and wanted.by_truth and size == 0:
+            return (
+                f"not estimable this round: the window holds no {name} item, so {wanted.name} "
+                "says nothing about the classifier; see the window estimate"
+            )
+    return None
+
+
+def _undefined(wanted: Metric, values: Values) -> str | None:
+    """Say that too many draws have no value; ``None`` if enough have one."""
+    share = float(np.isnan(values).mean())
+    if share <= UNDEFINED_LIMIT:
+        return None
+    if share == 1:
+        return wanted.undefined
+    return f"{wanted.undefined} in {share:.0%} of the draws, more than {UNDEFINED_LIMIT:.0%}"
+
+
+def _interval(values: Values, at_edges: Sequence[Values], level: float) -> Interval:
+    """Mean and equal-tailed ends of the draws that have a value, reaching to every edge."""
+    ends = [_ends(each, level) for each in (values, *at_edges) if not np.isnan(each).all()]
+    lows, highs = zip(*ends, strict=True)
+    values = values[~np.isnan(values)]
+    point = np.clip(values.mean(), values.min(), values.max())  # a mean of equal values is one
+    return Interval(float(point), min(lows), max(highs))
+
+
+def _ends(values: Values, level: float) -> tuple[float, float]:
+    tail = (1 - level) / 2
+    there = values[~np.isnan(values)]
+    low, high = np.quantile(there, [tail, 1 - tail], method="inverted_cdf")
+    return float(low), float(high)

@@ -1,0 +1,214 @@
+r"""Where the estimate of the next round will fall: the ``next`` estimand.
+
+A credible interval says where a rate is. A *predictive* range says where the next sample's
+estimate of it may land, so it holds the sampling error of that round too and is wider. It is what
+a round is compared with when people ask "was this one unusual?". For two strata it is Algorithm 2
+of Shang et al. (AISTATS 2023), of which Eq. 6 to 8 are the normal approximation; here the strata
+may be any number and what is known any posterior, a carried one included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+from monitor.stats.core.counts import Interval
+from monitor.stats.core.draws import POINTS, draw
+from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.core.counts import Counts
+    from monitor.stats.core.draws import JointPosterior
+
+    Values = NDArray[np.float64]
+
+_ROUNDING = 1e-9  # sums over strata in another order must not put a tie outside of the range
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NextEstimate:
+    """The predictive distribution of one metric's next estimate.
+
+    Parameters
+    ----------
+    metric
+        Its public name.
+    values
+        Draws of the next estimate, shape ``(points,)``, NaN where it has no value.
+    """
+
+    metric: str
+    values: Values
+
+    @property
+    def undefined_share(self) -> float:
+        """Share of the draws in which the next estimate has no value."""
+        return float(np.isnan(self.values).mean())
+
+    def interval(self, *, level: float = 0.95) -> Interval | None:
+        """Equal-tailed range of the next estimate around its mean.
+
+        ``None`` where more than ``UNDEFINED_LIMIT`` of the draws have no value. The estimate is
+        a share of whole labels, so with few of them the range holds more than ``level``.
+
+        Raises
+        ------
+        ValueError
+            If ``level`` lies outside (0, 1).
+        """
+        if not 0 < level < 1:
+            message = f"level must lie strictly between 0 and 1, got {level!r}"
+            raise ValueError(message)
+        if self.undefined_share > UNDEFINED_LIMIT:
+            return None
+        values = self.values[~np.isnan(self.values)]
+        tail = (1 - level) / 2
+        low, high = np.quantile(values, [tail, 1 - tail], method="inverted_cdf")
+        point = np.clip(values.mean(), values.min(), values.max())
+        return Interval(float(point), float(low), float(high))
+
+
+def next_estimates(
+    posterior: JointPosterior,
+    size: NDArray[np.int64],
+    labeled: NDArray[np.int64],
+    *,
+    metrics: Sequence[str] = ("precision", "recall"),
+    seed: int = 0,
+    points: int = POINTS,
+) -> dict[str, NextEstimate]:
+    r"""Predict the stratified estimates of a round from what is known before it.
+
+    .. math:: \pi_h \sim \text{posterior}, \quad y_h^* \sim \mathrm{Bin}(n_h, \pi_h), \quad
+        \widehat{TP}^* = \sum_+ N_h\, y_h^* / n_h, \ \ldots
+
+    and the metric of the matrix so found. Each draw is one possible next round.
+
+    Parameters
+    ----------
+    posterior
+        What is known of H strata, flagged first.
+    size
+        Items in each stratum of the next window, shape ``(H,)``.
+    labeled
+        Labels it will have in each, shape ``(H,)``, at most ``size``. A stratum without labels is
+        left out, as :func:`stratified_estimate` does.
+    metrics
+        Public names.
+    seed
+        Same arguments and seed, same draws.
+    points
+        Sobol points, a power of 2.
+
+    Returns
+    -------
+    dict of str to NextEstimate
+        In the order of ``metrics``.
+
+    Raises
+    ------
+    ValueError
+        If the shapes are not that of the posterior, not ``0 <= labeled <= size``, a metric is
+        unknown, or ``points`` is no power of 2.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> from monitor.stats.core.draws import round_posterior
+    >>> earlier = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48_400
+    ... )
+    >>> found = next_estimates(round_posterior(earlier), earlier.size, earlier.labeled, seed=1)
+    >>> print(found["recall"].interval())
+    0.561 [0.494, 0.631]
+    """
+    _check_plan(posterior.strata, size, labeled)
+    wanted = [metric(name) for name in metrics]
+    counted = np.where(labeled > 0, size, 0)
+    draws = draw(posterior, seed=seed, points=points, size=counted)
+    share = np.zeros_like(draws.rates)
+    for h in np.flatnonzero(labeled):
+        found = stats.binom.ppf(draws.uniforms[:, h], labeled[h], draws.rates[:, h])
+        share[:, h] = found / labeled[h]
+    flagged = np.arange(posterior.strata) < posterior.flagged.strata
+    matrix = _matrix(share, counted, flagged)
+    return {each.name: NextEstimate(each.name, each(matrix)) for each in wanted}
+
+
+def stratified_estimate(counts: Counts, name: str) -> float | None:
+    r"""Value of a metric with each stratum's rate put at the share of positives found in it.
+
+    .. math:: \widehat{TP} = \sum_+ N_h\, y_h / n_h
+
+    The plain estimate of survey sampling; with two strata Eq. 2 of Shang et al. Strata without
+    labels are left out. It is what :func:`next_estimates` predicts; the project's own estimate
+    is :func:`monitor.stats.estimation.posterior.estimates`.
+
+    Returns
+    -------
+    float or None
+        None where the metric is undefined.
+
+    Raises
+    ------
+    ValueError
+        If no metric has this name.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48_400
+    ... )
+    >>> stratified_estimate(counts, "precision")
+    0.8625
+    """
+    labeled = counts.labeled
+    share = counts.positive / np.maximum(labeled, 1)
+    counted = np.where(labeled > 0, counts.size, 0)
+    value = float(metric(name)(_matrix(share, counted, counts.is_flagged)))
+    return None if np.isnan(value) else value
+
+
+def is_outside(value: float, expected: Interval) -> bool:
+    """Whether an estimate lies outside its predicted range; an end belongs to the range.
+
+    Examples
+    --------
+    >>> is_outside(0.5, Interval(0.7, 0.6, 0.8)), is_outside(0.6, Interval(0.7, 0.6, 0.8))
+    (True, False)
+    """
+    return not expected.low - _ROUNDING <= value <= expected.high + _ROUNDING
+
+
+def _matrix(share: Values, size: NDArray[np.int64], is_flagged: NDArray[np.bool_]) -> Matrix:
+    """Matrix of a window with these shares of positives, strata in the last axis."""
+    up, down = size * is_flagged, size * ~is_flagged
+    return Matrix(
+        tp=share @ up,
+        fp=(1 - share) @ up,
+        fn=share @ down,
+        tn=(1 - share) @ down,
+    )
+
+
+def _check_plan(strata: int, size: NDArray[np.int64], labeled: NDArray[np.int64]) -> None:
+    if not size.shape == labeled.shape == (strata,):
+        message = (
+            f"the posterior has {strata} strata, but size has the shape {size.shape} and labeled "
+            f"{labeled.shape}"
+        )
+        raise ValueError(message)
+    if np.any((labeled < 0) | (labeled > size)):
+        message = (
+            f"need 0 <= labeled <= size, got labeled={labeled.tolist()} of size={size.tolist()}"
+        )
+        raise ValueError(message)

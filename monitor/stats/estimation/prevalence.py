@@ -1,0 +1,339 @@
+r"""Precision and its kin at any prevalence: what a classifier would do where positives are rarer.
+
+True and false positive rate (TPR, FPR) belong to the classifier; precision belongs to it *and* to
+the prevalence :math:`\eta` of the population,
+
+.. math:: \mathrm{precision}(\eta) =
+    \frac{\mathrm{TPR}\,\eta}{\mathrm{TPR}\,\eta + \mathrm{FPR}\,(1-\eta)}
+
+(Brabec et al., "On Model Evaluation under Non-constant Class Imbalance", ICCS 2020, Eq. 8). Drawn
+over a logarithmic axis of :math:`\eta` this is their positive-prevalence-precision (P3) curve. A
+number without its prevalence says little: two classifiers can swap places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import optimize
+
+from monitor.stats.core.counts import Interval
+from monitor.stats.core.metrics import METRICS, Matrix, f_beta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from monitor.stats.core.draws import Draws
+
+    Values = NDArray[np.float64]
+
+LOWEST, HIGHEST = 1e-6, 0.999
+"""Prevalences between which two classifiers are searched for a swap."""
+
+_STEPS = 200
+
+
+def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Values:
+    r"""Precision of a classifier in a population of some prevalence (Brabec et al., Eq. 8).
+
+    Parameters
+    ----------
+    tpr, fpr
+        True and false positive rate, in [0, 1]; any shapes that broadcast.
+    prevalence
+        Share of actual positives, in [0, 1].
+
+    Returns
+    -------
+    numpy.ndarray
+        NaN where nothing would be flagged (0/0).
+
+    Examples
+    --------
+    >>> precision_at(0.6, 0.001, [0.01, 0.001]).round(3)
+    array([0.858, 0.375])
+    """
+    t, f, eta = (np.asarray(each, dtype=np.float64) for each in (tpr, fpr, prevalence))
+    right, wrong = np.broadcast_arrays(t * eta, f * (1 - eta))
+    flagged = right + wrong
+    values = np.full(flagged.shape, np.nan)
+    np.divide(right, flagged, out=values, where=flagged > 0)
+    return values
+
+
+def f_beta_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike, beta: float = 1.0) -> Values:
+    r"""F measure of a classifier in a population of some prevalence.
+
+    .. math:: F_\beta(\eta) = \frac{(1+\beta^2)\,\mathrm{TPR}\,\eta}
+        {\mathrm{TPR}\,\eta + \mathrm{FPR}\,(1-\eta) + \beta^2\,\eta}
+
+    Parameters
+    ----------
+    tpr, fpr, prevalence
+        As in ``precision_at``.
+    beta
+        How many times as much recall weighs as precision, positive.
+
+    Examples
+    --------
+    >>> f_beta_at(0.6, 0.001, [0.01, 0.001]).round(3)
+    array([0.706, 0.462])
+    """
+    t, f, eta = (np.asarray(each, dtype=np.float64) for each in (tpr, fpr, prevalence))
+    return f_beta(beta)(Matrix(t * eta, f * (1 - eta), (1 - t) * eta, (1 - f) * (1 - eta)))
+
+
+def adjusted_matrix(
+    sensitivity: ArrayLike, specificity: ArrayLike, prevalence: ArrayLike, total: float = 1.0
+) -> Matrix:
+    r"""Confusion matrix expected among ``total`` items of a population of some prevalence.
+
+    .. math:: TP = N\,\mathrm{sens}\,\eta, \quad TN = N\,\mathrm{spec}\,(1-\eta), \quad
+        FP = N(1-\mathrm{spec})(1-\eta), \quad FN = N(1-\mathrm{sens})\,\eta
+
+    Parameters
+    ----------
+    sensitivity, specificity
+        TPR and 1 - FPR as measured on any mix of positives and negatives.
+    prevalence
+        Of the population asked about, in [0, 1].
+    total
+        Items, N.
+
+    Notes
+    -----
+    Bob Carpenter, "Evaluating with Unbalanced Training Data", 2012. Any metric follows from it:
+    ``METRICS["npv"](adjusted_matrix(...))``.
+
+    Examples
+    --------
+    >>> matrix = adjusted_matrix(0.8, 0.85, prevalence=0.01, total=1000)
+    >>> [round(float(cell), 3) for cell in (matrix.tp, matrix.fp, matrix.fn, matrix.tn)]
+    [8.0, 148.5, 2.0, 841.5]
+    """
+    sens, spec, eta = (
+        np.asarray(each, dtype=np.float64) for each in (sensitivity, specificity, prevalence)
+    )
+    return Matrix(
+        tp=total * sens * eta,
+        fp=total * (1 - spec) * (1 - eta),
+        fn=total * (1 - sens) * eta,
+        tn=total * spec * (1 - eta),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrevalenceCurve:
+    """A metric of one classifier against the prevalence, with its credible band.
+
+    Parameters
+    ----------
+    metric
+        ``precision`` (the P3 curve) or ``f1``.
+    prevalence
+        Where it is read, rising, shape ``(G,)``.
+    point, low, high
+        Posterior mean and equal-tailed band at each prevalence, shape ``(G,)``.
+    now
+        The window's own prevalence.
+    value
+        The metric at the window's own prevalence, whose uncertainty it shares.
+    tpr, fpr
+        The rates that the curve stands on.
+    level
+        Posterior probability inside the band, at each prevalence by itself.
+    """
+
+    metric: str
+    prevalence: Values
+    point: Values
+    low: Values
+    high: Values
+    now: Interval
+    value: Interval
+    tpr: Interval
+    fpr: Interval
+    level: float
+
+
+def prevalence_grid(now: float, points: int = 41, span: float = 100.0) -> Values:
+    """Prevalences on a logarithmic axis around the present one, rising, under 1.
+
+    Parameters
+    ----------
+    now
+        Present prevalence, in (0, 1).
+    points
+        How many, 2 or more.
+    span
+        How many times rarer, and more frequent, than now the ends are.
+
+    Examples
+    --------
+    >>> prevalence_grid(0.02, points=5, span=10).round(4)
+    array([0.002 , 0.0063, 0.02  , 0.0632, 0.2   ])
+    """
+    return np.geomspace(now / span, min(now * span, HIGHEST), points)
+
+
+def prevalence_curve(
+    draws: Draws,
+    size: NDArray[np.int64],
+    *,
+    metric: str = "precision",
+    prevalence: ArrayLike | None = None,
+    level: float = 0.95,
+) -> PrevalenceCurve:
+    """Curve of precision (P3) or F1 against the prevalence, from the joint posterior.
+
+    Parameters
+    ----------
+    draws
+        Draws of the strata's rates (``draws.draw``), flagged strata first.
+    size
+        Items of the window in each stratum, shape ``(H,)``.
+    metric
+        ``precision`` or ``f1``.
+    prevalence
+        Where to read it, in (0, 1); ``prevalence_grid`` around the window's own if not given.
+    level
+        Posterior probability inside the band, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If the metric is another one, the level is out of range, or a predicted class is empty,
+        so that the rates say nothing of the classifier.
+
+    Notes
+    -----
+    TPR and FPR come from the same draws, so what ties them (they share the strata) is kept; a
+    band from two separate intervals (``precision_band``) cannot know it and is wider.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> from monitor.stats.core.draws import draw, round_posterior
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
+    ... )
+    >>> p3 = prevalence_curve(
+    ...     draw(round_posterior(counts), seed=0), counts.size, prevalence=[0.005, 0.05]
+    ... )
+    >>> p3.point.round(3), p3.low.round(3), p3.high.round(3)
+    (array([0.38 , 0.863]), array([0.29, 0.81]), array([0.487, 0.909]))
+    """
+    at = {"precision": precision_at, "f1": f_beta_at}.get(metric)
+    if at is None or not 0 < level < 1:
+        message = f"wanted precision or f1 and a level in (0, 1), got {metric!r} and {level!r}"
+        raise ValueError(message)
+    if not (size[: draws.flagged].sum() and size[draws.flagged :].sum()):
+        message = "a predicted class is empty, so the window says nothing of TPR and FPR"
+        raise ValueError(message)
+    matrix = draws.rate_matrix(size)
+    tpr, fpr, eta = (METRICS[name](matrix) for name in ("recall", "fpr", "prevalence"))
+    grid = prevalence_grid(float(eta.mean())) if prevalence is None else np.asarray(prevalence)
+    found = [_interval(at(tpr, fpr, each), level) for each in grid]
+    return PrevalenceCurve(
+        metric=metric,
+        prevalence=grid,
+        point=np.array([each.point for each in found]),
+        low=np.array([each.low for each in found]),
+        high=np.array([each.high for each in found]),
+        now=_interval(eta, level),
+        value=_interval(at(tpr, fpr, eta), level),
+        tpr=_interval(tpr, level),
+        fpr=_interval(fpr, level),
+        level=level,
+    )
+
+
+def _interval(values: Values, level: float) -> Interval:
+    """Mean and equal-tailed interval; 0/0 cannot occur where both classes hold items."""
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail], method="inverted_cdf")
+    return Interval(float(values.mean()), float(low), float(high))
+
+
+def f_beta_swap(
+    first: tuple[float, float], second: tuple[float, float], beta: float = 1.0
+) -> float | None:
+    r"""Prevalence at which two classifiers have the same F measure and swap places.
+
+    .. math:: \frac{1-\eta}{\eta} = \beta^2\,
+        \frac{\mathrm{TPR}_2 - \mathrm{TPR}_1}
+        {\mathrm{TPR}_1 \mathrm{FPR}_2 - \mathrm{TPR}_2 \mathrm{FPR}_1}
+
+    Parameters
+    ----------
+    first, second
+        (TPR, FPR) of each classifier.
+    beta
+        Of the F measure.
+
+    Returns
+    -------
+    float or None
+        ``None`` where one is ahead at every prevalence in (0, 1). There is never more than one
+        swap. By precision alone they never swap: FPR/TPR decides at every prevalence.
+
+    Notes
+    -----
+    Closed form of what Brabec et al. show in their figure 3: set the two F measures of
+    ``f_beta_at`` equal and solve for :math:`(1-\eta)/\eta`.
+
+    Examples
+    --------
+    >>> round(f_beta_swap((0.9, 0.01), (0.6, 0.001)), 5)
+    0.01672
+    """
+    (t1, f1), (t2, f2) = first, second
+    bottom = t1 * f2 - t2 * f1
+    odds_against = beta**2 * (t2 - t1) / bottom if bottom else 0.0
+    return 1 / (1 + odds_against) if odds_against > 0 else None
+
+
+def swap_prevalences(
+    first: Callable[[float], float],
+    second: Callable[[float], float],
+    *,
+    low: float = LOWEST,
+    high: float = HIGHEST,
+) -> tuple[float, ...]:
+    """Prevalences at which two classifiers swap places by any score, such as PR-AUC.
+
+    Parameters
+    ----------
+    first, second
+        Score of each classifier at a prevalence, such as
+        ``lambda eta: average_precision(roc, eta)``.
+    low, high
+        Prevalences to search between, in (0, 1).
+
+    Returns
+    -------
+    tuple of float
+        Rising; two swaps closer than a 200th of the logarithmic range may be missed.
+
+    Examples
+    --------
+    >>> swaps = swap_prevalences(
+    ...     lambda eta: float(f_beta_at(0.9, 0.01, eta)),
+    ...     lambda eta: float(f_beta_at(0.6, 0.001, eta)),
+    ... )
+    >>> [round(each, 5) for each in swaps]
+    [0.01672]
+    """
+
+    def lead(log_prevalence: float) -> float:
+        eta = float(np.exp(log_prevalence))
+        return first(eta) - second(eta)
+
+    grid = np.linspace(np.log(low), np.log(high), _STEPS + 1)
+    leads = np.array([lead(each) for each in grid])
+    jumps = np.flatnonzero(leads[:-1] * leads[1:] < 0)
+    return tuple(float(np.exp(optimize.brentq(lead, grid[i], grid[i + 1]))) for i in jumps)

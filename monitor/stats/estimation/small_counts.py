@@ -1,0 +1,174 @@
+r"""Whether a metric rests on a handful of labels, for then no interval keeps its level exactly.
+
+An interval from a binomial count holds the truth more or less often than it says, by as much as
+the count is small: with three expected positives any 95 % interval swings between about 91 and
+98 %. Bands blur this, so counts are not read off a table: each predicted class gets the size of
+the plain random sample that would know its rate as well.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.stats.core.draws import round_posterior
+from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from monitor.stats.core.beta_mixture import BetaMixture
+    from monitor.stats.core.counts import Counts
+    from monitor.stats.core.draws import Estimand
+
+FEW_LABELS = 5.0
+"""Fewer of the rarer answer than this decide a metric with few labels. Where three are expected,
+four labeled rounds in five find fewer; where ten are, one in thirty."""
+
+_PRIOR = 0.5  # the prior's share of the worth, which no label brought
+_DECIDES = 0.1  # share of the metric's variance from which on a class decides it
+
+
+def few_labels(counts: Counts, name: str, *, estimand: Estimand = "rate") -> str | None:
+    r"""Words that say that few labels decide a metric, or ``None``.
+
+    Of each predicted class the posterior mean m and variance V of its rate
+    :math:`\sum_h N_h \pi_h / \sum_h N_h` give the Beta with these moments,
+
+    .. math:: a = m\Big(\frac{m(1-m)}{V} - 1\Big), \quad b = (1-m)\Big(\frac{m(1-m)}{V} - 1\Big)
+
+    and :math:`\min(a, b) - \tfrac12` is how many labels with the rarer answer the class's labels
+    are worth. A class decides the metric if it makes up a tenth or more of the metric's variance
+    (delta method, with the finite-population term in a window).
+
+    Parameters
+    ----------
+    counts
+        Sizes and labels of the round.
+    name
+        The metric, as ``metrics.metric`` knows it.
+    estimand
+        In a ``window``, a class that is labeled whole decides nothing.
+
+    Returns
+    -------
+    str or None
+        Names the class and the answer; ``None`` where no deciding class has fewer than
+        ``FEW_LABELS`` of it.
+
+    Raises
+    ------
+    ValueError
+        If no metric has that name.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> counts = Counts.of_matrix(
+    ...     tp=90, fp=10, fn=2, tn=898, flagged_size=1000, passed_size=99_000
+    ... )
+    >>> few_labels(counts, "recall")
+    'few labels decide this, about 2 positive among the passed'
+    >>> few_labels(counts, "precision") is None
+    True
+    """
+    wanted = metric(name)
+    posterior = round_posterior(counts)
+    split = len(counts.flagged)
+    size, labeled = counts.size, counts.labeled
+    classes = [
+        _class_of(FLAGGED, posterior.flagged, size[:split], labeled[:split], estimand),
+        _class_of(PASSED, posterior.passed, size[split:], labeled[split:], estimand),
+    ]
+    moved = [_variance(wanted, classes, index) for index in range(2)]
+    few = [
+        each.words
+        for each, part in zip(classes, moved, strict=True)
+        if part > 0 and part >= _DECIDES * sum(moved) and each.worth < FEW_LABELS
+    ]
+    return f"few labels decide this, {' and '.join(few)}" if few else None
+
+
+def unlabeled_share(counts: Counts) -> dict[str, float]:
+    """Share of each predicted class's items that lie in strata without any label.
+
+    With much of ``passed`` in such strata recall is nearly unknown, so reports show it. An
+    empty class has the share 0.
+
+    Parameters
+    ----------
+    counts
+        Sizes and labels of the round.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> unlabeled_share(Counts.of_arrays(
+    ...     size=[50, 900, 100], labeled=[20, 80, 0], positive=[15, 2, 0],
+    ...     is_flagged=[True, False, False],
+    ... ))
+    {'flagged': 0.0, 'passed': 0.1}
+    """
+    shares: dict[str, float] = {}
+    for name, strata in ((FLAGGED, counts.flagged), (PASSED, counts.passed)):
+        unseen = sum(stratum.size for stratum in strata if stratum.labeled == 0)
+        shares[name] = unseen / max(1, sum(stratum.size for stratum in strata))
+    return shares
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """One predicted class: items, mean rate, its standard deviation, worth of its labels."""
+
+    name: str
+    size: int
+    mean: float
+    deviation: float
+    worth: float
+
+    @property
+    def words(self) -> str:
+        answer = "positive" if self.mean <= 0.5 else "negative"  # noqa: PLR2004
+        return f"about {self.worth:.0f} {answer} among the {self.name}"
+
+    def cells(self, shift: float = 0.0) -> tuple[float, float]:
+        """Positives and negatives of the class at its mean, moved by so many deviations."""
+        rate = min(max(self.mean + shift * self.deviation, 0.0), 1.0)
+        return self.size * rate, self.size * (1 - rate)
+
+
+def _class_of(
+    name: str,
+    mixture: BetaMixture,
+    size: NDArray[np.int64],
+    labeled: NDArray[np.int64],
+    estimand: Estimand,
+) -> _Class:
+    total = int(size.sum())
+    if total == 0:
+        return _Class(name, 0, 0.0, 0.0, math.inf)
+    share, alpha, beta = size / total, mixture.alpha, mixture.beta
+    mean = float(share @ mixture.mean())
+    means = (alpha / (alpha + beta)) @ share
+    between = float(mixture.weight @ (means - mean) ** 2)
+    parts = alpha * beta / ((alpha + beta) ** 2 * (alpha + beta + 1)) * share**2
+    within = mixture.weight @ parts
+    open_share = (size - labeled) / np.maximum(size, 1) if estimand == "window" else 1.0
+    both = mean * (1 - mean) / (float(within.sum()) + between) - 1
+    worth = max(0.0, both * min(mean, 1 - mean) - _PRIOR)
+    left = float(np.sum(within * open_share))
+    return _Class(name, total, mean, math.sqrt(left + (between if left > 0 else 0.0)), worth)
+
+
+def _variance(wanted: Metric, classes: list[_Class], moving: int) -> float:
+    """Variance of the metric that one class's rate makes up, 0 if it has no value here."""
+    ends = []
+    for shift in (-1.0, 1.0):
+        tp, fp = classes[0].cells(shift if moving == 0 else 0.0)
+        fn, tn = classes[1].cells(shift if moving == 1 else 0.0)
+        ends.append(float(wanted(Matrix(tp, fp, fn, tn))))
+    change = ends[1] - ends[0]
+    return 0.0 if math.isnan(change) else change**2 / 4

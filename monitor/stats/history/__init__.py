@@ -1,0 +1,1 @@
+"""What earlier rounds say about this one: change points and robust mixtures."""

@@ -1,0 +1,215 @@
+r"""Carrying earlier rounds forward: a Beta run-length mixture for one predicted class.
+
+Bayesian online change point detection (Adams & MacKay 2007, arXiv:0710.3742, Algorithm 1) with Beta
+rates. Instead of starting from nothing after a change, a component restarts near the history's
+mean, worth at most ``restart`` of its rarer answer. All strata of the class share one run length,
+and a change moves the odds of all of them by one factor, of which a few are tried (``SHIFTS``):
+a classifier that gets worse mostly does so in every band. A restart at the old mean alone
+learns a large drop band by band, and with few labels a band it learns too slowly.
+
+A carried posterior that people see keeps a share of its weight for the newest round alone besides:
+that is ``robust_mixture``.
+
+Nothing here is state: the mixture is recomputed from the stored counts each time, so late or
+corrected labels only mean calling :func:`carry` again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from monitor.stats.core.beta_mixture import BetaMixture
+from monitor.stats.history.run_length import SHIFTS, RunLength, advance, begin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from monitor.stats.history.run_length import Run
+
+    Floats: TypeAlias = NDArray[np.float64]
+    ClassCounts: TypeAlias = tuple[ArrayLike, ArrayLike]
+    """Positive and labeled of each stratum of one class, shape ``(H,)`` each."""
+
+
+UNSHIFTED: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
+"""Every change restarts at the history's own mean."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CarryStep:
+    r"""What is known of the class after one round.
+
+    Parameters
+    ----------
+    mixture
+        The carried posterior, one component per round at which the last change may have been.
+    started
+        Round at which each component began, 1 for the first one given and 0 for "unchanged since
+        the reference"; shape ``(J,)``, in the order of ``mixture.weight``.
+    log_predictive
+        Log probability the earlier rounds gave to this round's answers in the order they came,
+        :math:`\ln\sum_j w_j \prod_h B(a_{jh}+y_h, b_{jh}+n_h-y_h) / B(a_{jh}, b_{jh})`;
+        0 for a round without labels.
+    """
+
+    mixture: BetaMixture
+    started: NDArray[np.int64]
+    log_predictive: float
+
+    def most_likely_start(self) -> int:
+        """Round at which the class most probably changed last; 0 if it did not.
+
+        Examples
+        --------
+        >>> carry_steps([([80], [100]), ([79], [100]), ([40], [100])])[-1].most_likely_start()
+        3
+        """
+        weight = np.bincount(self.started, weights=self.mixture.weight)
+        return int(weight.argmax())
+
+
+def carry(
+    rounds: Sequence[ClassCounts],
+    *,
+    reference: ClassCounts | None = None,
+    hazard: float = 0.04,
+    restart: float = 3.0,
+    shifts: Sequence[tuple[float, float]] = SHIFTS,
+    keep: int = 50,
+) -> BetaMixture:
+    r"""Posterior of a class's rates given its reference and all its rounds.
+
+    The last of :func:`carry_steps`, where the recursion is written down; with no rounds, the
+    reference alone.
+
+    Parameters
+    ----------
+    rounds
+        Positive and labeled per stratum, shapes ``(H,)``, one pair per round in slot order.
+        Skipped and abandoned rounds are left out.
+    reference
+        The same from before launch, per stratum, or None. Four counts are a reference only for a
+        class with one stratum: spread evenly over score bands they mislead.
+    hazard
+        Prior probability that the rates changed just before a round, in (0, 1).
+    restart
+        What the history is worth after a change: the count of its rarer answer, per stratum.
+    shifts
+        What a change may add to the log odds of every stratum, each with its weight.
+    keep
+        Most components kept after a round; the lightest are dropped.
+
+    Returns
+    -------
+    BetaMixture
+        At most ``keep`` components over ``H`` strata.
+
+    Raises
+    ------
+    ValueError
+        If there is neither a round nor a reference, if rounds disagree on the strata, if not
+        ``0 <= positive <= labeled``, or if a setting is out of range.
+
+    Examples
+    --------
+    >>> steady = [([81], [100]), ([79], [100]), ([80], [100])]
+    >>> print(carry(steady).mean().round(3))
+    [0.799]
+    >>> print(carry([*steady, ([40], [100])]).mean().round(3))  # a drop: the past counts little
+    [0.415]
+    """
+    steps = carry_steps(
+        rounds, reference=reference, hazard=hazard, restart=restart, shifts=shifts, keep=keep
+    )
+    if steps:
+        return steps[-1].mixture
+    if reference is None:
+        message = "nothing to carry: give at least one round or a reference"
+        raise ValueError(message)
+    return _mixture(begin(*_checked(reference, "reference")))
+
+
+def carry_steps(
+    rounds: Sequence[ClassCounts],
+    *,
+    reference: ClassCounts | None = None,
+    hazard: float = 0.04,
+    restart: float = 3.0,
+    shifts: Sequence[tuple[float, float]] = SHIFTS,
+    keep: int = 50,
+) -> tuple[CarryStep, ...]:
+    r"""Carry round by round: one step per round given.
+
+    With :math:`a_0 = 1/(2H)` and :math:`A_{th}, B_{th}` the prior plus all positives and
+    negatives before round t, component 0 starts at :math:`(A_1, B_1)`. In round t one component
+    enters for each shift :math:`\delta` of weight :math:`u_\delta`, at the shifted mean
+    :math:`m_h` and worth at most c of its rarer answer:
+
+    .. math:: \operatorname{logit} m_h = \operatorname{logit}\frac{A_{th}}{A_{th}+B_{th}} + \delta,
+        \quad (s_h m_h, s_h (1-m_h)),
+        \quad s_h = \min\Big\{A_{th}+B_{th}, \frac{c}{\min(m_h, 1-m_h)}\Big\}.
+
+    Every old log weight gains :math:`\ln(1-\mathrm{hazard})`, the new ones enter with
+    :math:`\ln(\mathrm{hazard}\,u_\delta/\sum u)`, each gains
+    :math:`\sum_h \ln B(a+y, b+n-y) - \ln B(a, b)`, the weights are normalised and
+    :math:`(a, b) \leftarrow (a+y, b+n-y)`. A stratum without labels
+    adds nothing. Before the first label there is nothing to have changed from, so without a
+    reference the first round has component 0 only. A round without any label in the class takes
+    no step: it repeats the step before it, with ``log_predictive`` 0.
+
+    Parameters and errors are those of :func:`carry`.
+
+    Examples
+    --------
+    >>> steps = carry_steps([([80], [100]), ([40], [100])], shifts=UNSHIFTED)
+    >>> print(steps[-1].started, steps[-1].mixture.weight.round(4))
+    [0 2] [1.000e-04 9.999e-01]
+    """
+    settings = RunLength(hazard=hazard, restart=restart, shifts=tuple(shifts), keep=keep)
+    labels = [_checked(pair, f"round {t}") for t, pair in enumerate(rounds, start=1)]
+    if not labels:
+        return ()
+    strata = labels[0][0].size
+    nothing = np.zeros(strata)
+    run = begin(*((nothing, nothing) if reference is None else _checked(reference, "reference")))
+    steps: list[CarryStep] = []
+    for t, (positive, labeled) in enumerate(labels, start=1):
+        if positive.size != run.history_alpha.size:
+            message = (
+                f"round {t} has {positive.size} strata where {run.history_alpha.size} were "
+                "expected; other strata are another history"
+            )
+            raise ValueError(message)
+        log_predictive = 0.0
+        if labeled.any():
+            run, foreseen = advance(run, positive, labeled, t, settings)
+            log_predictive = float(foreseen)
+        steps.append(CarryStep(_mixture(run), run.started, log_predictive))
+    return tuple(steps)
+
+
+def _mixture(run: Run) -> BetaMixture:
+    return BetaMixture(weight=run.weight, alpha=run.alpha, beta=run.beta)
+
+
+def _checked(pair: ClassCounts, where: str) -> tuple[Floats, Floats]:
+    """Positive and labeled as float arrays ``(H,)``; ``where`` names the pair in errors."""
+    positive, labeled = (np.asarray(part, dtype=np.float64) for part in pair)
+    if positive.ndim != 1 or positive.shape != labeled.shape or positive.size == 0:
+        message = (
+            f"{where}: positive {positive.shape} and labeled {labeled.shape} must both have the "
+            "shape (H,), one entry per stratum"
+        )
+        raise ValueError(message)
+    if not np.all((positive >= 0) & (positive <= labeled) & np.isfinite(labeled)):
+        message = (
+            f"{where}: needs 0 <= positive <= labeled in every stratum, got "
+            f"positive={positive.tolist()}, labeled={labeled.tolist()}"
+        )
+        raise ValueError(message)
+    return positive, labeled

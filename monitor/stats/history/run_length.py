@@ -1,0 +1,255 @@
+r"""When did a class last change? The recursion behind ``change_point``, for many histories at once.
+
+Bayesian online change point detection (Adams & MacKay 2007, arXiv:0710.3742, Algorithm 1) with Beta
+rates. Every array may have leading axes ``(...)``, one entry per history: a simulation advances
+all its replicates together, the product has none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from scipy import special
+
+from monitor.stats.core.beta_mixture import prior_count
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+SHIFTS: tuple[tuple[float, float], ...] = (
+    (-1.2, 1.0),
+    (-0.5, 1.5),
+    (0.0, 2.0),
+    (0.5, 1.5),
+    (1.2, 1.0),
+)
+"""How a change may move the log odds of a class's strata, each with its weight: by a factor of
+about 1.6 or 3.3 either way, or not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLength:
+    """What is thought of changes before any label is seen.
+
+    Parameters
+    ----------
+    hazard
+        Prior probability that the rates changed just before a round, in (0, 1).
+    restart
+        What the history is worth after a change: the count of its rarer answer, per stratum.
+    shifts
+        What a change may add to the log odds of every stratum, each with its weight.
+    keep
+        Most components kept after a round; the lightest are dropped.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range.
+    """
+
+    hazard: float = 0.04
+    restart: float = 3.0
+    shifts: tuple[tuple[float, float], ...] = SHIFTS
+    keep: int = 50
+
+    def __post_init__(self) -> None:
+        if not 0 < self.hazard < 1:
+            message = f"hazard must lie strictly between 0 and 1, got {self.hazard!r}"
+            raise ValueError(message)
+        if not (self.restart > 0 and math.isfinite(self.restart)):
+            message = f"restart must be a positive count, got {self.restart!r}"
+            raise ValueError(message)
+        if not self.shifts or not all(
+            math.isfinite(shift) and weight > 0 for shift, weight in self.shifts
+        ):
+            message = f"shifts are (finite log odds, positive weight), got {self.shifts!r}"
+            raise ValueError(message)
+        if self.keep < 1:
+            message = f"keep must be at least 1 component, got {self.keep!r}"
+            raise ValueError(message)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Components over the last change of a class, and its whole history.
+
+    Parameters
+    ----------
+    log_weight
+        Shape ``(..., J)``, normalised.
+    alpha, beta
+        Beta parameters, shape ``(..., J, H)``.
+    started
+        Round at which each component began, 0 for "unchanged since the reference"; ``(..., J)``.
+    history_alpha, history_beta
+        The prior plus every label so far, shape ``(..., H)``.
+    is_informed
+        Whether a label was seen, so that a change since then can be told.
+    """
+
+    log_weight: Floats
+    alpha: Floats
+    beta: Floats
+    started: NDArray[np.int64]
+    history_alpha: Floats
+    history_beta: Floats
+    is_informed: bool
+
+    @property
+    def weight(self) -> Floats:
+        """Component weights, shape ``(..., J)``, summing to 1."""
+        weight = np.exp(self.log_weight)
+        return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
+
+
+def begin(positive: ArrayLike, labeled: ArrayLike) -> Run:
+    """Component 0 alone: the prior and the reference, counts of shape ``(..., H)``.
+
+    Examples
+    --------
+    >>> begin([8.0], [10.0]).alpha
+    array([[8.5]])
+    """
+    y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
+    prior = prior_count(y.shape[-1])
+    alpha, beta = prior + y, prior + n - y
+    return Run(
+        log_weight=np.zeros((*alpha.shape[:-1], 1)),
+        alpha=alpha[..., np.newaxis, :],
+        beta=beta[..., np.newaxis, :],
+        started=np.zeros((*alpha.shape[:-1], 1), dtype=np.int64),
+        history_alpha=alpha,
+        history_beta=beta,
+        is_informed=bool(n.any()),
+    )
+
+
+def advance(
+    run: Run, positive: ArrayLike, labeled: ArrayLike, t: int, settings: RunLength
+) -> tuple[Run, Floats]:
+    """Take one round of labels in: let a change enter, weigh, add, keep the heaviest.
+
+    Parameters
+    ----------
+    run
+        As it stood before the round.
+    positive, labeled
+        Labels of round ``t``, shape ``(..., H)``, at least one in some stratum.
+    t
+        The round's place, from 1.
+    settings
+        As for the rounds before.
+
+    Returns
+    -------
+    tuple
+        The run after the round, and the log probability that it gave to the labels, ``(...)``.
+
+    Examples
+    --------
+    >>> run, _ = advance(begin([80.0], [100.0]), [40.0], [100.0], 1, RunLength(shifts=((0, 1),)))
+    >>> run.started, run.weight.round(6)
+    (array([0, 1]), array([1.35000e-04, 9.99865e-01]))
+    """
+    y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
+    return _learn(_enter(run, t, settings) if run.is_informed else run, y, n, settings.keep)
+
+
+def restarted(
+    alpha: ArrayLike, beta: ArrayLike, restart: float, shift: ArrayLike = 0.0
+) -> tuple[Floats, Floats]:
+    r"""Beta parameters after a change, near the mean of the history A, B; broadcasts.
+
+    Without a shift this is :math:`\varphi(A, B)` with :math:`\varphi = \min\{1, c/\min(A, B)\}`.
+
+    Examples
+    --------
+    >>> alpha, beta = restarted([243.0], [65.0], restart=5)
+    >>> print(alpha.round(4), beta.round(4))
+    [18.6923] [5.]
+    """
+    a, b = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
+    odds = (a / b) * np.exp(shift)
+    mean = odds / (1 + odds)
+    worth = np.minimum(a + b, restart / np.minimum(mean, 1 - mean))
+    return worth * mean, worth * (1 - mean)
+
+
+def log_beta_binomial(
+    positive: ArrayLike, labeled: ArrayLike, alpha: ArrayLike, beta: ArrayLike
+) -> Floats:
+    r"""Log probability of answers in a given order, :math:`\ln B(a+y, b+n-y) - \ln B(a, b)`.
+
+    The binomial coefficient is left out: it is the same for every component. Broadcasts.
+
+    Examples
+    --------
+    >>> round(float(log_beta_binomial(240, 307, 12.5, 3.5)), 6)
+    -162.600207
+    """
+    y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
+    a, b = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
+    return np.asarray(special.betaln(a + y, b + n - y) - special.betaln(a, b))
+
+
+def _enter(run: Run, t: int, settings: RunLength) -> Run:
+    """Let "changed just before round t" in beside the old components, once per shift."""
+    shift, share = np.array(settings.shifts).T
+    alpha, beta = restarted(
+        run.history_alpha[..., np.newaxis, :],
+        run.history_beta[..., np.newaxis, :],
+        settings.restart,
+        shift[:, np.newaxis],
+    )
+    entering = math.log(settings.hazard) + np.log(share / share.sum())
+    shape = (*run.log_weight.shape[:-1], len(shift))
+    return Run(
+        log_weight=np.concatenate(
+            [run.log_weight + math.log1p(-settings.hazard), np.broadcast_to(entering, shape)],
+            axis=-1,
+        ),
+        alpha=np.concatenate([run.alpha, alpha], axis=-2),
+        beta=np.concatenate([run.beta, beta], axis=-2),
+        started=np.concatenate([run.started, np.full(shape, t)], axis=-1),
+        history_alpha=run.history_alpha,
+        history_beta=run.history_beta,
+        is_informed=True,
+    )
+
+
+def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run, Floats]:
+    """Weigh each component by what it foresaw, add the labels, keep the heaviest."""
+    y, n = positive[..., np.newaxis, :], labeled[..., np.newaxis, :]
+    log_weight = run.log_weight + log_beta_binomial(y, n, run.alpha, run.beta).sum(axis=-1)
+    log_predictive = _log_sum(log_weight)
+    alpha, beta, started = run.alpha + y, run.beta + n - y, run.started
+    if log_weight.shape[-1] > keep:
+        heaviest = np.argsort(-log_weight, axis=-1, kind="stable")[..., :keep]
+        kept = np.sort(heaviest, axis=-1)
+        log_weight = np.take_along_axis(log_weight, kept, axis=-1)
+        started = np.take_along_axis(started, kept, axis=-1)
+        alpha = np.take_along_axis(alpha, kept[..., np.newaxis], axis=-2)
+        beta = np.take_along_axis(beta, kept[..., np.newaxis], axis=-2)
+    learned = Run(
+        log_weight=log_weight - _log_sum(log_weight)[..., np.newaxis],
+        alpha=alpha,
+        beta=beta,
+        started=started,
+        history_alpha=run.history_alpha + positive,
+        history_beta=run.history_beta + labeled - positive,
+        is_informed=True,
+    )
+    return learned, log_predictive
+
+
+def _log_sum(log_weight: Floats) -> Floats:
+    """Log of the sum of weights over the last axis; scipy's takes five times as long."""
+    largest = log_weight.max(axis=-1, keepdims=True)
+    total = np.exp(log_weight - largest).sum(axis=-1)
+    return np.asarray(np.log(total) + largest[..., 0])

@@ -1,0 +1,1 @@
+"""What labels are worth: annotators who disagree, labels that are wrong."""

@@ -1,0 +1,324 @@
+r"""How far annotators agree: kappa, alpha, and the share of items they would disagree on.
+
+Chance-corrected coefficients speak of the sample at hand, in which predicted positives are far
+too many; ``disagreement`` weighs the strata and speaks of the window. Answers are whole numbers
+from 0 on, each a category without order (1 and 0 here), and NaN where there is none.
+
+Cohen, "A coefficient of agreement for nominal scales", 1960; its standard error: Fleiss, Cohen &
+Everitt, "Large sample standard errors of kappa and weighted kappa", 1969. Fleiss, "Measuring
+nominal scale agreement among many raters", 1971. Krippendorff, "Content Analysis", 3rd ed. 2013,
+section 12.3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.estimation.posterior import estimates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from monitor.stats.core.counts import Interval
+
+    Values = NDArray[np.float64]
+
+RESAMPLES = 2000
+
+TENTATIVE_ALPHA = 2 / 3
+"""Krippendorff's lowest alpha for even tentative conclusions (section 12.3.4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A coefficient of agreement with its interval, or ``None`` and the reason.
+
+    Parameters
+    ----------
+    value, low, high
+        1 at perfect agreement, 0 where chance would do as well.
+    items
+        Items that two annotators or more answered.
+    reason
+        Why there is no value; ``None`` if there is one.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    items: int
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        if self.value is None or self.low is None or self.high is None:
+            return self.reason or "no value"
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Agreement:
+    r"""Cohen's kappa of two annotators, with its large-sample interval.
+
+    .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}, \quad p_e = \sum_k p_{k\cdot} p_{\cdot k}
+
+    Parameters
+    ----------
+    first, second
+        Answers of the two, shape ``(n,)``; items with a NaN are left out.
+    level
+        Level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Agreement
+        Without a value where no item has two answers, or all answers are the same: then chance
+        alone would agree as well. The interval is cut to [-1, 1]; with fewer than about 30 items
+        it is a guide.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, an answer is no category, or the level is out of range.
+
+    Examples
+    --------
+    >>> first = [1] * 25 + [0] * 25
+    >>> second = [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15
+    >>> print(cohen_kappa(first, second))
+    0.400 [0.151, 0.649]
+    """
+    answers = _answers(np.column_stack([_column(first), _column(second)]))
+    _check_level(level)
+    both = answers[~np.isnan(answers).any(axis=1)].astype(np.int64)
+    if len(both) == 0:
+        return _nothing(0)
+    categories = int(both.max()) + 1
+    cells = np.zeros((categories, categories))
+    np.add.at(cells, (both[:, 0], both[:, 1]), 1 / len(both))
+    rows, columns = cells.sum(axis=1), cells.sum(axis=0)
+    observed, expected = float(np.trace(cells)), float(rows @ columns)
+    if math.isclose(expected, 1):
+        return _all_alike(len(both))
+    kappa = (observed - expected) / (1 - expected)
+    error = math.sqrt(max(0.0, _kappa_variance(cells, kappa) / len(both)))
+    half = float(special.ndtri(0.5 + level / 2)) * error
+    return Agreement(kappa, max(-1.0, kappa - half), min(1.0, kappa + half), len(both))
+
+
+def _kappa_variance(cells: Values, kappa: float) -> float:
+    """Variance of kappa times n (Fleiss, Cohen & Everitt 1969, Eq. 13)."""
+    rows, columns = cells.sum(axis=1), cells.sum(axis=0)
+    expected = float(rows @ columns)
+    agree = float(np.diag(cells) @ (1 - (rows + columns) * (1 - kappa)) ** 2)
+    swapped = (rows[np.newaxis, :] + columns[:, np.newaxis]) ** 2
+    differ = (1 - kappa) ** 2 * float((cells * swapped)[~np.eye(len(cells), dtype=bool)].sum())
+    rest = (kappa - expected * (1 - kappa)) ** 2
+    return (agree + differ - rest) / (1 - expected) ** 2
+
+
+def fleiss_kappa(
+    answers: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
+) -> Agreement:
+    r"""Fleiss' kappa of items that the same number of annotators answered, whoever they were.
+
+    .. math:: \kappa = \frac{\bar P - \bar P_e}{1 - \bar P_e}, \quad
+        P_i = \frac{\sum_k n_{ik}(n_{ik}-1)}{m(m-1)}, \quad \bar P_e = \sum_k p_k^2
+
+    Parameters
+    ----------
+    answers
+        Shape ``(n, m)``, NaN where there is none; every item needs the same number of answers,
+        2 or more.
+    level
+        Level of the interval, in (0, 1).
+    seed, resamples
+        The interval is that of the bootstrap over items (percentiles).
+
+    Raises
+    ------
+    ValueError
+        If items have different numbers of answers, or a value is out of range.
+
+    Examples
+    --------
+    >>> answers = [[1, 1, 1]] * 12 + [[1, 1, 0]] * 3 + [[0, 0, 1]] * 4 + [[0, 0, 0]] * 21
+    >>> print(fleiss_kappa(answers))
+    0.753 [0.565, 0.899]
+    """
+    table = _answers(np.atleast_2d(np.asarray(answers, dtype=np.float64)))
+    _check_level(level)
+    per_item = np.unique((~np.isnan(table)).sum(axis=1)) if len(table) else np.array([2])
+    if len(per_item) != 1 or per_item[0] < 2:  # noqa: PLR2004
+        message = (
+            f"every item needs the same number of answers, 2 or more; found {per_item.tolist()}"
+        )
+        raise ValueError(message)
+    return _with_bootstrap(table, _fleiss, level, seed, resamples)
+
+
+def krippendorff_alpha(
+    answers: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
+) -> Agreement:
+    r"""Krippendorff's alpha for nominal answers, any number of annotators, any answers missing.
+
+    .. math:: \alpha = 1 - \frac{D_o}{D_e}, \quad
+        D_o = \frac1n \sum_u \frac{1}{m_u-1} \sum_{c \ne k} n_{uc} n_{uk}, \quad
+        D_e = \frac{1}{n(n-1)} \sum_{c \ne k} n_c n_k
+
+    with :math:`n_{uc}` answers c about item u, :math:`m_u` answers about it, and all sums over
+    items with two answers or more.
+
+    Parameters
+    ----------
+    answers
+        Shape ``(n, m)``, NaN where there is none; items with fewer than two answers are left out.
+    level
+        Level of the interval, in (0, 1).
+    seed, resamples
+        The interval is that of the bootstrap over items (percentiles).
+
+    Raises
+    ------
+    ValueError
+        If an answer is no category, or the level is out of range.
+
+    Examples
+    --------
+    >>> nan = float("nan")
+    >>> print(krippendorff_alpha([[1, 1, nan]] * 9 + [[1, 0, 0]] * 2 + [[0, nan, 0]] * 15))
+    0.844 [0.588, 1.000]
+    """
+    table = _answers(np.atleast_2d(np.asarray(answers, dtype=np.float64)))
+    _check_level(level)
+    return _with_bootstrap(table, _alpha, level, seed, resamples)
+
+
+def disagreement(
+    size: ArrayLike, doubled: ArrayLike, disagreed: ArrayLike, *, level: float = 0.95, seed: int = 0
+) -> Interval | None:
+    r"""Share of the window's items on which two annotators would disagree.
+
+    .. math:: D = \sum_h N_h d_h \Big/ \sum_h N_h
+
+    with :math:`d_h` the rate behind :math:`x_h` of :math:`m_h` doubly answered items disagreed
+    upon: the prevalence of "disagreed", estimated as ``posterior.estimates`` does.
+
+    Parameters
+    ----------
+    size
+        Items of each stratum in the window, shape ``(H,)``.
+    doubled, disagreed
+        Items with two answers or more, drawn uniformly, and those among them on which the
+        answers differ, shape ``(H,)`` each.
+    level, seed
+        Level of the interval, and of the Sobol points.
+
+    Returns
+    -------
+    Interval or None
+        ``None`` if no item has two answers.
+
+    Examples
+    --------
+    >>> print(disagreement([1000, 9000], [40, 40], [8, 1]))
+    0.047 [0.016, 0.111]
+    """
+    counts = Counts.of_arrays(
+        size=np.append(np.asarray(size, dtype=np.int64), 0),
+        labeled=np.append(np.asarray(doubled, dtype=np.int64), 0),
+        positive=np.append(np.asarray(disagreed, dtype=np.int64), 0),
+        is_flagged=[False] * len(np.atleast_1d(size)) + [True],
+    )
+    if not counts.labeled.any():
+        return None
+    [found] = estimates(
+        counts, metrics=("prevalence",), estimands=("rate",), level=level, seed=seed
+    )
+    return found.interval
+
+
+def _with_bootstrap(
+    table: Values,
+    coefficient: Callable[[Values, Values], Values],
+    level: float,
+    seed: int,
+    resamples: int,
+) -> Agreement:
+    """Compute a coefficient from how often each pattern of answers occurs, and its percentiles."""
+    categories = np.unique(table[~np.isnan(table)])
+    counted = (table[:, :, np.newaxis] == categories).sum(axis=1).astype(np.float64)
+    usable = counted[counted.sum(axis=1) > 1]
+    items = len(usable)
+    if items == 0:
+        return _nothing(0)
+    patterns, times = np.unique(usable, axis=0, return_counts=True)
+    value = float(coefficient(patterns, times[np.newaxis].astype(np.float64))[0])
+    if math.isnan(value):
+        return _all_alike(items)
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(items, times / items, size=resamples).astype(np.float64)
+    values = coefficient(patterns, drawn)
+    values = np.where(np.isnan(values), 1.0, values)  # all alike: nobody disagreed
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Agreement(value, float(low), float(high), items)
+
+
+def _fleiss(patterns: Values, times: Values) -> Values:
+    """Fleiss' kappa of each row of ``times``; NaN where all answers are the same."""
+    raters = patterns.sum(axis=1)
+    agree = (patterns * (patterns - 1)).sum(axis=1) / (raters * (raters - 1))
+    observed = times @ agree / times.sum(axis=1)
+    share = times @ patterns / (times @ raters)[:, np.newaxis]
+    return _corrected(1 - observed, 1 - (share**2).sum(axis=1))
+
+
+def _alpha(patterns: Values, times: Values) -> Values:
+    """Krippendorff's alpha of each row of ``times``; NaN where all answers are the same."""
+    raters = patterns.sum(axis=1)
+    differ = (raters**2 - (patterns**2).sum(axis=1)) / (raters - 1)
+    answers = times @ raters
+    totals = times @ patterns
+    expected = (answers**2 - (totals**2).sum(axis=1)) / (answers * (answers - 1))
+    return _corrected(times @ differ / answers, expected)
+
+
+def _corrected(observed: Values, expected: Values) -> Values:
+    """One minus observed over expected disagreement, NaN where none is expected."""
+    found = np.full(observed.shape, np.nan)
+    np.divide(observed, expected, out=found, where=expected > 0)
+    return 1 - found
+
+
+def _nothing(items: int) -> Agreement:
+    return Agreement(None, None, None, items, "no item was answered by two annotators")
+
+
+def _all_alike(items: int) -> Agreement:
+    reason = "all answers are the same, so agreement by chance cannot be told apart"
+    return Agreement(None, None, None, items, reason)
+
+
+def _column(values: ArrayLike) -> Values:
+    return np.asarray(values, dtype=np.float64).reshape(-1, 1)
+
+
+def _answers(table: Values) -> Values:
+    given = table[~np.isnan(table)]
+    wrong = given[(given < 0) | (given != np.floor(given)) | np.isinf(given)]
+    if wrong.size:
+        message = f"answers are whole numbers from 0 on, or NaN for none; got {wrong[0]:g}"
+        raise ValueError(message)
+    return table
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        message = f"level must lie strictly between 0 and 1, got {level!r}"
+        raise ValueError(message)

@@ -1,0 +1,357 @@
+r"""Estimates of the truth from labels that may be wrong, given an audit of the labels.
+
+Labels with sensitivity s and specificity t make a stratum of true rate :math:`\pi` look like one of
+rate
+
+.. math:: q = \pi s + (1 - \pi)(1 - t)
+
+Turned round this is Rogan & Gladen, "Estimating prevalence from the results of a screening test",
+Am. J. Epidemiology 107, 1978: :math:`\pi = (q + t - 1)/(s + t - 1)`, which leaves [0, 1] wherever
+the class is rarer than the errors. Cutting each draw of it to [0, 1] is the usual way out. Here
+:math:`\pi` has the prior that every round has, s and t have the posteriors of the audit, and what
+is drawn is the posterior of all three given the labels: no draw needs cutting, and a stratum with
+2 positives in 1,000 labels says that t is over .99 however small the audit was.
+``benchmarks/label_error.py`` has both ways.
+
+All of it assumes that labels err alike in every stratum, and in the audit as in the round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+from scipy.stats import qmc
+
+from monitor.stats.core.draws import ESTIMANDS, Draws, round_posterior
+from monitor.stats.core.metrics import Matrix
+from monitor.stats.estimation.posterior import MetricEstimate, estimates
+from monitor.stats.labels.true_rates import class_rates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.core.counts import Counts
+    from monitor.stats.core.draws import Estimand
+
+    Values = NDArray[np.float64]
+
+FIRST_LOOK = 2**11
+PROPOSALS = 2**12
+POINTS = 2**12
+METHOD = "corrected for label errors: posterior of labels and audit"
+
+FEWEST_SUPPORTED = 3.0
+"""Of the ``FIRST_LOOK`` proposals of the audit alone, as many as the labels leave at least; with
+fewer the two contradict each other."""
+
+CHANCE_LIMIT = 0.025
+"""Largest probability that labels are no better than chance at which anything is corrected."""
+
+_HALF_CELL = 2.0**-31
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAudit:
+    """Items whose truth is known, and how they were labeled.
+
+    Parameters
+    ----------
+    tp, fn
+        Truly positive items labeled 1 and 0.
+    tn, fp
+        Truly negative items labeled 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative, or labels are no better than chance (sensitivity plus
+        specificity at most 1) with probability over ``CHANCE_LIMIT``.
+
+    Examples
+    --------
+    >>> audit = LabelAudit(tp=96, fn=4, tn=190, fp=10)
+    >>> audit.sensitivity, audit.specificity
+    ((96.5, 4.5), (190.5, 10.5))
+    """
+
+    tp: int
+    fn: int
+    tn: int
+    fp: int
+
+    def __post_init__(self) -> None:
+        if min(self.tp, self.fn, self.tn, self.fp) < 0:
+            message = f"counts of an audit are 0 or more, got {self}"
+            raise ValueError(message)
+        chance = self.chance
+        if chance > CHANCE_LIMIT:
+            message = (
+                "labels are no better than chance with probability "
+                f"{chance:.2f} by this audit ({self.tp} of {self.tp + self.fn} positive and "
+                f"{self.tn} of {self.tn + self.fp} negative items labeled right), so nothing can "
+                "be corrected; audit more items"
+            )
+            raise ValueError(message)
+
+    @property
+    def sensitivity(self) -> tuple[float, float]:
+        """Beta posterior of the share of positive items labeled 1, from Jeffreys' prior."""
+        return self.tp + 0.5, self.fn + 0.5
+
+    @property
+    def specificity(self) -> tuple[float, float]:
+        """Beta posterior of the share of negative items labeled 0, from Jeffreys' prior."""
+        return self.tn + 0.5, self.fp + 0.5
+
+    @property
+    def chance(self) -> float:
+        """Probability that sensitivity plus specificity is at most 1."""
+        middles = (np.arange(2**12) + 0.5) / 2**12
+        sensitivity = special.betaincinv(*self.sensitivity, middles)
+        return float(special.betainc(*self.specificity, 1 - sensitivity).mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorrectedDraws(Draws):
+    """Draws of the true rates, with the sensitivity and specificity of labels in each.
+
+    Parameters
+    ----------
+    sensitivity, specificity
+        Shape ``(points,)``.
+    seed
+        Of the unknown truth of labeled items.
+    effective
+        How many equally likely draws they are worth.
+    supported
+        How many of ``FIRST_LOOK`` proposals by the audit alone the labels leave.
+    """
+
+    sensitivity: Values
+    specificity: Values
+    seed: int
+    effective: float
+    supported: float
+
+    def window_matrix(self, counts: Counts) -> Matrix:
+        r"""Matrix of the very items in the window; not even labeled ones are known.
+
+        An item labeled 1 is positive with probability :math:`\pi s/q`, one labeled 0 with
+        :math:`\pi(1-s)/(1-q)`, one without a label with :math:`\pi`.
+        """
+        rng = np.random.default_rng(self.seed)
+        s, t = self.sensitivity[:, np.newaxis], self.specificity[:, np.newaxis]
+        seen = self.rates * s + (1 - self.rates) * (1 - t)
+        right = np.clip(self.rates * s / np.maximum(seen, 1e-300), 0, 1)
+        missed = np.clip(self.rates * (1 - s) / np.maximum(1 - seen, 1e-300), 0, 1)
+        positive = (
+            rng.binomial(counts.positive, right)
+            + rng.binomial(counts.labeled - counts.positive, missed)
+            + rng.binomial(counts.size - counts.labeled, self.rates)
+        ).astype(np.float64)
+        up, down = slice(None, self.flagged), slice(self.flagged, None)
+        negative = counts.size - positive
+        return Matrix(
+            tp=positive[:, up].sum(axis=1),
+            fp=negative[:, up].sum(axis=1),
+            fn=positive[:, down].sum(axis=1),
+            tn=negative[:, down].sum(axis=1),
+        )
+
+
+def corrected_draws(
+    counts: Counts, audit: LabelAudit, *, seed: int = 0, points: int = POINTS
+) -> CorrectedDraws:
+    r"""Draw the true rates given labels and audit.
+
+    Sobol points propose s and t from the audit's posteriors; a second set proposes them from
+    where the first found weight. By the labels a proposal has the weight
+
+    .. math:: \prod_h \int \mathrm{Beta}(\pi; a, a)\, q^{y_h} (1-q)^{n_h-y_h}\, d\pi, \quad
+        q = \pi s + (1-\pi)(1-t)
+
+    with the prior count a of ``draws.round_posterior`` (of its two minds about a class of several
+    strata each is weighed by itself, and half of the draws keep to each). Proposals are picked
+    by weight, and :math:`\pi_h` is drawn from its distribution given s and t. The integrals are
+    sums over cells, with the prior's exact mass in each.
+
+    Parameters
+    ----------
+    counts
+        Sizes and labels, errors and all, H strata.
+    audit
+        What is known of the labels.
+    seed, points
+        Same seed, same draws; ``points`` of them.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=150, tn=4690, flagged_size=1600, passed_size=48400
+    ... )
+    >>> draws = corrected_draws(counts, LabelAudit(tp=96, fn=4, tn=1980, fp=20))
+    >>> draws.rates.mean(axis=0).round(3)
+    array([0.905, 0.022])
+    """
+    s, t = audit.sensitivity, audit.specificity
+    rough = _weighed(counts, audit, s, t, seed, FIRST_LOOK)
+    if _effective(rough.weight) < FIRST_LOOK / 2:
+        s, t = (_around(of, rough.weight) for of in (rough.sensitivity, rough.specificity))
+    found = _weighed(counts, audit, s, t, seed, PROPOSALS)
+    chosen, effective = _resampled(found.weight, points, np.random.default_rng(seed))
+    return CorrectedDraws(
+        rates=found.rates[chosen],
+        uniforms=np.empty((points, 0)),
+        flagged=len(counts.flagged),
+        sensitivity=found.sensitivity[chosen],
+        specificity=found.specificity[chosen],
+        seed=seed,
+        effective=effective,
+        supported=_effective(rough.weight),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Weighed:
+    """Proposed s and t with their weights, shape ``(points,)``, and rates, ``(points, H)``."""
+
+    sensitivity: Values
+    specificity: Values
+    weight: Values
+    rates: Values
+
+
+def _weighed(
+    counts: Counts,
+    audit: LabelAudit,
+    propose_s: tuple[float, float],
+    propose_t: tuple[float, float],
+    seed: int,
+    points: int,
+) -> _Weighed:
+    """Propose s and t from two Betas and weigh them by audit and labels."""
+    posterior = round_posterior(counts)
+    strata, flagged = posterior.strata, posterior.flagged.strata
+    sobol = qmc.Sobol(strata + 4, scramble=True, rng=seed).random(points) + _HALF_CELL
+    s = np.asarray(special.betaincinv(*propose_s, sobol[:, 0]))
+    t = np.asarray(special.betaincinv(*propose_t, sobol[:, 1]))
+    weight = (s + t > 1) * _ratio(s, audit.sensitivity, propose_s)
+    weight *= _ratio(t, audit.specificity, propose_t)
+    likely = np.ones(points)
+    rates = np.empty((points, strata))
+    up, down = slice(None, flagged), slice(flagged, None)
+    for mixture, part, own, pick in (
+        (posterior.flagged, counts.flagged, up, sobol[:, 2]),
+        (posterior.passed, counts.passed, down, sobol[:, 3]),
+    ):
+        positive = np.array([stratum.positive for stratum in part], dtype=np.float64)
+        labeled = np.array([stratum.labeled for stratum in part], dtype=np.float64)
+        by_class, rates[:, own] = class_rates(
+            mixture,
+            positive,
+            labeled,
+            s,
+            t,
+            weight=weight,
+            uniforms=sobol[:, 4:][:, own],
+            pick=pick,
+        )
+        likely *= by_class
+    return _Weighed(s, t, weight * likely, rates)
+
+
+def _ratio(values: Values, wanted: tuple[float, float], proposed: tuple[float, float]) -> Values:
+    """Density wanted over density proposed, up to a factor."""
+    logs = special.xlogy(wanted[0] - proposed[0], values)
+    logs += special.xlog1py(wanted[1] - proposed[1], -values)
+    return np.asarray(np.exp(logs - logs.max()))
+
+
+def _around(values: Values, weight: Values) -> tuple[float, float]:
+    """Beta with the weighted mean of the values and twice their variance."""
+    mean = float(np.average(values, weights=weight)) if weight.sum() > 0 else float(values.mean())
+    mean = min(max(mean, 1e-6), 1 - 1e-6)
+    variance = 2 * float(np.average((values - mean) ** 2, weights=weight + _HALF_CELL))
+    both = max(mean * (1 - mean) / max(variance, 1e-12) - 1, 1.0)
+    return mean * both, (1 - mean) * both
+
+
+def _resampled(
+    weight: Values, points: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], float]:
+    """Draws picked by weight at equal steps, and how many equal ones the weights are worth.
+
+    In a random order: every fourth point of a Sobol sequence lies in one quarter of the space.
+    """
+    total = float(weight.sum())
+    if total == 0:
+        return np.zeros(points, dtype=np.int64), 0.0
+    order = rng.permutation(len(weight))
+    steps = (np.arange(points) + 0.5) / points
+    place = np.searchsorted(np.cumsum(weight[order]) / total, steps)
+    return np.asarray(order[np.minimum(place, len(weight) - 1)]), _effective(weight)
+
+
+def _effective(weight: Values) -> float:
+    """How many equally likely draws weighted ones are worth."""
+    total = float(weight.sum())
+    return total**2 / float((weight**2).sum()) if total > 0 else 0.0
+
+
+def corrected_estimates(
+    counts: Counts,
+    audit: LabelAudit,
+    *,
+    metrics: Sequence[str] = ("precision", "recall"),
+    estimands: Sequence[Estimand] = ESTIMANDS,
+    level: float = 0.95,
+    seed: int = 0,
+    points: int = POINTS,
+) -> list[MetricEstimate]:
+    """Estimate metrics of the truth from this round's labels and an audit of the labels.
+
+    Parameters
+    ----------
+    counts, audit, seed, points
+        As in ``corrected_draws``.
+    metrics, estimands, level
+        As in ``posterior.estimates``.
+
+    Returns
+    -------
+    list of MetricEstimate
+        Without a value, and with the reason, also where the audit and the labels contradict each
+        other.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=150, tn=4690, flagged_size=1600, passed_size=48400
+    ... )
+    >>> audit = LabelAudit(tp=96, fn=4, tn=1980, fp=20)
+    >>> for found in corrected_estimates(counts, audit, estimands=("rate",)):
+    ...     print(found)
+    precision (rate, round): 0.905 [0.833, 0.982]
+    recall (rate, round): 0.579 [0.506, 0.671]
+    """
+    draws = corrected_draws(counts, audit, seed=seed, points=points)
+    found = estimates(
+        counts, metrics=metrics, estimands=estimands, level=level, seed=seed, draws=draws
+    )
+    if draws.supported < FEWEST_SUPPORTED:
+        reason = (
+            "the labels of this round contradict the audit: they would hardly ever come out so "
+            "with the errors it found"
+        )
+        return [
+            replace(each, method=METHOD, point=None, low=None, high=None, reason=reason)
+            for each in found
+        ]
+    return [replace(each, method=METHOD) for each in found]

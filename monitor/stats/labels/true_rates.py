@@ -1,0 +1,131 @@
+r"""True rates of one predicted class behind labels of known errors, on a grid.
+
+The prior of a rate is that of a round and piles up at 0 and 1, so the grid is even in the log odds
+and holds the prior's exact mass in each cell; the likelihood is taken in the cell's middle.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from monitor.stats.core.beta_mixture import BetaMixture
+
+    Values = NDArray[np.float64]
+
+CELLS = 400
+"""Cells of the grid of a rate, even in its log odds from -12 to 12; what is beyond counts as 0 or
+1."""
+
+_FARTHEST = 12.0
+_BLOCK = 2**11  # proposals at a time, 7 MB an array
+
+
+def class_rates(
+    mixture: BetaMixture,
+    positive: Values,
+    labeled: Values,
+    s: Values,
+    t: Values,
+    *,
+    weight: Values,
+    uniforms: Values,
+    pick: Values,
+) -> tuple[Values, Values]:
+    """Likelihood of each proposed s and t by one class's labels, and true rates given it.
+
+    Parameters
+    ----------
+    mixture
+        What the labels would say of the rates if they did not err.
+    positive, labeled
+        Labels of each stratum, shape ``(H,)``.
+    s, t, weight
+        Proposed sensitivity and specificity and their weight without these labels, ``(points,)``.
+    uniforms, pick
+        In (0, 1), shapes ``(points, H)`` and ``(points,)``: choose the rates and the component.
+
+    Returns
+    -------
+    tuple
+        The likelihood, shape ``(points,)``, with the mean 1 over ``weight`` for each component of
+        the prior by itself; and the rates, shape ``(points, H)``.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.beta_mixture import BetaMixture
+    >>> known = BetaMixture.single(np.array([30.5]), np.array([70.5]))
+    >>> one = np.full(1000, 1.0)
+    >>> even = (np.arange(1000) + 0.5) / 1000
+    >>> likelihood, rates = class_rates(
+    ...     known, np.array([30.0]), np.array([100.0]), one, one,
+    ...     weight=one, uniforms=even[:, np.newaxis], pick=even,
+    ... )
+    >>> round(float(rates.mean()), 3), round(30.5 / 101, 3)
+    (0.302, 0.302)
+    """
+    components, strata = mixture.alpha.shape
+    log_likely = np.zeros((components, len(s)))
+    drawn = np.empty((components, len(s), strata))
+    for h in range(strata):
+        likelihoods, found = _stratum_rates(
+            mixture.alpha[:, h] - positive[h], positive[h], labeled[h], s, t, uniforms[:, h]
+        )
+        log_likely += likelihoods
+        drawn[:, :, h] = found
+    likely = np.exp(log_likely - log_likely.max(axis=1, keepdims=True))
+    likely /= np.maximum(likely @ weight / weight.sum(), 1e-300)[:, np.newaxis]
+    shares = mixture.weight[:, np.newaxis] * likely
+    total = shares.sum(axis=0)
+    below = np.cumsum(shares, axis=0)[:-1] / np.maximum(total, 1e-300)
+    chosen = (below < pick).sum(axis=0)
+    return total, drawn[chosen, np.arange(len(s))]
+
+
+def _stratum_rates(
+    prior: Values, positive: float, labeled: float, s: Values, t: Values, uniforms: Values
+) -> tuple[Values, Values]:
+    """Log likelihood of s and t by one stratum's labels, and its rate drawn given them.
+
+    Shapes ``(J, points)``, for each prior count of ``prior``, shape ``(J,)``.
+    """
+    edges = np.concatenate(
+        [[0.0], special.expit(np.linspace(-_FARTHEST, _FARTHEST, CELLS + 1)), [1.0]]
+    )
+    middle = np.concatenate([[0.0], special.expit(_middles()), [1.0]])
+    mass = np.diff(special.betainc(prior[:, np.newaxis], prior[:, np.newaxis], edges), axis=1)
+    log_likely = np.empty((len(prior), len(s)))
+    rates = np.empty((len(prior), len(s)))
+    for start in range(0, len(s), _BLOCK):
+        own = slice(start, start + _BLOCK)
+        q = middle * (s[own] + t[own] - 1)[:, np.newaxis] + (1 - t[own])[:, np.newaxis]
+        logs = special.xlogy(positive, q) + special.xlog1py(labeled - positive, -q)
+        highest = logs.max(axis=1, keepdims=True)
+        likely = np.exp(logs - highest)
+        for j, of in enumerate(mass):
+            below = np.cumsum(likely * of, axis=1)
+            log_likely[j, own] = highest[:, 0] + np.log(below[:, -1])
+            rates[j, own] = _placed(below, uniforms[own])
+    return log_likely, rates
+
+
+def _middles() -> Values:
+    """Log odds in the middle of each cell."""
+    return (np.arange(CELLS) + 0.5) / CELLS * 2 * _FARTHEST - _FARTHEST
+
+
+def _placed(below: Values, uniforms: Values) -> Values:
+    """Rates at these shares of the mass, evenly in the log odds within a cell."""
+    wanted = uniforms * below[:, -1]
+    cell = (below < wanted[:, np.newaxis]).sum(axis=1)
+    rows = np.arange(len(cell))
+    before = np.where(cell > 0, below[rows, cell - 1], 0.0)
+    inside = (wanted - before) / np.maximum(below[rows, cell] - before, 1e-300)
+    log_odds = (cell - 1 + np.clip(inside, 0, 1)) / CELLS * 2 * _FARTHEST - _FARTHEST
+    rates = np.where(cell == 0, 0.0, special.expit(log_odds))
+    return np.asarray(np.where(cell > CELLS, 1.0, rates))

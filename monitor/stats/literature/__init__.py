@@ -1,0 +1,1 @@
+"""Methods of papers as printed, for people who must reproduce them."""

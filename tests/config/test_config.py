@@ -1,0 +1,265 @@
+"""The config: what is read, and the sentence for everything that is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from monitor.config.errors import kind_in
+from monitor.config.load import load_config
+from monitor.config.model import Config, MonitorConfig, ReferenceFile
+from monitor.domain.errors import ConfigRefused
+from monitor.domain.settings import LIMITED_METRICS, Limits, Matrix, RoundSettings
+from monitor.stats.detection.half_space import WATCHABLE
+from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals, sentences
+
+TOP = Path(__file__).parents[2]
+COLUMN = "{kind: column, path: chargebacks.parquet, id: mail_id, value: is_fraud, matures: 60d}"
+
+
+@pytest.fixture
+def load(tmp_path):
+    return partial(read, tmp_path)
+
+
+@pytest.fixture
+def refused(tmp_path):
+    return partial(refusals, tmp_path)
+
+
+def test_the_shape_of_the_design_is_read_as_it_stands(load, tmp_path):
+    config = load(TEXT)
+
+    monitor = config.monitors[0]
+    assert (config.folder, config.store_url) == (tmp_path, f"sqlite:///{tmp_path}/monitor.db")
+    assert monitor.schedule.lag == timedelta(hours=6)
+    assert monitor.source.where == {"tenant": ("eu", "us")}
+    assert monitor.reference == Matrix(tp=138, fp=22, fn=108, tn=4732)
+    assert config.hooks["ops"].secret.get_secret_value() == ENVIRONMENT["OPS_HOOK_SECRET"]
+
+
+def test_the_config_at_the_top_of_the_repository_is_valid():
+    config = load_config(TOP / "config.yaml", {})
+
+    assert [monitor.name for monitor in config.monitors] == ["mail-travel"]
+
+
+def test_what_is_commented_out_in_that_config_is_valid_too(load):
+    text = (TOP / "config.yaml").read_text()
+    text = re.sub(r"^( *)# (model|reference|hooks|  ops)", r"\1\2", text, flags=re.MULTILINE)
+
+    config = load(text)
+
+    assert config.monitors[0].hooks == ("ops",)
+    assert config.monitors[0].model == "models:/mail-travel/7"
+
+
+def test_round_settings_hold_everything_that_shapes_a_round_and_no_secret(load):
+    config = load(TEXT)
+
+    of_round = config.monitor("mail-travel").settings().round
+
+    assert (of_round.threshold, of_round.deadline) == (0.5, timedelta(days=5))
+    assert (of_round.late_labels, of_round.hooks) == (timedelta(days=90), ("ops",))
+    assert not any(value in repr(of_round) for value in ENVIRONMENT.values())
+    assert RoundSettings.model_validate_json(of_round.model_dump_json()) == of_round
+
+
+def test_without_a_score_each_class_is_one_stratum(load):
+    text = changed("score: score, ", "predicted: is_travel, ").replace("      threshold: 0.5\n", "")
+
+    bands = load(text).monitors[0].settings().round.sample.bands
+
+    assert (bands.flagged, bands.passed) == (1, 1)
+
+
+def test_bands_without_a_score_are_refused_rather_than_ignored(refused):
+    text = changed("score: score, ", "predicted: is_travel, ").replace("      threshold: 0.5\n", "")
+    text = text.replace("max_labels: 2000", "max_labels: 2000, bands: {passed: 4}")
+
+    assert refused(text) == [
+        "config.yaml:13, monitors[mail-travel].sample.bands: the source has no score to cut bands "
+        "by; leave bands out, or name the column in source.columns.score"
+    ]
+
+
+def test_a_reference_may_be_a_file_and_its_matrix_is_handed_in(load):
+    text = changed("{tp: 138, fp: 22, fn: 108, tn: 4732}", "{path: l.csv, value: y, positive: 1}")
+    monitor = load(text).monitors[0]
+    counted = Matrix(tp=1, fp=2, fn=3, tn=4)
+
+    assert monitor.reference == ReferenceFile(path="l.csv", value="y", positive=1)
+    assert monitor.settings().round.reference is None
+    assert monitor.settings(reference=counted).round.reference == counted
+
+
+def test_labels_that_come_with_time_are_read_from_a_column(load):
+    text = changed("{kind: files, deadline: 5d, late_labels: 90d}", COLUMN)
+
+    assert load(text).monitors[0].labeling.kind == "column"
+
+
+def test_an_unknown_monitor_is_refused_with_those_there_are(load):
+    with pytest.raises(ConfigRefused, match=r"no monitor 'mail'.*it has mail-travel"):
+        load(TEXT).monitor("mail")
+
+
+def test_every_metric_of_the_detector_can_have_a_limit_by_its_public_name():
+    limits = [Limits.model_validate({metric: 0.5}).watched() for metric in LIMITED_METRICS]
+
+    assert sorted(limit.metric for (limit,) in limits) == sorted(
+        "f1" if name == "f_beta" else name for name in WATCHABLE
+    )
+
+
+def test_a_bare_limit_watches_the_side_that_is_worse():
+    limits = Limits.model_validate({"recall": 0.5, "fpr": 0.1, "prevalence": {"at_most": 0.2}})
+
+    assert [str(limit) for limit in limits.watched()] == [
+        "recall at least 0.5",
+        "fpr at most 0.1",
+        "prevalence at most 0.2",
+    ]
+
+
+@pytest.mark.parametrize(("before", "after", "line"), [*sentences()])
+def test_a_refused_value_is_told_with_line_path_and_the_way_out(refused, before, after, line):
+    assert refused(changed(before, after)) == [line]
+
+
+def test_the_name_of_a_hook_is_held_to_the_rule_for_names(refused):
+    assert any(
+        line.startswith("config.yaml:22, hooks.a b: a name has 1 to 100 letters")
+        for line in refused(changed("  ops: {", "  a b: {"))
+    )
+
+
+@pytest.mark.parametrize("name", ["", "../x", "-x", "a b", "x" * 101, "é", "a\\n"])
+def test_a_name_that_could_not_be_part_of_a_tag_or_file_is_refused(refused, name):
+    found = refused(changed("name: mail-travel", f'name: "{name}"'))
+
+    assert re.match(r"config.yaml:4, monitors\[.*\].name: a name has 1 to 100 letters", found[0])
+
+
+def test_all_problems_of_a_file_are_told_at_once_in_its_order(refused):
+    text = changed("name: mail-travel", "name: mail-travel\n    modle: x")
+    text = text.replace("lag: 6h", "lag: 6").replace("recall: 0.50", "recall: 80")
+
+    assert [line.split(": ")[0] for line in refused(text)] == [
+        "config.yaml:5, monitors[mail-travel].modle",
+        "config.yaml:14, monitors[mail-travel].schedule.lag",
+        "config.yaml:18, monitors[mail-travel].limits.recall",
+    ]
+
+
+def test_two_monitors_of_one_name_are_refused(refused):
+    second = TEXT[TEXT.index("  - name") : TEXT.index("hooks:\n")]
+
+    assert refused(changed("hooks:\n  ops", f"{second}hooks:\n  ops")) == [
+        "config.yaml:21, monitors[mail-travel].name: line 4 has a monitor of this name already; "
+        "names must differ"
+    ]
+
+
+def test_a_config_without_monitors_is_refused(refused):
+    assert refused("monitors: []") == [
+        "config.yaml:1, monitors: it is empty; at least one is wanted"
+    ]
+
+
+def _settings(model, way=()):
+    """Every setting below a model: the kinds it stands under, and the way to it."""
+    for key, field in model.model_fields.items():
+        yield (*way, key)
+        for inner in _models(field.annotation):
+            kind = kind_in(inner)
+            yield from _settings(inner, (*way, key, *([f"={kind}"] if kind else [])))
+
+
+def _models(annotation):
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    parts = getattr(annotation, "__args__", ())
+    return [model for part in parts for model in _models(part)]
+
+
+MONITOR_SETTINGS = [
+    way for way in _settings(MonitorConfig) if way[:1] != ("limits",) or way[-1] != "bounds"
+]
+MAY_BE_LISTS = {"hooks", "path", "show", "segments", "positive", "negative"}
+
+
+@pytest.mark.parametrize("way", MONITOR_SETTINGS, ids=".".join)
+def test_every_setting_of_a_monitor_refuses_nonsense_by_its_own_line(refused, way):
+    if way[0] == "limits" and "bounds" in way:
+        way = ("limits", "precision", *way[2:])
+    tree: dict[str, Any] = {"name": "m", "source": {"kind": "duckdb"}}
+    inner: Any = tree
+    for part in way[:-1]:
+        if part.startswith("="):
+            inner["kind"] = part[1:]
+            continue
+        inner = inner.setdefault(part, {})
+    inner[way[-1]] = {"a": {"b": "c"}} if way[-1] in MAY_BE_LISTS else [[]]
+    text = json.dumps({"monitors": [tree]}, indent=1)
+    opening = re.compile(rf'"{way[-1]}": [\[{{]')
+    line = next(n for n, one in enumerate(text.split("\n"), 1) if opening.search(one))
+    here = ".".join(part for part in way if not part.startswith("="))
+
+    found = refused(text)
+
+    assert any(
+        re.match(rf"config.yaml:{line}, monitors\[\w+\].{re.escape(here)}[^:]*: ", one)
+        for one in found
+    ), found
+    assert not any("Input" in one or "pydantic" in one for one in found)
+
+
+def test_importing_the_config_brings_in_nothing_heavy():
+    heavy = "{'numpy', 'scipy', 'pandas', 'mlflow', 'duckdb', 'matplotlib', 'ruamel', 'sqlalchemy'}"
+    code = f"import sys, monitor.config.model; print(sorted({heavy} & set(sys.modules)))"
+
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.fixture(scope="module")
+def docs():
+    return runpy.run_path(str(TOP / "docs" / "generate.py"))
+
+
+def test_the_page_about_the_config_is_the_one_that_the_settings_give(docs):
+    assert (TOP / "docs" / "config.md").read_text(encoding="utf-8") == docs["page"]()
+
+
+def test_every_setting_is_explained_on_that_page(docs):
+    unexplained = [
+        f"{model.__name__}.{key}"
+        for model in docs["SECTIONS"].values()
+        for key in model.model_fields
+        if not docs["note"](model, key)
+    ]
+
+    assert unexplained == []
+
+
+def test_every_class_of_settings_has_a_section_on_that_page(docs):
+    assert {*_all_models(Config)} == {*docs["SECTIONS"].values()}
+
+
+def _all_models(model):
+    yield model
+    for field in model.model_fields.values():
+        for inner in _models(field.annotation):
+            yield from _all_models(inner)

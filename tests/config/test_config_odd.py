@@ -1,0 +1,176 @@
+"""The config: the environment, secrets, odd files and nonsense."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+
+from monitor.config.load import load_config
+from monitor.config.yaml_tree import MAX_BYTES
+from monitor.domain.errors import ConfigRefused
+from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals
+
+
+@pytest.fixture
+def load(tmp_path):
+    return partial(read, tmp_path)
+
+
+@pytest.fixture
+def refused(tmp_path):
+    return partial(refusals, tmp_path)
+
+
+def test_variables_are_put_into_texts_whole_or_in_part_and_can_be_escaped(load):
+    text = changed("max_labels: 2000", 'max_labels: "${LABELS}"')
+    text = text.replace("predictions/*.parquet", '"${LABELS}/$${x}.parquet"')
+
+    monitor = load(text).monitors[0]
+
+    assert monitor.sample.max_labels == 1200
+    assert monitor.source.path == "1200/${x}.parquet"
+
+
+def test_a_missing_variable_is_named(refused):
+    environ = {key: value for key, value in ENVIRONMENT.items() if key != "OPS_HOOK"}
+
+    assert refused(TEXT, environ) == [
+        "config.yaml:22, hooks.ops.url: the environment has no variable OPS_HOOK; set it, or write "
+        "$${ for the text"
+    ]
+
+
+def test_an_open_brace_that_names_no_variable_is_refused(refused):
+    assert refused(changed("predictions/*.parquet", "'${a-b}.parquet'")) == [
+        "config.yaml:8, monitors[mail-travel].source.path: `${` begins a variable such as "
+        "${OPS_HOOK}; write $${ for the characters"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "path"),
+    [
+        ("${OPS_HOOK_SECRET}", "canary-literal-0123456789", "hooks.ops.secret"),
+        ("${OPS_HOOK_SECRET}", "canary${OPS_HOOK_SECRET}", "hooks.ops.secret"),
+        ("${OPS_HOOK}", "https://canary.example/T0K3N", "hooks.ops.url"),
+        ("sqlite:///monitor.db", "postgresql+psycopg://me:canary@h/db", "store"),
+        ("sqlite:///monitor.db", "postgresql+psycopg://h/db?password=canary", "store"),
+        ("sqlite:///mlflow.db", "https://me:canary@mlflow.example", "mlflow.tracking_uri"),
+    ],
+)
+def test_a_secret_in_the_file_is_refused_with_the_way_out_and_not_repeated(
+    refused, before, after, path
+):
+    found = refused(changed(before, after))
+
+    assert len(found) == 1
+    assert f", {path}: a " in found[0]
+    assert "may not stand in this file; set a variable and write" in found[0]
+    assert "canary" not in found[0]
+
+
+def test_a_database_password_may_come_from_the_environment(load):
+    text = changed("sqlite:///monitor.db", '"postgresql+psycopg://me:${DB_PASSWORD}@h/db"')
+
+    text = text.replace("sqlite:///mlflow.db", '"https://me:${DB_PASSWORD}@mlflow.example"')
+
+    config = load(text)
+
+    assert config.store_url == "postgresql+psycopg://me:canary-password@h/db"
+    assert "canary" not in f"{config} {config!r}"
+
+
+def test_a_secret_may_stand_in_a_file_of_its_own(load, tmp_path):
+    (tmp_path / "hook.secret").write_text("whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz\n")
+    text = changed('secret: "${OPS_HOOK_SECRET}"', "secret_file: hook.secret")
+
+    secret = load(text).hooks["ops"].secret.get_secret_value()
+
+    assert secret == "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"  # noqa: S105
+
+
+def test_a_secret_file_that_is_not_there_is_refused(refused):
+    text = changed('secret: "${OPS_HOOK_SECRET}"', "secret_file: nowhere")
+
+    assert refused(text) == [
+        "config.yaml:22, hooks.ops.secret_file: the file with the secret cannot be read: no such "
+        "file or directory"
+    ]
+
+
+@pytest.mark.parametrize("key", ["threshold", "name", "lag", "cron", "max_labels", "hazard"])
+def test_what_the_environment_holds_is_never_repeated(refused, key):
+    text = re.sub(rf'{key}: ?("[^"]*"|[\w.-]+)?', f'{key}: "${{DB_PASSWORD}}"', TEXT, count=1)
+
+    found = refused(text + "x: 1\n")
+
+    assert len(found) == (1 if key == "name" else 2)
+    assert "canary" not in "\n".join(found)
+
+
+def test_neither_the_config_nor_its_errors_show_secrets(load, refused):
+    environ = {**ENVIRONMENT, "OPS_HOOK_SECRET": "canary-short", "OPS_HOOK": "ftp://canary"}
+
+    assert not any(value in repr(load(TEXT)) for value in ENVIRONMENT.values())
+    assert "canary" not in "\n".join(refused(TEXT, environ))
+
+
+ODD_FILES = [
+    (b"", ": the file is empty; `pr-monitor init PREDICTIONS` writes one"),
+    (b"# nothing\n", ": the file is empty; `pr-monitor init PREDICTIONS` writes one"),
+    (b"- 1\n", ":1: a mapping such as `monitors: ...` is wanted at the top, found a list"),
+    (b"a: b: c\n", ":1:5: this is not YAML: mapping values are not allowed"),
+    (b"a: [1\nb: 2\n", ":2:2: this is not YAML: "),
+    (b"a: *canary\n", ":1:4: this is not YAML: found undefined alias;"),
+    (b"a: 1\n---\nb: 2\n", ":2:1: this is not YAML: "),
+    (b"a: \xff\n", ":1: byte 4 is not UTF-8; save the file as UTF-8"),
+    (b"a: \x00\n", ": this is not YAML: a character that may not stand in a text file"),
+    (b"a: " + b"[" * 2000, ":1: nested more than 30 levels deep"),
+    (b"a: &a [*a]\n", ":1: aliases (*name) write out to over 100000 values"),
+    (b"#" * (MAX_BYTES + 1), " is larger than 1,000,000 bytes; is it a config file?"),
+]
+
+
+@pytest.mark.parametrize(("content", "sentence"), ODD_FILES)
+def test_an_odd_file_is_refused_in_one_sentence(refused, content, sentence):
+    found = refused(content)
+
+    assert len(found) == 1
+    assert found[0].startswith(f"config.yaml{sentence}")
+    assert "canary" not in found[0]
+
+
+def test_few_lines_that_write_out_to_many_are_refused(refused):
+    lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+
+    assert "aliases (*name) write out to over 100000 values" in refused("\n".join(lines))[0]
+
+
+def test_a_missing_file_says_how_to_get_one(tmp_path):
+    with pytest.raises(ConfigRefused) as caught:
+        load_config(tmp_path / "config.yaml")
+
+    assert str(caught.value) == (
+        f"there is no config.yaml in {tmp_path}; `pr-monitor init PREDICTIONS` writes one"
+    )
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(ConfigRefused, match="is a folder; name the config file in it"):
+        load_config(tmp_path)
+
+
+def test_yaml_is_read_as_its_version_1_2_says(load):
+    text = changed("tenant: [eu, us]", "tenant: [no, 12:30, 2026-01-02, 0o17, 1_000, yes]")
+
+    assert load(text).monitors[0].source.where["tenant"] == (
+        "no",
+        "12:30",
+        "2026-01-02",
+        15,
+        1000,
+        "yes",
+    )

@@ -1,0 +1,407 @@
+"""What fails for long, or for good, is told to others once, is shown, and goes on by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+from structlog.testing import capture_logs
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.model import EffectKind
+from monitor.domain.report import Notice
+from monitor.rounds.delivery.dead_letters import bury_orphans, tell_recovered
+from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.status import overview, waiting_sentence
+from monitor.storage import effect_admin, effect_store, schema
+from monitor.storage.database import Database
+from monitor.storage.tables import rounds
+from tests.rounds.scene import MONDAY, Scene, settings
+from tests.storage.rows import add_effect, add_round
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+HOOKS = ("ops", "mail", "chat")
+
+
+@dataclass
+class Sink:
+    """A hook that fails as long as it is told to, and keeps what it takes."""
+
+    error: DeliveryFailed | None = None
+    got: list[dict[str, Any]] = field(default_factory=list)
+    asked: int = 0
+
+    def deliver(self, effect):
+        self.asked += 1
+        if self.error:
+            raise self.error
+        self.got.append(dict(effect.payload))
+        return "taken"
+
+    def events(self):
+        return [payload["event"] for payload in self.got if "event" in payload]
+
+
+class World:
+    """Rounds of monitors with three hooks, their sinks, and a clock."""
+
+    def __init__(self, database):
+        self.database = database
+        self.now = MONDAY
+        self.sinks = {name: Sink() for name in ("log", "mlflow", *HOOKS)}
+
+    def round(self, monitor="mail-travel"):
+        round_id = add_round(self.database, monitor=monitor)
+        frozen = settings(hooks=HOOKS).model_dump(mode="json")
+        with self.database.write() as connection:
+            connection.execute(
+                update(rounds).where(rounds.c.id == round_id).values(settings=frozen)
+            )
+        return round_id
+
+    def deliver(self, **changes):
+        return deliver(self.database, self.sinks | changes, lambda: self.now)
+
+    def pass_time(self, span, step=HOUR):
+        end = self.now + span
+        while self.now < end:
+            self.now += step
+            self.deliver()
+
+    def status(self, key):
+        with self.database.read() as connection:
+            found = connection.exec_driver_sql("select key, status from effects")
+            return {row.key: row.status for row in found}[key]
+
+    def waiting(self, sink):
+        with self.database.read() as connection:
+            return [w for w in effect_store.find_waiting(connection) if w.sink == sink]
+
+    def open(self, **which):
+        with self.database.read() as connection:
+            return effect_admin.find_open(connection, **which)
+
+
+@pytest.fixture
+def world(tmp_path):
+    """On SQLite alone: what is tested is when people are told, not how it is stored."""
+    database = Database(f"sqlite:///{tmp_path}/monitor.db")
+    schema.ready(database)
+    yield World(database)
+    database.close()
+
+
+@pytest.fixture
+def stored_world(database):
+    return World(database)
+
+
+def down():
+    return DeliveryFailed("hook ops: it does not answer")
+
+
+def refused():
+    return DeliveryFailed("hook ops: it answered 404", lasting=True)
+
+
+def test_an_outage_of_a_day_is_told_to_the_log_and_the_other_hooks_once(world):
+    add_effect(world.database, world.round(), "alert-1")
+    world.sinks["ops"].error = down()
+
+    world.deliver()
+    world.pass_time(DAY - HOUR)
+    before = world.status("alert-1")
+    world.pass_time(2 * HOUR)
+    world.pass_time(3 * DAY, 6 * HOUR)
+
+    assert (before, world.status("alert-1")) == ("waiting", "dead")
+    for name in ("log", "mail", "chat"):
+        assert world.sinks[name].events() == ["delivery.dead"]
+    assert world.sinks["mlflow"].got == []
+    [payload] = world.sinks["mail"].got
+    notice = Notice.model_validate(payload)
+    assert notice.sentence.startswith(
+        "mail-travel: hook ops has taken nothing since 2025-03-03 06:00 UTC, tried "
+    )
+    assert notice.sentence.endswith(" times: hook ops: it does not answer")
+    assert "pr-monitor effects retry --sink ops" in (notice.to_do or "")
+    assert (notice.sink, notice.monitor, notice.at) == ("ops", "mail-travel", MONDAY + DAY)
+
+
+def test_a_dead_effect_is_tried_every_hour_and_all_goes_on_by_itself_in_order(world):
+    round_id = world.round()
+    for key in ("alert-1", "alert-2"):
+        add_effect(world.database, round_id, key)
+    ops = world.sinks["ops"]
+    ops.error = down()
+    world.deliver()
+    world.pass_time(3 * DAY)
+    asked = ops.asked
+
+    ops.error = None
+    world.pass_time(HOUR)
+
+    assert 60 <= asked <= 100
+    assert [payload.get("key") for payload in ops.got] == ["alert-1", "alert-2"]
+    for name in ("log", "mail", "chat"):
+        assert world.sinks[name].events() == ["delivery.dead", "delivery.recovered"]
+    assert world.open() == []
+
+
+def test_a_reason_that_lasts_is_told_after_three_tries_and_then_tried_less_and_less(world):
+    add_effect(world.database, world.round(), "alert-1")
+    ops = world.sinks["ops"]
+    ops.error = refused()
+
+    world.deliver()
+    world.pass_time(timedelta(minutes=2), timedelta(minutes=1))
+    early = (ops.asked, world.status("alert-1"))
+    world.pass_time(timedelta(minutes=2), timedelta(minutes=1))
+    third = (ops.asked, world.status("alert-1"))
+    world.pass_time(6 * DAY, 3 * HOUR)
+
+    assert early == (2, "waiting")
+    assert third == (3, "dead")
+    assert 10 <= ops.asked <= 16
+    assert world.sinks["mail"].events() == ["delivery.dead"]
+
+
+def test_a_blip_after_days_of_waiting_for_its_turn_kills_nothing(world):
+    add_effect(world.database, world.round(), "alert-1")
+    world.now += 5 * DAY
+    world.sinks["ops"].error = down()
+
+    for _ in range(4):
+        world.deliver()
+        world.now += timedelta(minutes=10)
+    after_four = world.status("alert-1")
+    world.deliver()
+
+    assert (after_four, world.status("alert-1")) == ("waiting", "dead")
+
+
+def test_a_turn_begins_when_the_effect_before_is_done(world):
+    round_id = world.round()
+    add_effect(world.database, round_id, "alert-1")
+    add_effect(world.database, round_id, "alert-2")
+    world.now += 5 * DAY
+    world.sinks["ops"].error = None
+    first = world.sinks["ops"]
+
+    class OnlyFirst(Sink):
+        def deliver(self, effect):
+            if effect.key == "alert-2":
+                raise down()
+            return first.deliver(effect)
+
+    world.sinks["ops"] = OnlyFirst()
+    world.deliver()
+    world.pass_time(DAY - HOUR)
+    before = world.status("alert-2")
+    world.pass_time(2 * HOUR)
+
+    assert (before, world.status("alert-2")) == ("waiting", "dead")
+
+
+def test_of_many_monitors_each_other_hook_hears_once_a_day(world):
+    for number in range(6):
+        add_effect(world.database, world.round(f"m{number:02}"), f"alert-{number}")
+    world.sinks["ops"].error = refused()
+
+    world.deliver()
+    world.pass_time(2 * HOUR, timedelta(minutes=5))
+
+    assert [each.status for each in world.open(sink="ops")] == ["dead"] * 6
+    assert world.sinks["mail"].events() == ["delivery.dead"]
+
+
+def test_two_hooks_that_are_both_dead_do_not_write_to_each_other_for_ever(world):
+    round_id = world.round()
+    for name in ("ops", "mail"):
+        add_effect(world.database, round_id, f"alert-{name}", sink=name)
+        world.sinks[name].error = DeliveryFailed(f"hook {name}: no", lasting=True)
+
+    with capture_logs() as logs:
+        world.deliver()
+        world.pass_time(4 * DAY, 4 * HOUR)
+
+    told = [each for each in world.open() if each.sink in {"ops", "mail"}]
+    assert len(told) == 4  # each its own alert, and one notice of the other
+    assert world.sinks["chat"].events() == ["delivery.dead", "delivery.dead"]
+    assert len([line for line in logs if line["event"] == "dead effect"]) == 2
+
+
+def test_a_notice_of_a_dead_hook_that_dies_itself_is_only_logged(world):
+    round_id = world.round()
+    add_effect(world.database, round_id, "alert-1")
+    world.sinks["ops"].error = refused()
+    world.sinks["mail"].error = refused()
+
+    with capture_logs() as logs:
+        world.deliver()
+        world.pass_time(2 * DAY, 3 * HOUR)
+
+    assert world.sinks["chat"].events() == world.sinks["log"].events() == ["delivery.dead"]
+    assert [line["sink"] for line in logs if line["event"] == "dead effect"] == ["ops", "mail"]
+
+
+def test_mlflow_that_is_dead_is_told_to_the_hooks_and_delays_no_notice(world):
+    round_id = world.round()
+    add_effect(world.database, round_id, "run-1", sink="mlflow", kind=EffectKind.ROUND_RUN)
+    world.sinks["mlflow"].error = DeliveryFailed("MLflow refuses it", lasting=True)
+    world.deliver()
+    world.pass_time(DAY)
+    add_effect(world.database, round_id, "alert-1", sink="ops", now=world.now)
+    world.deliver()
+
+    assert [payload.get("event", payload.get("key")) for payload in world.sinks["ops"].got] == [
+        "delivery.dead",
+        "alert-1",
+    ]
+    assert "MLflow has taken nothing since" in world.sinks["ops"].got[0]["sentence"]
+
+
+def test_a_dead_effect_holds_up_its_own_monitor_and_sink_only(world):
+    mail, spam = world.round(), world.round("spam")
+    for key in ("mail-1", "mail-2"):
+        add_effect(world.database, mail, key)
+    add_effect(world.database, mail, "other-sink", sink="chat")
+
+    class RefusesOne(Sink):
+        def deliver(self, effect):
+            if effect.key == "mail-1":
+                raise refused()
+            return super().deliver(effect)
+
+    refuser = world.sinks["ops"] = RefusesOne()
+    world.deliver()
+    world.pass_time(HOUR, timedelta(minutes=5))
+    add_effect(world.database, spam, "spam-1", now=world.now)
+    world.deliver()
+
+    assert [payload["key"] for payload in refuser.got] == ["spam-1"]
+    assert {"key": "other-sink"} in world.sinks["chat"].got
+    assert [(each.id, each.status) for each in world.open(sink="ops")] == [
+        (1, "dead"),
+        (2, "waiting"),
+    ]
+
+
+def test_status_says_what_since_when_why_and_what_to_do(database):
+    scene = Scene(database, settings(hooks=("ops",)))
+    scene.play(1)
+    add_effect(database, scene.round(1).id, "alert-1", now=scene.now)
+    ops = Sink(refused())
+    for _ in range(3):
+        deliver(database, {"ops": ops}, lambda: scene.now)
+        scene.now += timedelta(minutes=5)
+
+    found = overview(database, scene.parts.settings, scene.now)
+
+    [waiting] = [each for each in found.waiting if each.sink == "ops"]
+    [problem] = [each for each in found.problems if "ops" in each]
+    assert (waiting.dead, found.status) == (True, "stale")
+    assert problem.startswith(
+        "1 round waits for ops since 2025-03-03 06:00, tried 3 times in vain, next try 2025-03-03 "
+    )
+    assert ": hook ops: it answered 404. pr-monitor effects lists what waits." in problem
+    assert problem.endswith("pr-monitor effects retry --sink ops")
+    assert waiting_sentence(waiting) in problem
+
+
+def test_what_waits_for_a_hook_that_was_removed_dies_after_an_hour_and_is_told(stored_world):
+    world = stored_world
+    add_effect(world.database, world.round(), "alert-1", sink="pager")
+    add_effect(world.database, world.round("spam"), "alert-2", sink="pager")
+
+    world.now += HOUR
+    bury_orphans(world.database, world.sinks, lambda: world.now)
+    early = world.status("alert-1")
+    world.now += timedelta(seconds=1)
+    bury_orphans(world.database, world.sinks, lambda: world.now)
+    bury_orphans(world.database, world.sinks, lambda: world.now)
+    world.deliver()
+
+    assert (early, world.status("alert-1"), world.status("alert-2")) == ("waiting", "dead", "dead")
+    [payload] = world.sinks["mail"].got
+    assert payload["sentence"] == (
+        "mail-travel: 2 notices wait for hook pager, but the config has no hook pager any more."
+    )
+    assert "pr-monitor effects drop --sink pager" in payload["to_do"]
+    assert world.open(sink="pager")[0].last_error == "the config has no hook pager any more"
+
+
+def test_a_replica_that_knows_the_hook_takes_at_once_what_another_declared_dead(stored_world):
+    world = stored_world
+    add_effect(world.database, world.round(), "alert-1", sink="pager")
+    world.now += 2 * HOUR
+    bury_orphans(world.database, world.sinks, lambda: world.now)
+
+    pager = Sink()
+    world.deliver(pager=pager)
+
+    assert pager.got == [{"key": "alert-1"}]
+    world.deliver()
+    assert world.sinks["mail"].events() == ["delivery.dead", "delivery.recovered"]
+
+
+def test_what_is_revived_is_tried_at_once_and_may_take_its_time_again(stored_world):
+    world = stored_world
+    add_effect(world.database, world.round(), "alert-1")
+    world.sinks["ops"].error = refused()
+    world.deliver()
+    world.pass_time(2 * DAY, 3 * HOUR)
+    asked = world.sinks["ops"].asked
+
+    with world.database.write() as connection:
+        assert effect_admin.revive(connection, [1], world.now) == 1
+    world.deliver()
+
+    [head] = world.open(sink="ops")
+    assert world.sinks["ops"].asked == asked + 1
+    assert (head.status, head.tries, head.first) == ("waiting", 1, True)
+    assert head.next_try - world.now <= timedelta(minutes=1)
+
+    world.sinks["ops"].error = None
+    world.pass_time(HOUR)
+    assert world.sinks["mail"].events() == ["delivery.dead", "delivery.recovered"]
+
+
+def test_what_is_dropped_stays_in_the_store_and_lets_the_next_go(stored_world):
+    world = stored_world
+    round_id = world.round()
+    add_effect(world.database, round_id, "alert-1")
+    world.sinks["ops"].error = refused()
+    world.deliver()
+    world.pass_time(HOUR, timedelta(minutes=5))
+    add_effect(world.database, round_id, "alert-2", now=world.now)
+
+    with world.database.write() as connection:
+        assert effect_admin.drop(connection, [1], "a bad one", world.now) == 1
+        tell_recovered(connection, "ops", world.now)
+    world.sinks["ops"].error = None
+    world.deliver()
+
+    assert (world.status("alert-1"), world.status("alert-2")) == ("dropped", "done")
+    assert world.sinks["mail"].events() == ["delivery.dead", "delivery.recovered"]
+    with world.database.write() as connection:
+        assert effect_admin.drop(connection, [1, 2], "again", world.now) == 0
+        assert effect_admin.revive(connection, [1, 2], world.now) == 0
+
+
+def test_a_second_outage_is_told_as_the_first(stored_world):
+    world = stored_world
+    round_id = world.round()
+    ops = world.sinks["ops"]
+    for number in (1, 2):
+        add_effect(world.database, round_id, f"alert-{number}", now=world.now)
+        ops.error = refused()
+        world.pass_time(DAY, 3 * HOUR)
+        ops.error = None
+        world.pass_time(DAY, 6 * HOUR)
+
+    assert world.sinks["mail"].events() == ["delivery.dead", "delivery.recovered"] * 2
+    assert len({payload["id"] for payload in world.sinks["mail"].got}) == 4

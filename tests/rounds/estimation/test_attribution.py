@@ -1,0 +1,89 @@
+"""Why precision is not what it was, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.rounds.estimation.attribution import pooled, precision_cause
+from monitor.rounds.estimation.tally import Tally
+from monitor.storage.estimate_store import StratumTally
+
+
+def tally(tp=430, fp=70, fn=5, tn=995, flagged=3_300, passed=96_700):
+    """Make a round of one stratum a class."""
+    return Tally(
+        (
+            StratumTally("flagged", True, flagged, tp + fp, tp + fp, tp, 0),
+            StratumTally("passed", False, passed, fn + tn, fn + tn, fn, 0),
+        )
+    )
+
+
+def told(now, *earlier):
+    return precision_cause(now, earlier, level=0.95, seed=1)
+
+
+def test_nothing_is_told_without_an_earlier_round():
+    assert told(tally()) is None
+
+
+def test_nothing_is_told_where_a_class_has_no_label():
+    blank = tally(tp=0, fp=0)
+
+    assert told(blank, tally()) is None
+    assert told(tally(), blank) is None
+    assert told(tally(tp=0, fp=0, flagged=0), tally()) is None
+
+
+def test_rounds_are_pooled_label_by_label():
+    both = pooled([tally().counts, tally(tp=40, fp=10, flagged=100, passed=1_900).counts])
+
+    assert both.size.tolist() == [3_400, 98_600]
+    assert both.labeled.tolist() == [550, 2_000]
+    assert both.positive.tolist() == [470, 10]
+
+
+def test_equal_rounds_differ_by_no_more_than_noise():
+    cause = told(tally(), tally(), tally())
+
+    assert cause.rounds == 2
+    assert cause.sentence.startswith(
+        "precision 0.86 in this round alone and 0.86 in the 2 rounds before differ by no more "
+        "than noise (0.00, -0.04 to +0.04)"
+    )
+
+
+def test_rarer_positives_are_named_as_the_cause():
+    """The classifier stays (TPR .85, FPR .0048), prevalence falls from 3.3 to 1.6 %."""
+    usual = tally(tp=860, fp=140, fn=10, tn=1990)
+    rare = tally(tp=740, fp=260, fn=5, tn=1995, flagged=1_900, passed=98_100)
+
+    cause = told(rare, usual)
+
+    parts = cause.by_prevalence, cause.by_classifier
+    assert parts[0][0] + parts[1][0] == pytest.approx(cause.change[0], abs=1e-5)
+    assert parts[0][2] < 0
+    assert parts[1][1] < 0 < parts[1][2]
+    assert cause.sentence.startswith(
+        "precision fell from 0.86 in the round before to 0.74 in this round alone: prevalence "
+    )
+    assert "(TPR, FPR)" in cause.sentence
+    assert cause.sentence.endswith("within noise)")
+
+
+def test_a_worse_classifier_is_named_as_the_cause():
+    worse = tally(tp=700, fp=300, fn=18, tn=1982)
+
+    cause = told(worse, *[tally()] * 3)
+
+    assert cause.by_classifier[2] < 0
+    assert ", a worse classifier (TPR, FPR) -0." in cause.sentence
+    assert not cause.sentence.endswith("within noise)")
+    assert "in the 3 rounds before to 0.70" in cause.sentence
+
+
+def test_a_better_classifier_is_called_better():
+    cause = told(tally(tp=980, fp=20), tally())
+
+    assert cause.sentence.startswith("precision rose from 0.86")
+    assert "a better classifier (TPR, FPR) +0." in cause.sentence

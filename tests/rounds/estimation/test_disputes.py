@@ -1,0 +1,236 @@
+"""A second person who contradicts bad news neither silences an alert nor keeps one from firing."""
+
+import json
+
+import numpy as np
+import pytest
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.labels import Statement, current_label, evidence_label
+from monitor.domain.model import Answer, LabelEvent, LabelKind
+from monitor.domain.settings import Bands, Sample
+from monitor.stats.core.counts import Counts
+from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.half_space import Limit
+from monitor.storage import alert_store, concern_store, label_store
+from tests.rounds.scene import LIMITS, MONDAY, Scene, settings
+
+YES, NO = Answer.POSITIVE, Answer.NEGATIVE
+
+
+@pytest.fixture
+def scene(database):
+    sample = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
+    return Scene(database, settings(limits=LIMITS, sample=sample))
+
+
+def say_yes(scene, number, *, to):
+    """Let somebody else answer 1 to items of a round: those whose id passes ``to``."""
+    say(scene, number, "eve", lambda item: YES if to(item) else None)
+
+
+def say_truth(scene, number, *, by):
+    """Let somebody answer all items of a round as they are."""
+    say(scene, number, by, scene.truth.get)
+
+
+def say(scene, number, annotator, answer):
+    with scene.database.read() as connection:
+        tasks = label_store.all_tasks(connection, [scene.round(number).id])
+    events = [
+        LabelEvent(key, annotator, answer(task.item_id), at=scene.now)
+        for key, task in tasks.items()
+        if answer(task.item_id) is not None
+    ]
+    with scene.database.write() as connection:
+        label_store.add_events(connection, "files", events, scene.now)
+
+
+def flagged(scene):
+    return {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
+
+
+def alerts(scene):
+    with scene.database.read() as connection:
+        return [(a.metric, a.state) for a in alert_store.find_alerts(connection)]
+
+
+def concerns(scene, number):
+    with scene.database.read() as connection:
+        return concern_store.read_concerns(connection, scene.round(number).id)
+
+
+def points(scene, number):
+    found = scene.round(number)
+    rows = scene.rows(
+        "select metric, point from estimates where round_id = :id and version = :version"
+        " and basis = 'round' and estimand = 'rate'",
+        id=found.id,
+        version=found.version,
+    )
+    return {row["metric"]: row["point"] for row in rows}
+
+
+def test_a_second_file_that_answers_1_to_everything_does_not_revise_a_firing_alert(scene):
+    scene.play(1, precision=0.85)
+    scene.play(2, precision=0.3)
+    assert alerts(scene) == [("precision", AlertState.FIRING)]
+
+    say_yes(scene, 2, to=flagged(scene).__contains__)
+    scene.run()
+
+    assert points(scene, 2)["precision"] > 0.9  # of the few on which all agree
+    assert alerts(scene) == [("precision", AlertState.FIRING)]
+    said = concerns(scene, 2)["disputed precision"]
+    assert said.startswith("people contradict each other on ")
+    assert "precision is 0.3" in said
+    assert "limit is 0.7" in said
+
+
+def test_a_dispute_that_was_there_before_the_closing_does_not_keep_the_alert_from_firing(scene):
+    scene.play(1, precision=0.85)
+    scene.week(2, precision=0.3)
+    scene.run(2)
+    say_truth(scene, 2, by="ada")
+    say_yes(scene, 2, to=flagged(scene).__contains__)
+    scene.run()
+
+    assert scene.round(2).state == "closed"
+    assert alerts(scene) == [("precision", AlertState.FIRING)]
+    assert "disputed precision" in concerns(scene, 2)
+
+
+def test_a_class_of_which_every_answer_is_disputed_closes_and_counts_as_evidence(scene):
+    scene.play(1, precision=0.85)
+    scene.week(2, precision=0.01)
+    scene.run(2)
+    up = flagged(scene)
+    scene.truth |= dict.fromkeys(up & scene.truth.keys(), NO)
+    say_truth(scene, 2, by="ada")
+    say_yes(scene, 2, to=up.__contains__)
+
+    scene.run()
+
+    assert scene.round(2).state == "closed"
+    assert points(scene, 2)["precision"] is None
+    assert ("precision", AlertState.FIRING) in alerts(scene)
+
+
+def test_disputes_keep_an_alert_from_ending_until_they_are_decided(scene):
+    scene.play(1, precision=0.85)
+    scene.play(2, precision=0.3)
+    for number in range(3, 9):
+        scene.week(number, precision=0.3)
+        scene.run(number)
+        scene.answer()
+        say_yes(scene, number, to=lambda item: item in flagged(scene) and scene.truth[item] is NO)
+        scene.run()
+
+    rows = scene.rows("select max(recovered) as most from evidence where metric = 'precision'")
+    assert rows[0]["most"] > 0.9  # the estimates, without what is disputed, look well
+    assert alerts(scene) == [("precision", AlertState.FIRING)]
+
+
+def test_a_concern_about_disputes_goes_when_somebody_decides_them(scene):
+    scene.settings = scene.settings.model_copy(update={"adjudicator": "boss"})
+    scene.play(1, precision=0.85)
+    scene.play(2, precision=0.6)
+    say_yes(scene, 2, to=flagged(scene).__contains__)
+    scene.run()
+    before = concerns(scene, 2)
+
+    say_truth(scene, 2, by="boss")
+    scene.run()
+
+    assert list(before) == ["disputed precision"]
+    assert concerns(scene, 2) == {}
+
+
+def test_a_dispute_on_which_no_limit_hangs_is_no_concern(scene):
+    scene.play(1, precision=0.95)
+    [some] = [item for item in sorted(flagged(scene)) if scene.truth[item] is NO][:1]
+    say_yes(scene, 1, to=some.__eq__)
+    scene.run()
+
+    assert concerns(scene, 1) == {}
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_evidence_keeps_its_promise_beside_a_reader_who_says_1_to_everything(share):
+    """E[e] <= 1 with recall exactly at its limit, whatever share of the items is disputed.
+
+    Counted by the majority, where a tie drops the item, it is far above 1: dropped are negatives.
+    """
+    rng = np.random.default_rng(5)
+    size, labeled, replicates = (3_000, 97_000), (100, 400), 4_000
+    precision, recall = 0.8, 0.6
+    missed = precision * size[0] * (1 / recall - 1) / size[1]
+    limit = Limit("recall", recall, "at_least")
+    guess = np.array([precision, missed])
+
+    means = {}
+    for name, label_of in {"evidence": evidence_label, "majority": current_label}.items():
+        counted = counted_by(label_of)
+        e = []
+        for _ in range(replicates):
+            answered, positive = [], []
+            for count, rate in zip(labeled, (precision, missed), strict=True):
+                truth = rng.random(count) < rate
+                disputed = rng.random(count) < share
+                kept = counted[truth.astype(int), disputed.astype(int)]
+                answered.append(int((kept >= 0).sum()))
+                positive.append(int((kept == 1).sum()))
+            counts = Counts.of_arrays(
+                size=size, labeled=answered, positive=positive, is_flagged=[True, False]
+            )
+            e.append(np.exp(log_e_factor(limit, counts, guess))[1])
+        means[name] = (np.mean(e), np.std(e) / np.sqrt(replicates))
+
+    mean, error = means["evidence"]
+    assert mean <= 1 + 3 * error
+    mean, error = means["majority"]
+    assert mean > 1 + 3 * error
+
+
+def counted_by(label_of):
+    """What an item counts as, -1 for not at all: by its truth, and whether it is disputed."""
+    values = {YES: 1, NO: 0}
+    table = np.full((2, 2), -1)
+    for truth, disputed in np.ndindex(2, 2):
+        said = [Statement(MONDAY, "ada", LabelKind.GIVEN, YES if truth else NO)]
+        if disputed:
+            said.append(Statement(MONDAY, "eve", LabelKind.GIVEN, YES))
+        table[truth, disputed] = values.get(label_of(said, None), -1)
+    return table
+
+
+def test_a_dispute_that_grows_is_shown_as_it_is_now_and_told_once(scene):
+    scene.play(1, precision=0.85)
+    scene.play(2, precision=0.6)
+    up = flagged(scene)
+    say_yes(scene, 2, to=lambda item: item in up and item[-1] in "01234")
+    scene.run()
+    first = concerns(scene, 2)["disputed precision"]
+    say_yes(scene, 2, to=up.__contains__)
+
+    scene.run()
+
+    assert disputed_count(concerns(scene, 2)["disputed precision"]) > disputed_count(first)
+    assert attentions(scene) == ["disputed precision"]
+
+
+def disputed_count(sentence):
+    return int(sentence.removeprefix("people contradict each other on ").partition(" ")[0])
+
+
+def attentions(scene):
+    rows = scene.rows("select payload from effects where kind = 'notice' and sink = 'log'")
+    payloads = [
+        json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
+        for row in rows
+    ]
+    return [
+        "disputed precision"
+        for each in payloads
+        if each["event"] == "round.attention" and "precision is" in each["sentence"]
+    ]

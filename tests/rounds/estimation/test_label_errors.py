@@ -1,0 +1,159 @@
+"""Estimates corrected for label errors, and what is told of missing answers, in whole rounds."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from monitor.domain.model import Answer
+from monitor.domain.report import AnswersRow
+from monitor.domain.settings import Gold
+from monitor.rounds.estimation.estimate import METRICS, estimate_round
+from monitor.rounds.estimation.history import known_around
+from monitor.rounds.estimation.tally import Tally
+from monitor.stats.core.counts import Counts
+from monitor.stats.labels.label_error import LabelAudit, corrected_estimates
+from monitor.storage import estimate_store
+from monitor.storage.estimate_store import StratumTally
+from tests.rounds.estimation.test_segments import report_of
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+
+GOLD = Gold(tp=96, fn=4, tn=1990, fp=10)
+
+
+def rows_of(scene, found, basis):
+    with scene.database.read() as connection:
+        rows = estimate_store.read_estimates(connection, found.id, found.version)
+    return [row for row in rows if row.basis == basis]
+
+
+def test_corrected_rows_stand_beside_the_others_and_say_what_the_statistics_say(database):
+    scene = Scene(database, settings(gold=GOLD))
+    found = scene.play(1)
+    counted = scene.rows(
+        "select s.size, c.labeled, c.positive, s.flagged from strata s join counts c on "
+        "c.round_id = s.round_id and c.stratum = s.stratum where s.round_id = :id "
+        "order by s.position",
+        id=found.id,
+    )
+    counts = Counts.of_arrays(
+        **{name: [row[name] for row in counted] for name in ("size", "labeled", "positive")},
+        is_flagged=[True, False],
+    )
+
+    rows = rows_of(scene, found, "corrected")
+
+    wanted = corrected_estimates(
+        counts, LabelAudit(**GOLD.model_dump()), metrics=METRICS, seed=found.sobol_seed
+    )
+    assert {(r.metric, r.estimand): (r.point, r.low, r.high) for r in rows} == {
+        (e.metric, e.estimand): pytest.approx((e.point, e.low, e.high)) for e in wanted
+    }
+    assert {row.method for row in rows} == {
+        "corrected for label errors: posterior of labels and audit"
+    }
+    assert len(rows) == 2 * len(METRICS)
+
+
+def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
+    now = Tally(
+        (
+            StratumTally("flagged", True, 120, 80, 80, 60, 0),
+            StratumTally("passed", False, 1880, 120, 118, 3, 2),
+        )
+    )
+    asked = settings(limits=LIMITS, reference=REFERENCE)
+    corrected = asked.model_copy(update={"gold": GOLD})
+
+    known = known_around([now, now], None, asked.carry)[-1]
+    plain, audited = (
+        estimate_round(now, [now], known, evidence=now, reference=None, settings=each, seed=1)
+        for each in (asked, corrected)
+    )
+
+    assert [row for row in audited.rows if row.basis != "corrected"] == plain.rows
+    assert audited.readings == plain.readings
+    assert len(audited.rows) == len(plain.rows) + 2 * len(METRICS)
+
+
+def test_an_audit_that_tells_nothing_leaves_a_reason_in_place_of_numbers(database):
+    scene = Scene(database, settings(gold=Gold(tp=2, fn=1, tn=2, fp=1)))
+
+    found = scene.play(1)
+
+    rows = rows_of(scene, found, "corrected")
+    assert {row.point for row in rows} == {None}
+    assert len({row.reason for row in rows}) == 1
+    assert rows[0].reason.startswith("labels are no better than chance with probability 0.")
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        (
+            {"tp": 0, "fn": 0, "tn": 9, "fp": 1},
+            r"needs truly positive items \(tp, fn\) and truly negative",
+        ),
+        (
+            {"tp": 9, "fn": 1, "tn": 0, "fp": 0},
+            r"needs truly positive items \(tp, fn\) and truly negative",
+        ),
+        ({"tp": 1, "fn": 9, "tn": 9, "fp": 1}, "10% of the positive and 90% of the negative items"),
+    ],
+)
+def test_an_audit_that_cannot_correct_is_refused_in_the_config(counts, sentence):
+    with pytest.raises(ValidationError, match=sentence):
+        Gold(**counts)
+
+
+def test_missing_answers_are_told_with_their_share_and_when_the_others_came(database):
+    scene = Scene(database, settings())
+    scene.week(1)
+    scene.run(1)
+    opened = scene.now
+    scene.now = opened + timedelta(hours=10)
+    scene.answer(0.5)
+    scene.run()
+    scene.now = opened + timedelta(hours=60)
+    scene.answer(0.95)
+    first = sorted(scene.labeler.answers)[:4]
+    scene.labeler.answers.update(dict.fromkeys(first, Answer.CANNOT_TELL))
+    scene.run()
+    scene.now = opened + timedelta(days=5)
+    scene.run()
+
+    found = report_of(scene, scene.round(1)).answers
+
+    assert (found.wanted, found.labeled, found.declined, found.missing) == (200, 186, 4, 14)
+    assert (found.half_hours, found.most_hours, found.last_hours) == (10, 60, 60)
+    assert found.open_hours == 120
+    assert found.sentence == (
+        "14 of 200 answers are missing (7.0%): 10 not given, 4 “cannot tell”; half of the others "
+        "came within 10.0 h, nine in ten within 2.5 d, the last after 2.5 d; the round closed "
+        "after 5.0 d"
+    )
+
+
+def test_where_no_answer_is_missing_nothing_is_said(database):
+    scene = Scene(database, settings())
+
+    found = report_of(scene, scene.play(1)).answers
+
+    assert (found.missing, found.sentence) == (0, None)
+
+
+def test_missing_answers_without_any_time_are_told_all_the_same():
+    found = AnswersRow(
+        wanted=10,
+        labeled=8,
+        declined=2,
+        half_hours=None,
+        most_hours=None,
+        last_hours=None,
+        open_hours=5,
+    )
+
+    told = "2 of 10 answers are missing (20.0%): 0 not given, 2 “cannot tell”"
+    assert found.sentence == told

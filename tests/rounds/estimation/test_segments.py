@@ -1,0 +1,240 @@
+"""Segments through whole rounds: counted in the one scan, kept with the items, estimated."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from monitor.domain.model import Answer
+from monitor.domain.report import RoundReport
+from monitor.domain.segments import NO_VALUE
+from monitor.domain.settings import Bands, Margin, Sample
+from monitor.stats.core.counts import Counts
+from monitor.stats.estimation.segments import more_labels, segment_estimates
+from monitor.storage import segment_store
+from monitor.testing import MemorySource
+from tests.rounds.scene import THRESHOLD, WEEK, Scene, settings
+
+COUNTRIES = ("CZ", "CZ", "CZ", "SK", "SK", None)
+
+
+@pytest.fixture
+def scene(database):
+    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country", "client"])
+    return Scene(database, settings(), source)
+
+
+def with_countries(scene, number):
+    """A week in which the country and the client follow from the place of the row."""
+    scene.week(number)
+    for place, row in enumerate(scene.source.rows):
+        row |= {"country": COUNTRIES[place % 6], "client": f"client {place % 2}"}
+
+
+def closed(scene, number=1):
+    with_countries(scene, number)
+    scene.run(number)
+    scene.answer()
+    scene.run()
+    return scene.round(number)
+
+
+def cells_of(scene, found):
+    with scene.database.read() as connection:
+        return segment_store.read_counts(connection, found.id, found.version)
+
+
+def rows_of(scene, found):
+    with scene.database.read() as connection:
+        return segment_store.read_estimates(connection, found.id, found.version)
+
+
+def counts_of(cells):
+    return Counts.of_arrays(
+        **{
+            name: [getattr(cell, name) for cell in cells]
+            for name in ("size", "labeled", "positive")
+        },
+        is_flagged=[cell.flagged for cell in cells],
+    )
+
+
+def report_of(scene, found):
+    [row] = scene.rows(
+        "select payload from effects where round_id = :id and kind = 'round_run' "
+        "order by id desc limit 1",
+        id=found.id,
+    )
+    payload = row["payload"]
+    return RoundReport.model_validate(json.loads(payload) if isinstance(payload, str) else payload)
+
+
+def test_sizes_and_labels_of_the_values_add_up_to_those_of_the_stratum(scene):
+    found = closed(scene)
+
+    strata = {
+        row["stratum"]: (row["size"], row["labeled"], row["positive"])
+        for row in scene.rows(
+            "select s.stratum, s.size, c.labeled, c.positive from strata s join counts c "
+            "on c.round_id = s.round_id and c.stratum = s.stratum where s.round_id = :id",
+            id=found.id,
+        )
+    }
+    cells = cells_of(scene, found)
+    for segment in ("country", "client"):
+        for stratum, wanted in strata.items():
+            mine = [c for c in cells if (c.segment, c.stratum) == (segment, stratum)]
+            sums = tuple(sum(getattr(c, n) for c in mine) for n in ("size", "labeled", "positive"))
+            assert sums == wanted
+    assert {c.value for c in cells if c.segment == "country"} == {"CZ", "SK", NO_VALUE}
+
+
+def test_each_label_counts_for_the_value_of_its_item(scene):
+    found = closed(scene)
+
+    of = {row["id"]: row["country"] or NO_VALUE for row in scene.source.rows}
+    drawn = scene.rows("select id, stratum from items where round_id = :id", id=found.id)
+    for cell in cells_of(scene, found):
+        if cell.segment == "country":
+            ids = [
+                i["id"] for i in drawn if (i["stratum"], of[i["id"]]) == (cell.stratum, cell.value)
+            ]
+            assert cell.labeled == len(ids)
+            assert cell.positive == sum(scene.truth[i] is Answer.POSITIVE for i in ids)
+
+
+def test_a_version_says_of_each_segment_what_the_statistics_say(scene):
+    found = closed(scene)
+
+    cells = [cell for cell in cells_of(scene, found) if cell.segment == "client"]
+    part = counts_of([cell for cell in cells if cell.value == "client 1"])
+    whole = Counts.of_arrays(
+        size=[sum(c.size for c in cells if c.flagged is up) for up in (True, False)],
+        labeled=[sum(c.labeled for c in cells if c.flagged is up) for up in (True, False)],
+        positive=[sum(c.positive for c in cells if c.flagged is up) for up in (True, False)],
+        is_flagged=[True, False],
+    )
+    wanted = segment_estimates(part, whole, seed=found.sobol_seed)
+    rows = [row for row in rows_of(scene, found) if row.value == "client 1"]
+    assert [(r.metric, r.point, r.low, r.high) for r in rows] == [
+        (e.metric, pytest.approx(e.point), pytest.approx(e.low), pytest.approx(e.high))
+        for e in wanted
+    ]
+    for row in rows:
+        more = more_labels(part, whole, row.metric, 0.1)
+        assert (row.margin, row.more_round, row.more_segment) == (
+            0.1,
+            more.of_round,
+            more.of_segment,
+        )
+        assert row.size == part.size.sum()
+        assert (row.flagged, row.labeled) == (part.size[0], part.labeled.sum())
+
+
+def test_the_report_and_the_store_say_the_same(scene):
+    found = closed(scene)
+
+    report = report_of(scene, found)
+
+    assert report.segments == rows_of(scene, found)
+    assert len(report.segments) == 2 * (3 + 2)
+
+
+def test_the_margin_is_the_configs_own_where_it_names_one(database):
+    asked = Sample(max_labels=200, margin=Margin(precision=0.2), bands=Bands(flagged=1, passed=1))
+    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country"])
+    scene = Scene(database, settings(sample=asked), source)
+
+    found = closed(scene)
+
+    margins = {(row.metric, row.margin) for row in rows_of(scene, found)}
+    assert margins == {("precision", 0.2), ("recall", 0.1)}
+
+
+def test_a_segment_without_a_label_has_no_number_but_the_labels_it_needs(scene):
+    with_countries(scene, 1)
+    for place, row in enumerate(scene.source.rows):
+        row["country"] = "LI" if place == 0 else "CZ"
+    scene.source.rows[0]["score"] = 0.9
+    scene.run(1)
+    flagged = [row["id"] for row in scene.source.rows if row["country"] == "LI"]
+    scene.answer()
+    scene.labeler.answers.pop(flagged[0], None)
+    scene.now += WEEK - (WEEK / 100)
+    scene.run()
+
+    found = scene.round(1)
+
+    [precision, recall] = [row for row in rows_of(scene, found) if row.value == "LI"]
+    assert (precision.point, precision.low, precision.high) == (None, None, None)
+    assert precision.reason == "none of the 1 flagged items is labeled"
+    assert precision.more_segment == 1
+    assert recall.reason == "none of the 1 flagged items is labeled"
+    assert (recall.margin, recall.more_round, recall.more_segment) == (None, None, None)
+
+
+def test_late_labels_that_only_move_between_segments_make_a_version(scene):
+    found = closed(scene)
+    of = {row["id"]: row["country"] or NO_VALUE for row in scene.source.rows}
+    passed = [
+        row["id"]
+        for row in scene.rows("select id, stratum from items where round_id = :id", id=found.id)
+        if row["stratum"] == "passed"
+    ]
+    up = next(i for i in passed if scene.truth[i] is Answer.POSITIVE)
+    down = next(i for i in passed if scene.truth[i] is Answer.NEGATIVE and of[i] != of[up])
+    scene.labeler.answers |= {up: Answer.NEGATIVE, down: Answer.POSITIVE}
+
+    scene.run()
+
+    again = scene.round(1)
+    assert (found.version, again.version) == (1, 2)
+    assert cells_of(scene, found) != cells_of(scene, again)
+
+
+def test_a_correction_of_an_earlier_round_leaves_the_segments_of_later_ones(scene):
+    first = closed(scene, 1)
+    second = closed(scene, 2)
+    before = rows_of(scene, second)
+    answered = next(i for i, a in scene.labeler.answers.items() if i in ids_of(scene, first))
+    scene.labeler.answers[answered] = Answer.CANNOT_TELL
+
+    scene.run()
+
+    again = scene.round(2)
+    assert again.version == second.version + 1
+    assert rows_of(scene, again) == before
+    assert scene.round(1).version == first.version + 1
+
+
+def ids_of(scene, found):
+    return {r["id"] for r in scene.rows("select id from items where round_id = :i", i=found.id)}
+
+
+def test_a_round_without_segment_columns_has_none(database):
+    scene = Scene(database, settings())
+
+    found = scene.play(1)
+
+    assert rows_of(scene, found) == []
+    assert scene.rows("select * from segment_sizes") == []
+    assert scene.rows("select id from items where segments is not null") == []
+    assert report_of(scene, found).segments == []
+
+
+def test_a_window_in_which_nothing_is_flagged_still_shows_its_segments(scene):
+    with_countries(scene, 1)
+    for row in scene.source.rows:
+        row["score"] = 0.1
+    scene.run(1)
+    scene.labeler.answers |= dict.fromkeys(ids_of(scene, scene.round(1)), Answer.NEGATIVE)
+    scene.run()
+
+    rows = rows_of(scene, scene.round(1))
+
+    assert {row.flagged for row in rows} == {0}
+    assert {row.reason for row in rows if row.metric == "precision"} == {
+        "nothing was predicted positive (TP + FP = 0)"
+    }
+    assert {row.more_segment for row in rows} == {None}

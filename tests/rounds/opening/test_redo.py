@@ -1,0 +1,241 @@
+"""An abandoned round that nobody labeled is done again on request, and collides with nothing."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from monitor.domain.model import Answer, LabelEvent
+from monitor.domain.settings import Bands, Sample
+from monitor.labeling.files import FilesLabeler, FilesSettings
+from monitor.rounds.opening import open
+from monitor.rounds.opening.redo import said_of_ended
+from monitor.storage import concern_store, label_store
+from tests.rounds.scene import MONDAY, Scene, settings
+
+AT_ONCE = {"grace": timedelta(0), "hooks": ("ops",)}
+
+
+@pytest.fixture
+def scene(database):
+    return Scene(database, settings(**AT_ONCE))
+
+
+@pytest.fixture
+def unlabeled(scene):
+    """A round that was drawn and abandoned since no answer came by its deadline."""
+    scene.week(1)
+    scene.run(1)
+    scene.now += timedelta(days=5)
+    scene.run()
+    assert scene.round(1).state == "abandoned"
+    return scene
+
+
+def redo(scene):
+    """Do the first round again, as `run-once --slot` does."""
+    open.open_slot(scene.parts, MONDAY, backfill=False)
+    scene.run()
+    return scene.round(1)
+
+
+def keys(scene):
+    """Keys of all effects, by the sink and in the order of delivery."""
+    return [row["key"] for row in scene.rows('select "key" from effects order by id')]
+
+
+def reports(scene):
+    rows = scene.rows("select payload from effects where kind = 'round_run' order by id")
+    return [payload_of(row) for row in rows]
+
+
+def payload_of(row):
+    return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
+
+
+def test_a_round_without_predictions_is_drawn_once_there_are_some(scene):
+    scene.run(1)
+    seed = scene.round(1).seed
+    scene.week(1)
+
+    again = redo(scene)
+
+    assert (again.state, again.seed, again.number) == ("labeling", seed, 1)
+    assert again.deadline == MONDAY + timedelta(days=5)
+    moves = scene.rows("select before, after from round_events order by id")
+    assert [(row["before"], row["after"]) for row in moves] == [
+        (None, "open"),
+        ("open", "abandoned"),
+        ("abandoned", "open"),
+        ("open", "labeling"),
+    ]
+
+
+def test_it_is_closed_with_a_version_above_the_abandoned_one_and_in_the_same_run(scene):
+    scene.run(1)
+    scene.week(1)
+    redo(scene)
+    scene.answer()
+    scene.run()
+
+    found = scene.round(1)
+    assert (found.state, found.version, found.first_version) == ("closed", 2, 2)
+    told = reports(scene)
+    assert [(each["version"], each["state"]) for each in told] == [(1, "abandoned"), (2, "closed")]
+    assert len({each["round_key"] for each in told}) == 1
+    assert len(keys(scene)) == len(set(keys(scene)))
+
+
+def test_its_evidence_is_frozen_and_read_by_its_first_version(database):
+    asked = settings(**AT_ONCE, limits={"precision": 0.9, "false_alarm_every": 2})
+    scene = Scene(database, asked)
+    scene.run(1)
+    scene.week(1, precision=0.3)
+    redo(scene)
+    scene.answer()
+    scene.run()
+    scene.play(2, precision=0.3)
+
+    orders = scene.rows('select version, "order" from evidence order by round_id, version')
+    assert [(row["version"], row["order"]) for row in orders] == [(2, 1), (1, 2)]
+
+
+def test_what_needs_a_look_the_second_time_is_told_under_the_name_of_its_run(scene):
+    scene.run(1)
+    scene.week(1, share=0.0)
+
+    redo(scene)
+
+    rows = scene.rows("select payload from effects where kind = 'notice' and sink = 'ops'")
+    told = {payload_of(row)["event"]: payload_of(row)["round_key"] for row in rows}
+    assert told["round.attention"] == told["round.abandoned"] == reports(scene)[0]["round_key"]
+
+
+def test_abandoned_a_second_time_it_is_told_a_second_time(scene):
+    scene.run(1)
+    redo(scene)
+    redo(scene)
+
+    told = [key for key in keys(scene) if key.endswith("/ops")]
+    assert len(told) == len(set(told)) == 3
+    assert [each["version"] for each in reports(scene)] == [1, 2, 3]
+    assert scene.round(1).first_version == 3
+
+
+def test_what_was_drawn_before_is_withdrawn_and_todays_settings_are_taken(unlabeled):
+    with unlabeled.database.write() as connection:
+        concern_store.add_concern(
+            connection, unlabeled.round(1).id, "few_rows", "few", unlabeled.now
+        )
+    unlabeled.settings = settings(
+        **AT_ONCE, sample=Sample(max_labels=40, bands=Bands(flagged=1, passed=1))
+    )
+
+    again = redo(unlabeled)
+
+    assert again.settings.sample.max_labels == 40
+    counted = {
+        table: unlabeled.rows(f"select count(*) as n from {table}")[0]["n"]
+        for table in ("items", "tasks", "payloads", "concerns")
+    }
+    assert counted == {"items": 40, "tasks": 40, "payloads": 40, "concerns": 0}
+    assert list(unlabeled.labeler.sent) == ["mail-2025-03-03T0600-v2"]
+
+
+def test_a_round_with_a_label_stays_and_says_why(unlabeled):
+    first = unlabeled.rows("select item_id from tasks order by item_id")[0]["item_id"]
+    _label(unlabeled, first, Answer.CANNOT_TELL)
+
+    again = redo(unlabeled)
+
+    assert again.state == "abandoned"
+    assert said_of_ended(unlabeled.parts, MONDAY) == (
+        "was abandoned, and 1 item has an answer that was taken; it stays as it is, since doing "
+        "it again would throw the answers away"
+    )
+
+
+def _label(scene, item, answer):
+    [row] = scene.rows('select "key" from tasks where item_id = :item', item=item)
+    with scene.database.write() as connection:
+        label_store.add_events(connection, "memory", [LabelEvent(row["key"], "ada", answer)],
+                               scene.now)  # fmt: skip
+
+
+def test_a_backfill_leaves_an_abandoned_round_as_it_is(scene):
+    scene.run(1)
+    scene.week(1)
+    scene.now += timedelta(days=1)
+
+    assert open.open_slot(scene.parts, MONDAY, backfill=True) is None
+    assert scene.round(1).state == "abandoned"
+
+
+def test_what_a_slow_worker_puts_away_is_not_what_is_out_now(unlabeled):
+    old = unlabeled.round(1)
+    again = redo(unlabeled)
+    with unlabeled.database.write() as connection:
+        label_store.forget_payloads(connection, old.id, first_version=old.first_version)
+
+    [shown] = unlabeled.rows("select count(*) as n from payloads")
+    assert (again.state, shown["n"]) == ("labeling", 200)
+
+
+# Label files
+
+
+@pytest.fixture
+def folder(database, tmp_path):
+    """A round labeled through files, abandoned since no answer came by its deadline."""
+    scene: Any = Scene(database, settings(**AT_ONCE))
+    scene.labeler = FilesLabeler(FilesSettings(), tmp_path)
+    scene.week(1)
+    scene.run(1)
+    scene.now += timedelta(days=5)
+    scene.run()
+    assert scene.round(1).state == "abandoned"
+    return scene
+
+
+def _read(path):
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def _write(path, rows):
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_its_tasks_get_a_file_of_their_own_and_the_old_one_shows_nothing(folder):
+    redo(folder)
+
+    labels = folder.labeler.folder
+    old, new = (_read(labels / f"mail-2025-03-03T0600{part}.csv") for part in ("", "-v2"))
+    assert len(old) == len(new) == 200
+    assert {row["text"] for row in old} == {""}
+    assert all(row["text"].startswith("item ") for row in new)
+
+
+def test_answers_that_came_too_late_for_the_first_time_count_for_the_second(folder):
+    labels = folder.labeler.folder
+    rows = _read(labels / "mail-2025-03-03T0600.csv")
+    answers = folder.rows('select "key", item_id from tasks')
+    truth = {row["key"]: folder.truth[row["item_id"]] for row in answers}
+    _write(
+        labels / "filled" / "late.csv",
+        [{**row, "label": str(truth[row["task"]]), "annotator": "ada"} for row in rows],
+    )
+
+    redo(folder)
+
+    same = {row["key"] for row in folder.rows('select "key" from tasks')} & set(truth)
+    assert len(same) > 150  # one seed, so mostly the same items
+    taken = folder.rows("select external_id from label_events")
+    assert {row["external_id"] for row in taken} == {f"{key}/ada" for key in same}

@@ -1,0 +1,126 @@
+"""Monitors that the config no longer has: what is open of them is told, and their alerts end."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.settings import Bands, Sample
+from monitor.rounds.opening import open
+from monitor.rounds.opening.removed_monitors import UNWATCHED, end_left_behind, left_behind
+from monitor.storage import alert_store
+from tests.rounds.scene import LIMITS, REFERENCE, WEEK, Scene, settings
+
+SAMPLE = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
+
+
+@pytest.fixture
+def scene(database):
+    """A monitor with an open alert on precision."""
+    asked = settings(limits=LIMITS, sample=SAMPLE, reference=REFERENCE, hooks=("ops",))
+    scene = Scene(database, asked)
+    scene.play(1, precision=0.85)
+    scene.play(2, precision=0.2)
+    return scene
+
+
+def alerts(scene):
+    with scene.database.read() as connection:
+        return alert_store.find_alerts(connection)
+
+
+def end(scene, *names):
+    end_left_behind(scene.database, names, lambda: scene.now)
+    return [alert.state for alert in alerts(scene)]
+
+
+def told(scene, sink):
+    query = "select payload from effects where kind = 'notice' and sink = :sink order by id"
+    found = [row["payload"] for row in scene.rows(query, sink=sink)]
+    found = [json.loads(each) if isinstance(each, str) else each for each in found]
+    return [each for each in found if each["event"].startswith("alert.")]
+
+
+def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_told(scene):
+    scene.now += WEEK + UNWATCHED
+
+    states = end(scene, "other")
+
+    [alert] = alerts(scene)
+    assert states == [AlertState.RESOLVED]
+    assert alert.ended_why == "the monitor is no longer in the config"
+    for sink in ("log", "ops"):
+        last = told(scene, sink)[-1]
+        assert last["event"] == "alert.resolved"
+        assert "has ended: the monitor is no longer in the config." in last["sentence"]
+
+
+def test_its_end_is_told_once_however_often_it_is_looked_for(scene):
+    scene.now += WEEK + UNWATCHED
+
+    end(scene)
+    end(scene)
+
+    assert [each["event"] for each in told(scene, "ops")] == ["alert.firing", "alert.resolved"]
+
+
+def test_an_alert_waits_for_a_slot_that_another_config_on_the_store_would_open(scene):
+    scene.now += WEEK + UNWATCHED - timedelta(seconds=1)
+
+    assert end(scene, "other") == [AlertState.FIRING]
+
+
+def test_an_alert_of_a_monitor_that_another_config_runs_stays_open(scene):
+    scene.now += WEEK
+    open.open_due(scene.parts)  # by the other config
+    scene.now += 2 * UNWATCHED
+
+    assert end(scene, "other") == [AlertState.FIRING]
+
+
+def test_an_alert_of_a_monitor_in_the_config_is_left_alone(scene):
+    scene.now += 10 * WEEK
+
+    assert end(scene, "other", "mail") == [AlertState.FIRING]
+
+
+def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene):
+    scene.now += WEEK
+    open.open_due(scene.parts)
+
+    with scene.database.read() as connection:
+        [found] = left_behind(connection, ["other"])
+        known = left_behind(connection, ["other", "mail"])
+
+    [alert] = alerts(scene)
+    assert known == []
+    assert (found.monitor, found.open_rounds) == ("mail", (3,))
+    assert found.ends_at == scene.now + WEEK + UNWATCHED
+    assert found.sentence == (
+        "mail is in the store but not in the config (renamed or removed?), with an alert on "
+        f"precision ({alert.id[:8]}), round 3 open. Nothing watches it, unless another config on "
+        "this store has it; rounds go on when the config has it again; alerts are ended on "
+        "2025-03-25 06:00 UTC."
+    )
+
+
+def test_a_monitor_that_left_nothing_open_is_not_told_of(scene):
+    scene.now += WEEK + UNWATCHED
+    end(scene, "other")
+
+    with scene.database.read() as connection:
+        assert left_behind(connection, ["other"]) == []
+
+
+def test_open_rounds_of_a_monitor_that_is_put_back_go_on(scene):
+    scene.week(3, precision=0.85)
+    scene.run(3)
+    end(scene, "other")
+
+    scene.answer()
+    scene.run()
+
+    assert scene.round(3).state == "closed"

@@ -1,0 +1,114 @@
+"""What other settings begin: told before the next round, and between the rounds that are there."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.errors import SourceRefused
+from monitor.domain.settings import Bands, Sample, Schedule
+from monitor.rounds.opening.setting_changes import change_sentence, changes_ahead, read_changes
+from monitor.storage import round_store
+from tests.rounds.scene import Scene, settings
+
+
+@pytest.fixture
+def scene(database):
+    scene = Scene(database, settings())
+    scene.play(1)
+    return scene
+
+
+def play_at(scene, threshold, number):
+    scene.settings = settings(threshold=threshold)
+    scene.source.threshold = threshold
+    scene.play(number)
+
+
+def ahead(scene, **changes):
+    scene.settings = settings(**changes)
+    with scene.database.read() as connection:
+        return changes_ahead(connection, scene.parts)
+
+
+def between(scene):
+    with scene.database.read() as connection:
+        rounds = round_store.find_rounds(connection, scene.name)
+        found = read_changes(connection, rounds)
+    return {each.number: [change_sentence(c) for c in found.get(each.id, [])] for each in rounds}
+
+
+def test_the_same_settings_and_others_that_begin_nothing_are_not_told(scene):
+    fewer = Sample(max_labels=100, bands=Bands(flagged=1, passed=1))
+
+    assert ahead(scene) == []
+    assert ahead(scene, deadline=timedelta(days=1), sample=fewer) == []
+
+
+def test_a_monitor_without_rounds_begins_nothing_anew(database):
+    assert ahead(Scene(database, settings()), threshold=0.9) == []
+
+
+def test_another_threshold_is_told_with_what_it_means(scene):
+    assert ahead(scene, threshold=0.7) == [
+        "source.threshold 0.5 -> 0.7: the next round begins a new history: estimates with earlier "
+        "rounds begin anew; evidence gathered so far stays, but without a reference the first "
+        "round adds none"
+    ]
+
+
+def test_another_model_is_told(scene):
+    [told] = ahead(scene, model="models:/mail/7")
+
+    assert told.startswith("model not set -> models:/mail/7: the next round begins a new history: ")
+
+
+def test_other_bands_are_told_to_start_from_the_labels_so_far(scene):
+    [told] = ahead(scene, sample=Sample(max_labels=200, bands=Bands(flagged=2, passed=1)))
+
+    assert told == (
+        "sample.bands.flagged 1 -> 2: the next round begins a new history, which starts from the "
+        "labels so far, counted by the new bands"
+    )
+
+
+def test_another_schedule_is_told_with_where_its_first_window_begins(scene):
+    other = Schedule(cron="0 6 * * MON", time_zone="Europe/Prague", lag=timedelta(hours=2))
+
+    assert ahead(scene, schedule=other) == [
+        "schedule.time_zone UTC -> Europe/Prague, schedule.lag 0:00:00 -> 2:00:00: the next window "
+        "begins where the last one ended, 2025-03-03 06:00 UTC; none overlaps and nothing is left "
+        "out"
+    ]
+
+
+def test_settings_that_a_history_had_before_go_on_with_it(scene):
+    play_at(scene, 0.7, 2)
+
+    [told] = ahead(scene)
+
+    assert told.startswith("source.threshold 0.7 -> 0.5: the next round goes on with the history")
+
+
+def test_the_round_that_began_something_says_so(scene):
+    play_at(scene, 0.7, 2)
+    scene.settings = settings(threshold=0.7, schedule=Schedule(cron="0 7 * * MON"))
+    scene.now += timedelta(days=8)
+    with pytest.raises(SourceRefused):  # the round opens, and waits for its predictions
+        scene.run()
+
+    assert between(scene) == {
+        1: [],
+        2: ["begins a new history (source.threshold 0.5 -> 0.7)"],
+        3: ["is the first by another schedule (schedule.cron 0 6 * * MON -> 0 7 * * MON)"],
+        4: [],
+    }
+
+
+def test_predictions_of_another_model_version_begin_a_history(database):
+    scene = Scene(database, settings())
+    scene.play(1, version="7")
+    scene.play(2, version="8")
+
+    assert between(scene)[2] == ["begins a new history (model version 7 -> 8)"]

@@ -1,0 +1,285 @@
+"""What a broken classifier does to its window: told once, never ok, and no round stops for it."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from monitor.domain.model import Answer
+from monitor.domain.settings import Bands, Sample
+from monitor.rounds.context import ReferenceItems
+from monitor.rounds.reporting.concerns import note
+from monitor.rounds.sampling.baseline import order_concerns
+from monitor.rounds.status import overview
+from monitor.service.web.metrics import Own, exposition
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+
+ASKED = {"limits": LIMITS, "reference": REFERENCE, "model": "models:/mail/7", "hooks": ("ops",)}
+
+
+@pytest.fixture
+def scene(database):
+    """Two good rounds."""
+    scene = Scene(database, settings(**ASKED))
+    scene.play(1)
+    scene.play(2)
+    return scene
+
+
+def standing(scene):
+    return overview(scene.database, scene.parts.settings, scene.now)
+
+
+def told(scene):
+    """Sink and sentence of each notice that a round needs a look."""
+    rows = scene.rows("select sink, payload from effects where kind = 'notice' order by id")
+    payloads = [(row["sink"], payload_of(row)) for row in rows]
+    return [(sink, of["sentence"]) for sink, of in payloads if of["event"] == "round.attention"]
+
+
+def payload_of(row):
+    return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
+
+
+def model_statuses(scene):
+    rows = scene.rows("select payload from effects where kind = 'model_tags' order by id")
+    return [payload_of(row)["status"] for row in rows]
+
+
+def metric(scene):
+    text = exposition(scene.database, [scene.name], Own(), scene.now)
+    [line] = [line for line in text.splitlines() if line.startswith("pr_monitor_attention{")]
+    return float(line.split()[-1])
+
+
+def test_good_rounds_need_no_look(scene):
+    found = standing(scene)
+
+    assert (found.status, found.concerns, told(scene), metric(scene)) == ("ok", [], [], 0)
+
+
+@pytest.mark.parametrize(
+    ("share", "what"),
+    [
+        (0.0, "nothing of 2000 items is flagged; in the last 2 rounds it was"),
+        (0.9999999, "everything of 2000 items is flagged; in the last 2 rounds it was"),
+        (0.004, "of 2000 items are flagged, 0.70%; in the last 2 rounds it was"),
+        (0.9, "of 2000 items are flagged, 89.95%; in the last 2 rounds it was"),
+    ],
+)
+def test_an_odd_flagged_rate_is_told_once_and_the_round_goes_on(scene, share, what):
+    scene.play(3, share=share, recall=1.0 if share in {0.0, 0.9999999} else 0.6)
+
+    scene.run()
+
+    assert scene.round(3).state == "closed"
+    [(log, sentence), (hook, _)] = told(scene)
+    assert (log, hook) == ("log", "ops")
+    assert what in sentence
+
+
+def test_what_is_odd_is_attention_everywhere_from_the_draw_on(scene):
+    scene.week(3, share=0.004)
+
+    scene.run(3)
+
+    found = standing(scene)
+    assert found.status == "attention"
+    [concern] = found.concerns
+    assert concern.startswith("round 3: 14 of 2000 items are flagged, 0.70%;")
+    assert metric(scene) == 1
+    assert model_statuses(scene) == ["ok", "ok", "attention"]
+
+
+def test_the_status_is_ok_again_with_the_next_good_round(scene):
+    scene.play(3, share=0.004)
+    attention = standing(scene).status
+    scene.play(4)
+
+    assert (attention, standing(scene).status, metric(scene)) == ("attention", "ok", 0)
+    assert model_statuses(scene)[-1] == "ok"
+
+
+def test_the_run_of_an_odd_round_says_so_too(scene):
+    scene.play(3, share=0.004)
+
+    rows = scene.rows("select payload from effects where kind = 'round_run' order by id")
+    report = payload_of(rows[-1])
+    assert report["status"] == "attention"
+    assert "in the last 2 rounds it was" in report["concerns"][0]
+
+
+def test_a_rate_that_chance_explains_needs_no_look(database):
+    scene = Scene(database, settings(limits=LIMITS))
+    scene.play(1, count=300, share=0.02)
+    scene.week(2, count=300, share=0.02)
+    flagged = [row for row in scene.source.rows[300:] if row["score"] >= 0.5]
+    for row in flagged[1:]:
+        row["score"] = 0.1
+
+    scene.run(2)
+
+    assert len(flagged) >= 5
+    assert told(scene) == []
+
+
+def test_scores_that_order_the_other_way_round_are_told_when_labels_are_in(scene):
+    scene.week(3)
+    week = [row for row in scene.source.rows if row["id"].startswith("0310")]
+    assert len(week) == 2000
+    for row in week:
+        scene.truth[row["id"]] = Answer.POSITIVE if row["score"] < 0.3 else Answer.NEGATIVE
+
+    scene.run(3)
+    scene.answer()
+    scene.run()
+
+    assert scene.round(3).state == "closed"
+    [concern] = [each for each in standing(scene).concerns if "positives have lower" in each]
+    assert concern.startswith("round 3: by the labels of this round, positives have lower scores")
+    assert len([sink for sink, sentence in told(scene) if "positives have lower" in sentence]) == 2
+
+
+def test_few_labels_a_round_tell_of_a_turned_score_together(database):
+    asked = settings(limits=LIMITS, sample=Sample(max_labels=20, bands=Bands(flagged=1, passed=1)))
+    scene = Scene(database, asked)
+    told_after = []
+    for number in range(1, 8):
+        scene.week(number)
+        for row in scene.source.rows:
+            scene.truth[row["id"]] = Answer.POSITIVE if row["score"] < 0.1 else Answer.NEGATIVE
+        scene.run(number)
+        scene.answer()
+        scene.run()
+        told_after.append(any("positives have lower" in sentence for _, sentence in told(scene)))
+
+    assert (told_after[0], told_after[-1]) == (False, True)
+    [concern] = [each for each in standing(scene).concerns if "positives have lower" in each]
+    assert "by the labels of the last" in concern
+
+
+@pytest.mark.parametrize(("turned", "concerns"), [(False, 0), (True, 1)])
+def test_a_reference_whose_scores_are_turned_is_told(turned, concerns):
+    score = np.arange(400) / 400
+    positive = (score < 0.2) if turned else (score > 0.8)
+
+    found = order_concerns(ReferenceItems(score, score >= 0.5, positive))
+
+    assert len(found) == concerns
+
+
+def test_a_reference_of_few_positives_says_nothing_of_the_order():
+    score = np.arange(400) / 400
+
+    assert order_concerns(ReferenceItems(score, score >= 0.5, score < 0.02)) == []
+
+
+def test_rows_that_come_after_the_draw_are_counted_and_told_once(scene):
+    scene.week(3)
+    here = scene.source.rows[-2000:]
+    del scene.source.rows[-2000:]
+    scene.source.rows += here[:1900]
+    scene.run(3)
+    scene.answer()
+    scene.run()
+    before = told(scene)
+    scene.source.rows += here[1900:]
+    scene.week(4)
+
+    scene.run(4)
+    scene.run()
+
+    assert before == []
+    [(_, sentence), _] = told(scene)
+    assert "100 rows of the window of round 3 came after its draw, to 1900 that it saw" in sentence
+    assert standing(scene).status == "attention"
+
+
+def test_a_few_late_rows_are_a_note(scene):
+    late = {**scene.source.rows[-1], "id": "late"}
+    scene.source.rows.append(late)
+    scene.week(3)
+
+    scene.run(3)
+
+    assert told(scene) == []
+    assert "round 3: 1 rows of the window of round 2 came after its draw" in standing(scene).notes
+
+
+def test_a_round_that_could_not_estimate_recall_is_not_ok(scene):
+    scene.play(3, precision=0.0)
+
+    found = standing(scene)
+
+    assert any("recall is not estimable" in each for each in found.concerns)
+    assert found.status != "ok"
+
+
+def test_labels_that_mature_are_not_missed_before(database):
+    scene = Scene(
+        database,
+        settings(deadline=timedelta(days=20), matures=timedelta(days=10), limits=LIMITS),
+    )
+    scene.week(1)
+    scene.run(1)
+    scene.now += timedelta(days=6, hours=23)
+    early = standing(scene).status
+    scene.settings = scene.settings.model_copy(
+        update={"schedule": scene.settings.schedule.model_copy(update={"cron": "0 6 3 3 *"})}
+    )
+    scene.now += timedelta(days=8, hours=2)
+
+    late = standing(scene)
+
+    assert (early, late.status) == ("learning", "attention")
+    assert late.concerns == [
+        "round 1: it has no answer, and more than half of the time for labels is over"
+    ]
+
+
+def test_an_abandoned_round_is_not_forgotten_while_the_next_one_is_labeled(scene):
+    scene.week(3)
+    scene.run(3)
+    scene.now += timedelta(days=5)
+    scene.run()
+    scene.week(4)
+    scene.run(4)
+
+    found = standing(scene)
+
+    assert found.status == "stale"
+    assert any("round 3 gave no estimate" in problem for problem in found.problems)
+    assert metric(scene) == 1
+
+
+def test_a_concern_of_a_kind_is_noted_once(scene):
+    found = scene.round(2)
+
+    with scene.database.write() as connection:
+        noted = [note(connection, found, "few_rows", "few rows came", scene.now) for _ in range(2)]
+
+    assert noted == [True, False]
+    assert [sink for sink, _ in told(scene)] == ["log", "ops"]
+    assert standing(scene).concerns == ["round 2: few rows came"]
+
+
+def test_a_model_under_alert_stays_under_alert_whatever_else_is_odd(scene):
+    scene.play(3, precision=0.1)
+    scene.week(4, share=0.004)
+
+    scene.run(4)
+
+    assert standing(scene).status == "alert"
+    assert model_statuses(scene)[-1] == "alert"
+
+
+def test_a_backfill_wakes_nobody(database):
+    asked = settings(**ASKED, origin="backfill")
+    scene = Scene(database, asked)
+    scene.play(1)
+    scene.play(2, share=0.0, recall=1.0)
+
+    assert [sink for sink, _ in told(scene)] == ["log"]

@@ -1,0 +1,284 @@
+"""What a restored store does again, case by case; `tests/test_restored.py` has the whole story."""
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.errors import ConfigRefused, DeliveryFailed
+from monitor.domain.model import ShownRun
+from monitor.domain.settings import Bands, Sample
+from monitor.rounds import run
+from monitor.rounds.opening.skipped_slots import record_missed
+from monitor.rounds.restore import do_again, reconcile
+from monitor.rounds.status import overview
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
+
+
+@dataclass
+class Runs:
+    """MLflow's side: runs with their reports, and what became of them."""
+
+    shown: list[ShownRun] = field(default_factory=list)
+    reports: dict[str, dict[str, object]] = field(default_factory=dict)
+    down: bool = False
+    rewound: list[int] = field(default_factory=list)
+
+    def of(self, number, *, version=1, state="closed", planned=None, alerts=()):
+        """Let MLflow show a run of a round."""
+        run = ShownRun(f"run{number}", slot(number), version, state, live=True)
+        self.shown.append(run)
+        strata = [{"stratum": name, "planned": n} for name, n in (planned or {}).items()]
+        self.reports[run.run_id] = {"strata": strata, "alerts": list(alerts)}
+
+    def find(self, *_):
+        self._answer()
+        return sorted(self.shown, key=lambda run: run.slot)
+
+    def newest_slot(self, *_):
+        self._answer()
+        return max((run.slot for run in self.shown if run.live), default=None)
+
+    def report(self, run):
+        return self.reports.get(run.run_id)
+
+    def put_away(self, runs):
+        self.shown = [replace(run, live=run.live and run not in runs) for run in self.shown]
+
+    def rewind(self, *key_and_newest):
+        self.rewound.append(key_and_newest[-1])
+
+    def _answer(self):
+        if self.down:
+            message = "MLflow does not answer"
+            raise DeliveryFailed(message)
+
+
+def slot(number):
+    return MONDAY + (number - 1) * WEEK
+
+
+@pytest.fixture
+def runs():
+    return Runs()
+
+
+@pytest.fixture
+def scene(database, runs):
+    sample = Sample(max_labels=100, bands=Bands(flagged=1, passed=1))
+    scene = Restored(database, settings(limits=LIMITS, sample=sample, hooks=("ops",)))
+    scene.runs = runs
+    scene.play(1)
+    for number in range(2, 5):
+        scene.week(number)
+    scene.now = slot(4) + timedelta(hours=1)
+    return scene
+
+
+class Restored(Scene):
+    """A monitor whose store knows round 1 only, though three more came due."""
+
+    runs: Runs
+
+    @property
+    def parts(self):
+        return replace(super().parts, runs=self.runs)
+
+    def restored(self):
+        found = reconcile(self.parts, self.runs)
+        return found, list(do_again(self.parts, found.behind))
+
+    def states(self):
+        return [(row["number"], row["state"]) for row in self.rows(
+            "select number, state from rounds order by slot")]  # fmt: skip
+
+
+def test_rounds_that_mlflow_never_saw_are_opened_too_and_ask_people_for_their_whole_time(scene):
+    found, done = scene.restored()
+
+    assert found.opened == (slot(2), slot(3), slot(4))
+    assert [(str(each.state), each.first_version) for each, _ in done] == [("labeling", 1)] * 3
+    assert {each.deadline for each, _ in done} == {scene.now + timedelta(days=5)}
+    assert {each.settings.origin for each, _ in done} == {"schedule"}
+
+
+def test_labels_that_come_by_themselves_have_had_their_time(scene, runs):
+    runs.of(3)
+    scene.labeler.asks_people = False
+    scene.labeler.answers |= dict(list(scene.truth.items())[::2])  # half of them never came
+
+    _, done = scene.restored()
+
+    assert [(each.number, str(each.state), each.version) for each, _ in done] == [
+        (2, "closed", 1),
+        (3, "closed", 2),
+        (4, "labeling", 0),
+    ]
+    assert scene.round(3).partial
+
+
+def test_a_round_keeps_the_plan_that_it_was_drawn_by(scene, runs):
+    runs.of(2, planned={"flagged": 17, "passed": 23})
+    runs.of(3, planned={"flagged-1": 17, "flagged-2": 20, "passed": 23})
+
+    scene.restored()
+
+    query = "select r.number, s.planned from strata s join rounds r on r.id = s.round_id"
+    planned: dict[int, list[int]] = {row["number"]: [] for row in scene.rows(query)}
+    for row in scene.rows(f"{query} order by position"):
+        planned[row["number"]].append(row["planned"])
+    assert planned[2] == [17, 23]
+    assert planned[3] not in ([17, 20, 23], [17, 23])  # of other bands: planned anew
+
+
+def test_what_cannot_be_drawn_any_more_holds_nothing_up_and_says_why(scene, runs):
+    for number in (2, 3, 4):
+        runs.of(number)
+    scene.source.rows = [row for row in scene.source.rows if not slot(2) <= row["time"] < slot(3)]
+    scene.answer()
+    scene.labeler.answers |= scene.truth
+
+    _, done = scene.restored()
+
+    told = {each.number: (str(each.state), each.reason, met and str(met)) for each, met in done}
+    assert told[2] == told[4] == ("closed", None, None)
+    assert any("no predictions from" in str(why) for why in told[3][1:])
+
+
+def test_a_round_that_was_labeling_starts_above_what_mlflow_shows(database, runs):
+    scene = Restored(database, settings())
+    scene.runs = runs
+    scene.week(1)
+    scene.run(1)
+    runs.of(1, version=4)
+
+    found, [(before, _)] = scene.restored()
+    scene.answer()
+    scene.run()
+
+    assert (found.opened, found.put_away, before.estimated_version) == ((), 1, 0)
+    assert (scene.round(1).version, scene.round(1).first_version) == (5, 5)
+    versions = scene.rows("select distinct version from evidence union select version from counts")
+    assert [row["version"] for row in versions] == [5]
+
+
+def test_skips_that_were_recorded_while_mlflow_was_down_are_opened_by_the_command(scene, runs):
+    runs.of(2)
+    runs.of(3, version=2)
+    runs.down = True
+    scene.run()
+    runs.down = False
+
+    before = scene.states()
+    found, _ = scene.restored()
+
+    assert before[1:] == [(2, "skipped"), (3, "skipped"), (4, "labeling")]
+    assert found.opened == (slot(2), slot(3))
+    assert scene.states()[1:] == [(2, "labeling"), (3, "labeling"), (4, "labeling")]
+    assert scene.round(3).first_version == 3
+
+
+def test_a_slot_that_mlflow_shows_and_the_store_does_not_know_is_not_skipped(scene, runs):
+    runs.of(3)
+
+    with pytest.raises(ConfigRefused, match=r"due 2025-03-17 06:00 UTC .*pr-monitor db restored"):
+        scene.run()
+    refused = scene.states()
+    problems = overview(scene.database, scene.parts.settings, scene.now).problems
+    scene.restored()
+    after = overview(scene.database, scene.parts.settings, scene.now).problems
+
+    assert refused == [(1, "closed")]
+    assert any("run: pr-monitor db restored" in each for each in problems)
+    assert not any("restored" in each for each in after)
+
+
+def test_slots_missed_by_a_store_that_mlflow_knows_no_more_of_are_skipped_as_ever(scene, runs):
+    runs.of(1)
+
+    scene.run()
+
+    assert scene.states()[1:] == [(2, "skipped"), (3, "skipped"), (4, "labeling")]
+
+
+def test_a_slot_that_the_schedule_no_longer_has_is_told_and_left(scene, runs):
+    odd = slot(2) + timedelta(hours=5)
+    runs.shown.append(ShownRun("odd", odd, 1, "closed", live=True))
+    runs.reports["odd"] = {"strata": [], "alerts": []}
+
+    found, _ = scene.restored()
+
+    assert found.off_schedule == (odd,)
+    assert [run.live for run in runs.shown] == [True]
+    assert [state for _, state in scene.states()] == ["closed", *["labeling"] * 3]
+
+
+def test_a_run_without_a_version_at_a_slot_that_is_no_more_is_left_too(scene, runs):
+    odd = slot(2) + timedelta(hours=5)
+    runs.shown.append(ShownRun("odd", odd, 0, "", live=True))
+
+    found, _ = scene.restored()
+
+    assert found.off_schedule == (odd,)
+    assert [run.live for run in runs.shown] == [True]
+
+
+def test_a_forgotten_backfill_of_older_slots_wakes_nobody(scene, runs):
+    scene.week(0)
+    runs.of(0)
+
+    scene.restored()
+
+    origins = {each.number: each.settings.origin for each in map(scene.round, (0, 1, 2))}
+    assert origins == {0: "backfill", 1: "schedule", 2: "schedule"}
+
+
+def test_an_alert_that_cannot_be_read_is_said_to_be_unknown(scene, runs):
+    runs.of(3)
+    runs.reports.clear()
+
+    found, _ = scene.restored()
+
+    assert found.alerts is None
+
+
+def test_a_forgotten_alert_ends_for_the_hooks_once_however_often_it_is_repeated(scene, runs):
+    alert = {"id": "a1", "metric": "recall", "side": "at_least", "limit": 0.4}
+    runs.of(3, alerts=[alert | {"state": "firing", "fired_in_round": 2}])
+
+    first, _ = scene.restored()
+    runs.shown = [replace(run, live=True) for run in runs.shown]  # it was killed before
+    scene.restored()
+
+    assert [each.id for each in first.alerts] == ["a1"]
+    told = scene.rows(
+        "select sink from effects where cast(payload as text) like '%alert.resolved%' order by id"
+    )
+    assert [row["sink"] for row in told] == ["log", "ops"]
+
+
+def test_a_round_abandoned_here_and_done_again_since_is_left_to_people(scene, runs):
+    scene.settings = scene.settings.model_copy(update={"grace": timedelta(0)})
+    scene.source.rows = []
+    scene.run()
+    assert scene.states()[-1] == (4, "abandoned")
+    runs.of(4, version=2)
+
+    found, _ = scene.restored()
+
+    assert found.abandoned == (slot(4),)
+
+
+def test_where_nothing_is_lost_nothing_changes(scene, runs):
+    record_missed(scene.parts, [slot(2), slot(3)], slot(4))
+    scene.run()
+    runs.of(1)
+    before = scene.rows("select * from rounds order by id")
+
+    found, done = scene.restored()
+
+    assert (found.opened, found.behind, found.put_away, found.alerts) == ((), {}, 0, ())
+    assert [each.number for each, _ in done] == [4]
+    unclaimed = [{**row, "attempt": 0} for row in scene.rows("select * from rounds order by id")]
+    assert unclaimed == [{**row, "attempt": 0} for row in before]
+    assert run.backfill_slots(scene.parts, slot(2)) == [slot(3), slot(4)]

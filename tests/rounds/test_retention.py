@@ -1,0 +1,128 @@
+"""What people were shown is deleted when nobody waits for labels of it any more."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.model import Answer
+from monitor.rounds.retention import forget_item, forget_left_behind
+from monitor.storage import payload_store
+from tests.rounds.scene import Scene, settings
+
+LATE = timedelta(days=90)
+
+
+@pytest.fixture
+def scene(database):
+    return Scene(database, settings())
+
+
+def shown(scene):
+    """Numbers of the rounds of which the store holds texts."""
+    rows = scene.rows(
+        "select distinct r.number from payloads p join rounds r on r.id = p.round_id order by 1"
+    )
+    return [row["number"] for row in rows]
+
+
+def test_an_abandoned_round_shows_nothing_from_the_next_run_on(scene):
+    scene.week(1)
+    scene.run(1)
+    before = shown(scene)
+    scene.now += timedelta(days=6)
+
+    scene.run()
+
+    assert before == [1]
+    assert scene.round(1).state == "abandoned"
+    assert shown(scene) == []
+    assert scene.labeler.sent == {}
+
+
+def test_a_closed_round_shows_its_items_as_long_as_it_takes_labels(scene):
+    scene.play(1)
+    closed = scene.round(1).closed_at
+    scene.settings = settings(schedule={"cron": "0 6 1 1 *"})  # no other round meanwhile
+
+    scene.now = closed + LATE
+    scene.run()
+    last_day = shown(scene)
+    scene.now += timedelta(seconds=1)
+    scene.run()
+
+    assert last_day == [1]
+    assert shown(scene) == []
+
+
+def test_what_a_removed_monitor_showed_is_deleted_once_its_labels_are_over(scene):
+    scene.play(1)
+    closed = scene.round(1).closed_at
+    kept = []
+    for scene.now in (closed, closed + LATE):
+        forget_left_behind(scene.database, ["spam"], lambda: scene.now)
+        kept.append(shown(scene))
+
+    forget_left_behind(scene.database, ["spam"], lambda: closed + LATE + timedelta(seconds=1))
+
+    assert kept == [[1], [1]]
+    assert shown(scene) == []
+    assert scene.rows("select count(*) as n from label_events")[0]["n"] > 0
+
+
+def test_a_round_that_a_removed_monitor_left_half_labeled_is_deleted_after_its_deadline(scene):
+    scene.week(1)
+    scene.run(1)
+    deadline = scene.round(1).deadline
+
+    forget_left_behind(scene.database, [], lambda: deadline + LATE)
+    before = shown(scene)
+    forget_left_behind(scene.database, [], lambda: deadline + LATE + timedelta(seconds=1))
+
+    assert before == [1]
+    assert shown(scene) == []
+
+
+def test_monitors_of_the_config_are_left_to_their_own_care(scene):
+    scene.play(1)
+
+    forget_left_behind(scene.database, ["mail"], lambda: scene.now + 10 * LATE)
+
+    assert shown(scene) == [1]
+
+
+def test_a_forgotten_item_is_labeled_and_counted_all_the_same(scene):
+    scene.week(1)
+    scene.run(1)
+    tasks = scene.labeler.sent[scene.round(1).name]
+    item = min(task.item_id for task in tasks.values())
+
+    found = forget_item(scene.database, scene.round(1), item, [scene.labeler], lambda: scene.now)
+    scene.answer()
+    scene.labeler.answers[item] = Answer.CANNOT_TELL
+    scene.run()
+
+    assert (found.deleted, found.reached, len(found.places)) == (True, True, 1)
+    assert scene.round(1).state == "closed"
+    assert not scene.round(1).partial
+    assert scene.rows("select sum(labeled) as n, sum(declined) as d from counts") == [
+        {"n": 199, "d": 1}
+    ]
+
+
+def test_an_item_is_found_in_every_round_that_drew_it(scene):
+    other = Scene(scene.database, settings(), source=scene.source, name="spam")
+    scene.play(1)
+    other.run(1)
+    [both] = scene.rows(
+        "select min(id) as id from (select id from items group by id having count(*) = 2) twice"
+    )
+    with scene.database.read() as connection:
+        everywhere = payload_store.rounds_with_item(connection, both["id"])
+        mail = payload_store.rounds_with_item(connection, both["id"], "mail")
+        nowhere = payload_store.rounds_with_item(connection, "'; drop table items; --")
+
+    assert [each.monitor for each in everywhere] == ["mail", "spam"]
+    assert [each.monitor for each in mail] == ["mail"]
+    assert nowhere == []

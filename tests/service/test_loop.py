@@ -1,0 +1,254 @@
+"""The service as people run it: asked to stop, with MLflow down, with a bug in one monitor."""
+
+import json
+import signal
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any, cast
+
+import pytest
+from structlog.testing import capture_logs
+
+from monitor import wiring
+from monitor.domain.errors import SourceUnavailable
+from monitor.rounds.status import overview, waiting_sentence
+from monitor.service import loop
+from monitor.service.web.health import Pulse
+from monitor.storage import schema
+from monitor.storage.database import Database
+from tests.rounds.scene import Scene, settings
+from tests.servers import free_port
+from tests.small_config import HOOKS, configure, fill_labels, rows, runs
+from tests.workers import worker as started_worker
+
+
+def eventually(serving, holds):
+    """Wait for what a service will do; fails when it ended, or after a time nobody needs."""
+    deadline = time.monotonic() + 90
+    while not holds():
+        assert serving.process.poll() is None, serving.errors.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+SERVE = """
+from datetime import timedelta
+from pathlib import Path
+
+import structlog
+
+from monitor import wiring
+from monitor.config.load import load_config
+from monitor.service.loop import serve
+from monitor.storage import schema
+
+{patch}
+structlog.configure(
+    processors=[structlog.processors.LogfmtRenderer(key_order=["event"])],
+    logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+)
+plant = wiring.build(load_config(Path("config.yaml")))
+schema.ready(plant.database)
+serve(plant, tick=timedelta(seconds=0.2))
+"""
+SLOW_SCAN = """
+from monitor.sources.duckdb import DuckdbSource
+
+scan = DuckdbSource.scan
+
+def slow(self, *arguments):
+    pause("scanning")
+    return scan(self, *arguments)
+
+DuckdbSource.scan = slow
+"""
+
+
+def test_the_service_takes_a_round_from_its_slot_to_mlflow_and_stops_when_asked(folder):
+    configure(folder)
+    database = Database(f"sqlite:///{folder}/monitor.db")
+
+    with started_worker(SERVE.format(patch=""), cwd=folder) as serving:
+        eventually(serving, lambda: list((folder / "labels").glob("*.csv")))
+        fill_labels(folder)
+        eventually(serving, lambda: effects_of(folder, database) == {"done"})
+        serving.process.send_signal(signal.SIGTERM)
+        code, output, errors = serving.end()
+
+    assert (code, output) == (0, "")
+    assert errors.splitlines()[-1] == "event=stopped"
+    assert "signal=SIGTERM" in errors
+    assert rows(database, "select state, version from rounds") == [("closed", 1)]
+    assert [len(runs(folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
+    database.close()
+
+
+def effects_of(folder, database):
+    if not (folder / "monitor.db").exists():
+        return None
+    return {status for (status,) in rows(database, "select distinct status from effects")}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_step_in_flight_is_finished_before_the_service_stops(folder, number):
+    configure(folder)
+
+    with started_worker(SERVE.format(patch=SLOW_SCAN), cwd=folder) as serving:
+        serving.wait_for("scanning")
+        serving.process.send_signal(number)
+        said = list(until(serving.errors, "stopping"))
+        serving.go()
+        code, _, errors = serving.end()
+
+    database = Database(f"sqlite:///{folder}/monitor.db")
+    found = rows(database, "select state, claimed_by from rounds")
+    database.close()
+    assert f"signal={number.name}" in said[-1]
+    assert (code, errors.splitlines()[-1]) == (0, "event=stopped")
+    assert found == [("labeling", None)]
+    assert len(list((folder / "labels").glob("*.csv"))) == 1
+
+
+def test_a_second_signal_ends_the_service_at_once(folder):
+    configure(folder)
+
+    with started_worker(SERVE.format(patch=SLOW_SCAN), cwd=folder) as serving:
+        serving.wait_for("scanning")
+        serving.process.send_signal(signal.SIGTERM)
+        list(until(serving.errors, "stopping"))
+        serving.process.send_signal(signal.SIGTERM)
+        code, _, _ = serving.end()
+
+    assert code == -signal.SIGTERM
+
+
+def until(stream, word):
+    for line in stream:
+        yield line
+        if word in line:
+            return
+
+
+@pytest.fixture
+def receiver():
+    """A webhook's receiver that notes the ids and bodies it gets."""
+    got = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["content-length"]))
+            got.append((self.headers["webhook-id"], json.loads(body)))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/hook", got
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_with_mlflow_down_notices_go_out_and_what_waits_is_told_and_delivered_once(
+    folder, receiver, monkeypatch
+):
+    url, got = receiver
+    monkeypatch.setenv("OPS_HOOK", url)
+    monkeypatch.setenv("OPS_HOOK_SECRET", "not-a-secret-0123456789-012")
+    (folder / "predictions.csv").write_text("id,at,score,subject\n")  # the round is abandoned
+    now = datetime.now(UTC).replace(microsecond=0)
+    mlflow = f"http://127.0.0.1:{free_port()}"
+    down = configure(folder, mlflow=mlflow, grace="0s", more=HOOKS)
+    database = Database(down.store_url)
+    schema.ready(database)
+
+    first = one_pass(down, now)
+    told = overview(database, down.monitor("mail").settings(), now)
+    back = configure(folder, more=HOOKS)
+    too_early = one_pass(back, now)
+    second = one_pass(back, now + timedelta(minutes=1))
+    third = one_pass(back, now + timedelta(minutes=2))
+
+    assert first.exit_code == 75
+    [(_, notice)] = got
+    assert notice["type"] == "round.abandoned"
+    [waiting] = told.waiting
+    sentence = waiting_sentence(waiting)
+    assert sentence.startswith("1 round waits for ")
+    assert (f": MLflow at {down.mlflow.tracking_uri} does not answer") in sentence
+    assert f" since {now:%Y-%m-%d %H:%M}, next try " in sentence
+    assert timedelta(seconds=45) <= waiting.next_try - now <= timedelta(minutes=1)
+    assert [each.delivered.done for each in (first, too_early, second, third)] == [
+        {"log": 1, "ops": 1},
+        {},
+        {"mlflow": 1},
+        {},
+    ]
+    assert len(runs(folder, "monitor/mail")) == 1
+    database.close()
+
+
+def one_pass(config, now):
+    plant = wiring.build(config, clock=lambda: now)
+    with capture_logs():
+        result = loop.one_pass(plant, plant.monitors)
+    plant.database.close()
+    return result
+
+
+class Broken:
+    """A source with a bug."""
+
+    def scan(self, *_):
+        message = "no such thing"
+        raise KeyError(message)
+
+
+def test_a_monitor_with_a_bug_does_not_keep_the_others_from_going_on(database):
+    mail, spam, ads = (Scene(database, settings(), name=n) for n in ("mail", "spam", "ads"))
+    for scene in (mail, ads):
+        scene.week(1)
+    mail.source = cast("Any", Broken())
+    spam.source.down = True
+
+    with capture_logs() as logs:
+        errors = loop.advance_all([mail.parts, spam.parts, ads.parts])
+
+    assert ads.round(1).state == "labeling"
+    assert str(errors["mail"]) == (
+        "stopped by a bug in this program: KeyError: 'no such thing'; the log has the traceback"
+    )
+    assert isinstance(errors["spam"], SourceUnavailable)
+    assert [line["event"] for line in logs if line["log_level"] == "error"] == [
+        "round stopped by a bug",
+        "monitor stopped",
+        "monitor stopped",
+    ]
+
+
+def test_a_pass_ends_with_the_gravest_exit_code(database):
+    scene = Scene(database, settings())
+    scene.source.down = True
+
+    with capture_logs():
+        errors = loop.advance_all([scene.parts])
+
+    assert loop.Pass().exit_code == 0
+    assert loop.Pass(errors).exit_code == 75
+
+
+def test_a_broken_tick_is_logged_and_the_next_one_comes():
+    def broken():
+        message = "no such thing"
+        raise KeyError(message)
+
+    with capture_logs() as logs:
+        loop._guarded("rounds", broken, Pulse("rounds"))()
+
+    assert [(line["event"], line["job"]) for line in logs] == [("tick failed", "rounds")]

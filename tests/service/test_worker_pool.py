@@ -1,0 +1,158 @@
+"""Monitors beside one another: a slow source holds up neither the others nor their alerts."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from threading import Event
+from typing import Any, cast
+
+import pytest
+from sqlalchemy import update
+from structlog.testing import capture_logs
+
+from monitor.rounds import claims
+from monitor.rounds.opening import open
+from monitor.service.loop import TICK, Work
+from monitor.storage import round_store
+from monitor.storage.tables import rounds
+from monitor.wiring import Plant
+from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings
+
+
+class Slow:
+    """Lets a source wait in its scan until it may go on."""
+
+    def __init__(self, scene):
+        self.begun, self.go_on, self.scans = Event(), Event(), 0
+        self._scan = scene.source.scan
+        scene.source.scan = self.scan
+
+    def scan(self, *arguments):
+        self.scans += 1
+        self.begun.set()
+        assert self.go_on.wait(60)
+        return self._scan(*arguments)
+
+
+@pytest.fixture
+def scenes(database, monkeypatch):
+    monkeypatch.setattr(claims, "_stopping", Event())
+    return [Scene(database, settings(grace=timedelta(0)), name=name) for name in ("slow", "quick")]
+
+
+@pytest.fixture
+def slow(scenes):
+    scenes[0].week(1)
+    return Slow(scenes[0])
+
+
+@pytest.fixture
+def log():
+    return Log()
+
+
+@pytest.fixture
+def work(scenes, slow, log):
+    plant = Plant(
+        config=cast("Any", None),
+        database=scenes[0].database,
+        monitors=tuple(scene.parts for scene in scenes),
+        handlers={"log": log, "mlflow": Log()},
+        clock=lambda: scenes[0].now,
+        link=lambda _: None,
+    )
+    work = Work(plant, None, TICK)
+    with capture_logs():
+        yield work
+        slow.go_on.set()
+        work.stop()
+        work.wait()
+
+
+def eventually(holds):
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def states(scene):
+    with scene.database.read() as connection:
+        return [str(each.state) for each in round_store.find_rounds(connection, scene.name)]
+
+
+def test_a_notice_goes_out_while_another_monitor_is_worked_on(scenes, slow, work, log):
+    work.rounds()
+    assert slow.begun.wait(60)
+    eventually(lambda: states(scenes[1]) == ["abandoned"])  # it has no predictions
+
+    eventually(lambda: work.notices() or log.got)
+
+    assert log.got == [("quick", "round.abandoned")]
+    assert states(scenes[0]) == ["open"]
+
+
+def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_left_first(
+    scenes, slow, work
+):
+    """Whatever ended them ends this one only when all else is done."""
+    for scene, left_at in zip(scenes, (1, 2), strict=True):
+        open.open_due(scene.parts)
+        with scene.database.write() as connection:
+            connection.execute(
+                update(rounds)
+                .where(rounds.c.id == scene.round(1).id)
+                .values(claimed_by="gone", claimed_until=left_at)
+            )
+
+    work.rounds()
+    assert slow.begun.wait(60)
+    time.sleep(0.5)  # more than it would need
+    meanwhile = states(scenes[1])
+    slow.go_on.set()
+
+    eventually(lambda: states(scenes[1]) == ["abandoned"])
+    assert meanwhile == ["open"]
+
+
+def test_a_monitor_that_hangs_is_not_begun_again_and_others_are(scenes, slow, work):
+    work.rounds()
+    assert slow.begun.wait(60)
+    for scene in scenes:
+        scene.now = MONDAY + WEEK
+
+    eventually(lambda: work.rounds() or len(states(scenes[1])) == 2)
+
+    assert slow.scans == 1
+    assert states(scenes[0]) == ["open"]
+    assert work.running.pulse.steps()[0] == "monitor slow"
+
+
+def test_a_pass_is_good_when_nothing_is_under_way_and_nothing_failed(scenes, slow, work):
+    work.rounds()
+    assert slow.begun.wait(60)
+    while_it_hangs = work.running.last_success
+    slow.go_on.set()
+    eventually(lambda: states(scenes[0]) == ["labeling"])
+    eventually(lambda: work.running.last_success)
+
+    assert while_it_hangs is None
+    assert work.running.last_success == scenes[0].now
+
+
+def test_no_further_monitor_is_begun_once_the_service_is_asked_to_stop(scenes, slow, work):
+    begun = Event()
+    pool = work._lanes._pool
+    for _ in range(pool._max_workers):  # every lane is taken until the service was asked to stop
+        pool.submit(begun.wait, 60)
+    work.rounds()
+
+    work.stop()
+    begun.set()
+    eventually(pool._work_queue.empty)
+    slow.go_on.set()
+    work.wait()
+
+    assert [states(scene) for scene in scenes] == [[], []]
+    assert not slow.begun.is_set()

@@ -1,0 +1,172 @@
+"""Who connects and asks nothing, asks too much, or asks under another name, stops no watcher."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import ExitStack
+
+import httpx
+import pytest
+
+from monitor.config.web import Address
+from monitor.service.web import patience
+from monitor.service.web.app import Told, make_app
+from monitor.service.web.door import AT_ONCE
+from monitor.service.web.server import WebServer
+from tests.servers import free_port
+
+
+class Pages:
+    """What the addresses tell; the metrics come when a test lets them."""
+
+    def __init__(self):
+        self.asked = threading.Semaphore(0)
+        self.come = threading.Event()
+
+    def metrics(self):
+        self.asked.release()
+        self.come.wait(30)
+        return "metrics\n"
+
+
+@pytest.fixture
+def pages():
+    return Pages()
+
+
+@pytest.fixture
+def serving(pages):
+    """Start the pages, for this machine alone or for all; they are stopped in the end."""
+    with ExitStack() as stack:
+
+        def serving(*, remote=False, host="127.0.0.1"):
+            address = Address(host, free_port())
+            told = Told(lambda: None, lambda: None, pages.metrics)
+            app = make_app(told, listen=None if remote else address.host)
+            server = WebServer(app, address)
+            server.start()
+            stack.callback(server.stop)
+            stack.callback(pages.come.set)
+            return address
+
+        yield serving
+
+
+def idle(stack, address, count, said=b""):
+    """Connect so many times and ask nothing."""
+    for _ in range(count):
+        connection = stack.enter_context(socket.create_connection(address, 10))
+        connection.sendall(said)
+    return connection
+
+
+def dribble(connection):
+    """Send a request letter by letter, for ten seconds."""
+    for _ in range(100):
+        connection.sendall(b"X")
+        time.sleep(0.1)
+
+
+def status(address, path="/health", **headers):
+    answer = httpx.get(f"http://{address}{path}", headers=headers, trust_env=False, timeout=20)
+    return answer.status_code
+
+
+@pytest.mark.parametrize("count", [31, 100])
+@pytest.mark.parametrize("said", [b"", b"GET /health HTTP/1.1\r\n"])
+def test_idle_connections_do_not_make_a_service_look_dead(serving, count, said):
+    address = serving()
+
+    with ExitStack() as stack:
+        idle(stack, address, count, said)
+        codes = [status(address) for _ in range(3)]
+
+    assert codes == [200] * 3
+
+
+@pytest.mark.parametrize("said", [b"", b"GET /health HTTP/1.1\r\n"])
+def test_a_connection_that_asks_nothing_is_closed(serving, monkeypatch, said):
+    monkeypatch.setattr(patience, "REQUEST_SECONDS", 0.3)
+    address = serving()
+
+    with ExitStack() as stack:
+        connection = idle(stack, address, 1, said)
+        connection.settimeout(10)
+        started = time.monotonic()
+        got = connection.recv(1000)
+
+    assert got == b""
+    assert time.monotonic() - started < 5
+
+
+def test_who_dribbles_a_second_request_is_closed_too(serving, monkeypatch):
+    monkeypatch.setattr(patience, "REQUEST_SECONDS", 0.6)
+    address = serving()
+    whole = f"GET /health HTTP/1.1\r\nHost: {address}\r\n\r\n".encode()
+
+    with ExitStack() as stack:
+        connection = idle(stack, address, 1, whole)
+        connection.settimeout(10)
+        answered = connection.recv(10_000)
+        with pytest.raises(OSError, match=r"reset|Broken pipe"):
+            dribble(connection)
+
+    assert answered.startswith(b"HTTP/1.1 200")
+
+
+def test_health_is_answered_while_the_other_pages_are_crowded(serving, pages):
+    address = serving()
+    codes = []
+    askers = [
+        threading.Thread(target=lambda: codes.append(status(address, "/metrics")))
+        for _ in range(AT_ONCE + 3)
+    ]
+
+    for asker in askers:
+        asker.start()
+    for _ in range(AT_ONCE):
+        pages.asked.acquire(timeout=20)
+    while len(codes) < 3:
+        time.sleep(0.01)
+    health = status(address)
+    pages.come.set()
+    for asker in askers:
+        asker.join()
+
+    assert health == 200
+    assert sorted(codes) == [200] * AT_ONCE + [503] * 3
+
+
+@pytest.mark.parametrize("path", ["/health", "/ready", "/metrics"])
+@pytest.mark.parametrize(
+    ("host", "code"),
+    [
+        ("rebound.example.org", 421),
+        ("rebound.example.org:8080", 421),
+        ("127.0.0.1.example.org", 421),
+        ("192.0.2.1", 421),
+        ("[", 421),
+        ("127.0.0.1:99", 200),
+        ("LOCALHOST", 200),
+        ("[::1]:8080", 200),
+    ],
+)
+def test_pages_are_for_names_of_this_machine(serving, pages, path, host, code):
+    pages.come.set()
+
+    assert status(serving(), path, host=host) == code
+
+
+def test_where_others_may_ask_they_may_use_any_name(serving, pages):
+    pages.come.set()
+
+    assert status(serving(remote=True), "/metrics", host="monitor.example.org") == 200
+
+
+def test_a_request_without_a_host_is_of_no_browser(serving):
+    with ExitStack() as stack:
+        connection = idle(stack, serving(), 1, b"GET /health HTTP/1.0\r\n\r\n")
+
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")

@@ -1,0 +1,182 @@
+"""What the metrics say, in which form, at what cost, and that they say no more."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import event
+
+from monitor.rounds.status import overview
+from monitor.service.web.metrics import Own, exposition
+from monitor.storage import effect_store
+from monitor.storage.tables import effects
+from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, Scene, settings
+from tests.service.web.serving import samples
+from tests.storage.rows import add_effect, add_round
+
+OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
+EVERYTHING = Own(last_success=MONDAY, failing={"mail": True}, reloaded=True, reloaded_at=MONDAY)
+ALERTING = {"limits": LIMITS, "reference": REFERENCE}
+
+
+def told(scene, *, monitors=("mail",), own=EVERYTHING):
+    return exposition(scene.database, monitors, own, scene.now)
+
+
+def value(text, name, **labels):
+    return samples(text)["pr_monitor_" + name, *sorted(labels.items())]
+
+
+@pytest.fixture
+def alerting(database):
+    """Two good rounds, one far under its limits, and one that is being labeled."""
+    scene = Scene(database, settings(**ALERTING))
+    for number in (1, 2):
+        scene.play(number)
+    scene.play(3, precision=0.1)
+    scene.week(4)
+    scene.run(4)
+    scene.answer(0.25)
+    scene.run()
+    return scene
+
+
+def test_rounds_labels_and_deadlines_are_told(alerting):
+    text = told(alerting)
+
+    states = {
+        state: value(text, "rounds", monitor="mail", state=state)
+        for state in ("open", "labeling", "closed", "skipped", "abandoned")
+    }
+    assert states == {"open": 0, "labeling": 1, "closed": 3, "skipped": 0, "abandoned": 0}
+    assert value(text, "labels_wanted", monitor="mail") == 200
+    assert value(text, "labels_received", monitor="mail") == 50
+    deadline = value(text, "labels_deadline_timestamp_seconds", monitor="mail")
+    assert deadline == (alerting.now + timedelta(days=5)).timestamp()
+
+
+def test_estimates_are_those_of_the_status(alerting):
+    text = told(alerting)
+    parts = alerting.parts
+
+    rows = overview(alerting.database, parts.settings, alerting.now).estimates
+    assert len(rows) == 4
+    for row in rows:
+        labels = {"monitor": "mail", "metric": row.metric, "basis": row.basis}
+        for end, name in (("point", "ratio"), ("low", "low_ratio"), ("high", "high_ratio")):
+            assert value(text, f"estimate_{name}", **labels) == getattr(row, end)
+    slot = value(text, "estimate_slot_timestamp_seconds", monitor="mail")
+    assert slot == alerting.round(3).slot.timestamp()
+
+
+def test_evidence_over_one_fires(alerting):
+    text = told(alerting)
+
+    labels = {"monitor": "mail", "metric": "precision", "side": "at_least"}
+    assert value(text, "limit_ratio", **labels) == 0.7
+    assert value(text, "evidence_ratio", **labels) > 1
+    assert value(text, "alert_firing", **labels) == 1
+
+
+def test_what_waits_is_told_per_sink(database):
+    scene = Scene(database, settings())
+    add_round(database)
+    for key in ("a", "b"):
+        add_effect(database, 1, key, sink="ops")
+    with database.write() as connection:
+        connection.execute(
+            effects.update().where(effects.c.key == "b").values(status=effect_store.DEAD)
+        )
+    scene.now = MONDAY + timedelta(minutes=5)
+
+    text = told(scene)
+
+    waiting, dead, age = (
+        value(text, f"effects_{name}", sink="ops")
+        for name in ("waiting", "dead", "oldest_age_seconds")
+    )
+    assert (waiting, dead, age) == (2, 1, 300)
+
+
+def test_a_monitor_without_a_round_and_one_that_left_the_config_are_told_apart(database):
+    scene = Scene(database, settings())
+    add_round(database, monitor="gone")
+
+    text = told(scene, monitors=("new",), own=Own())
+
+    assert value(text, "rounds", monitor="new", state="closed") == 0
+    assert "gone" not in text
+
+
+def test_what_the_process_does_not_know_is_left_out(database):
+    text = told(Scene(database, settings()), own=Own())
+
+    names = {name for name, *_ in samples(text)}
+    assert "pr_monitor_build_info" in names
+    assert not {name for name in names if "config" in name or "success" in name}
+
+
+def families(text):
+    return list(text_string_to_metric_families(text))
+
+
+def test_names_and_texts_follow_the_conventions(alerting):
+    """As promtool has it: our prefix, base units at the end, a help text, plain labels."""
+    found = families(told(alerting))
+
+    for family in found:
+        assert re.fullmatch(r"pr_monitor_[a-z]+(_[a-z]+)*", family.name), family.name
+        assert family.type == "gauge"
+        assert family.documentation.endswith("."), family.name
+        assert not family.name.endswith(("_total", "_count", "_sum", "_bucket", "_gauge"))
+        assert not re.search(r"_(minutes|hours|days|ms|milliseconds|percent)(_|$)", family.name)
+        assert ("timestamp" in family.name) <= family.name.endswith("_timestamp_seconds")
+        for sample in family.samples:
+            assert set(sample.labels) <= {
+                "monitor",
+                "metric",
+                "basis",
+                "side",
+                "state",
+                "sink",
+                "version",
+            }
+
+
+def test_every_metric_is_in_the_docs_and_every_one_of_the_docs_is_told(alerting):
+    add_effect(alerting.database, 1, "waits")
+    told_names = {family.name for family in families(told(alerting)) if family.samples}
+
+    documented = set(re.findall(r"^\| `(pr_monitor_\w+)", OPERATIONS.read_text(), re.MULTILINE))
+
+    assert told_names == documented
+
+
+def test_as_many_queries_are_made_for_many_monitors_as_for_one(alerting):
+    asked = []
+    event.listen(
+        alerting.database.engine, "after_cursor_execute", lambda *found: asked.append(found[2])
+    )
+
+    told(alerting)
+    for_one = len(asked)
+    for number in range(20):
+        add_round(alerting.database, monitor=f"other-{number}")
+    asked.clear()
+    told(alerting, monitors=["mail", *(f"other-{number}" for number in range(20))])
+
+    assert len(asked) == for_one
+    assert len([one for one in asked if one.lstrip().lower().startswith("select")]) == 13
+
+
+def test_nothing_of_any_item_and_no_reason_is_told(alerting):
+    with alerting.database.write() as connection:
+        connection.exec_driver_sql('update payloads set shown = \'{"text": "canary"}\'')
+        connection.exec_driver_sql("update rounds set reason = 'canary'")
+        connection.exec_driver_sql("update effects set last_error = 'canary'")
+
+    assert "canary" not in told(alerting)

@@ -1,0 +1,33 @@
+"""What docs/operations.md shows is what people see."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "operations.md").read_text(encoding="utf-8")
+
+
+def test_the_pictures_of_the_night_are_current():
+    page = runpy.run_path(str(DOCS / "generate_night.py"))["page"]
+
+    assert page(PAGE) == PAGE, "run python docs/generate_night.py"
+
+
+def test_an_alert_says_what_how_sure_what_changed_and_what_to_do():
+    alert = PAGE.split("### An alert", 1)[1].split("### A stale round", 1)[0]
+
+    for part in (
+        "precision is under its limit 0.7",
+        "% interval ",
+        "At most one false alarm per 52 rounds is promised",
+        "prevalence 7.4 % -> 1.6 % explains",
+        "What to do: pr-monitor show",
+        "In MLflow:",
+    ):
+        assert part in alert.replace("\n          ", " ").replace("\n      ", " "), part
+
+
+def test_every_fence_is_closed():
+    assert PAGE.count("```") % 2 == 0

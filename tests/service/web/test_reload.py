@@ -1,0 +1,168 @@
+"""What SIGHUP does: a good config is taken and its changes told, a bad one changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+from structlog.testing import capture_logs
+
+from monitor import wiring
+from monitor.config.load import load_config
+from monitor.rounds.opening import open
+from monitor.service.runtime import Running
+from monitor.service.web.health import Pulse
+from monitor.storage import schema
+from tests.service.web.serving import samples
+from tests.small_config import HOOKS, configure
+
+SUCCESSFUL = ("pr_monitor_config_last_reload_successful",)
+STAYS = "setting stays as it was until a restart"
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPS_HOOK", "https://hooks.example.org/canary-address")
+    (tmp_path / "secret").write_text("canary-one-0123456789-0123")
+    hooks = HOOKS.replace('secret: "${OPS_HOOK_SECRET}"', "secret_file: secret")
+    configure(tmp_path, more=hooks)
+    return tmp_path / "config.yaml"
+
+
+@pytest.fixture
+def running(path):
+    plant = wiring.build(load_config(path))
+    yield Running(plant, path, Pulse("rounds"))
+    plant.database.close()
+
+
+def change(path, before, after):
+    text = path.read_text()
+    assert text.count(before) == 1, before
+    path.write_text(text.replace(before, after))
+
+
+def reload(running):
+    """Ask for it; returns whether the config was taken and all that was logged."""
+    with capture_logs() as logs:
+        taken = running.reload()
+    return taken, logs
+
+
+def test_changed_settings_are_told_old_and_new_and_are_in_force(path, running):
+    change(path, "{precision: 0.5}", "{precision: 0.6, recall: 0.4}")
+
+    taken, logs = reload(running)
+
+    assert taken
+    assert [line["event"] for line in logs] == ["config reloaded", "config changed"]
+    assert logs[1]["monitor"] == "mail"
+    assert logs[1]["settings"] == "limits.precision: 0.5 -> 0.6; limits.recall: not set -> 0.4"
+    assert running.plant.config.monitor("mail").limits.bounds["recall"].at_least == 0.4
+
+
+def test_a_bad_config_keeps_the_parts_and_is_told(path, running):
+    before = running.plant
+    change(path, "precision: 0.5", "precision: 50")
+
+    taken, [line] = reload(running)
+
+    assert not taken
+    assert line["log_level"] == "error"
+    assert "limits.precision: 50 is not a share" in line["reason"]
+    assert running.plant is before
+    assert samples(running.told().metrics())[SUCCESSFUL] == 0
+
+
+def test_a_good_config_after_a_bad_one_is_taken(path, running):
+    change(path, "precision: 0.5", "precision: 50")
+    reload(running)
+    change(path, "precision: 50", "precision: 0.6")
+
+    taken, _ = reload(running)
+
+    assert taken
+    assert samples(running.told().metrics())[SUCCESSFUL] == 1
+
+
+def test_an_unchanged_config_is_told_as_such(running):
+    assert reload(running) == (
+        True,
+        [{"event": "config reloaded", "changed": "nothing", "log_level": "info"}],
+    )
+
+
+def test_what_needs_a_restart_stays_and_is_told(path, running):
+    change(path, "monitor.db", "other.db")
+    path.write_text(path.read_text() + "web: {listen: 127.0.0.1:8080}\n")
+    before = running.plant
+
+    _, logs = reload(running)
+
+    assert [line["setting"] for line in logs if line["event"] == STAYS] == ["store", "web"]
+    assert running.plant.database is before.database
+    assert running.plant is not before
+    assert (running.plant.config.store, running.plant.config.web) == ("sqlite:///monitor.db", None)
+
+
+def test_monitors_that_come_and_go_are_named(path, running):
+    change(path, "- name: mail\n", "- name: spam\n")
+
+    _, [line] = reload(running)
+
+    assert (line["added"], line["removed"]) == (["spam"], ["mail"])
+    assert [parts.settings.name for parts in running.plant.monitors] == ["spam"]
+
+
+def test_a_changed_secret_is_noticed_and_not_told(path, running):
+    (path.parent / "secret").write_text("canary-two-0123456789-0123")
+
+    _, [line] = reload(running)
+
+    assert line["changed"] == "only what it names: a variable, or a file with a secret"
+    assert "canary" not in str(line)
+
+
+def test_of_hooks_only_the_names_of_changed_settings_are_told(path, running):
+    change(path, "allow_private: true", "timeout: 5s")
+
+    _, logs = reload(running)
+
+    assert logs[-1]["settings"] == "hooks.ops.allow_private changed; hooks.ops.timeout changed"
+
+
+def test_what_other_settings_mean_for_the_next_round_is_told(path, running):
+    open_a_round(running)
+    change(path, "threshold: 0.5", "threshold: 0.6")
+
+    _, logs = reload(running)
+
+    [told] = [line for line in logs if line["event"] == "next round"]
+    assert (told["monitor"], told["log_level"]) == ("mail", "warning")
+    assert told["change"].startswith(
+        "source.threshold 0.5 -> 0.6: the next round begins a new history"
+    )
+
+
+def test_settings_that_begin_nothing_are_not_told_of_again(path, running):
+    open_a_round(running)
+    change(path, "{precision: 0.5}", "{precision: 0.6}")
+
+    _, logs = reload(running)
+
+    assert [line["event"] for line in logs] == ["config reloaded", "config changed"]
+
+
+def test_what_a_removed_monitor_leaves_open_is_told(path, running):
+    open_a_round(running)
+    change(path, "- name: mail\n", "- name: spam\n")
+
+    _, logs = reload(running)
+
+    [told] = [line for line in logs if line["event"] == "monitor not in the config"]
+    assert (told["monitor"], told["log_level"]) == ("mail", "warning")
+    assert "mail is in the store but not in the config (renamed or removed?)" in told["left"]
+
+
+def open_a_round(running):
+    plant = running.plant
+    schema.ready(plant.database)
+    open.open_due(plant.monitors[0])

@@ -1,0 +1,78 @@
+"""`pr-monitor serve` as a process: its pages, its signals, its exit codes."""
+
+from __future__ import annotations
+
+import socket
+
+import httpx
+import pytest
+
+from monitor.storage.database import Database
+from tests.service.web.serving import COMMAND, OFTEN
+from tests.small_config import rows
+from tests.workers import worker
+
+SUCCESSFUL = ("pr_monitor_config_last_reload_successful",)
+
+
+def test_the_command_answers_reloads_and_stops(place):
+    with place.serving():
+        told = {path: place.get(path) for path in ("/health", "/ready", "/metrics", "/docs")}
+        place.change("{precision: 0.5}", "{precision: 50}")
+        refused, after_bad = place.reload(), place.metrics()
+        place.change("{precision: 50}", "{precision: 0.6}")
+        taken, after_good = place.reload("config changed"), place.metrics()
+        code = place.stop()
+
+    assert [answer.status_code for answer in told.values()] == [200, 200, 200, 404]
+    assert told["/health"].text == "ok\n"
+    assert told["/metrics"].headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert "limits.precision: 50 is not a share" in refused
+    assert "monitor=mail" in taken
+    assert [after_bad[SUCCESSFUL], after_good[SUCCESSFUL]] == [0, 1]
+    assert code == 0
+    assert "event=stopped" in place.logged[-1]
+    with pytest.raises(httpx.ConnectError):
+        place.get("/health")
+
+
+def test_an_address_in_use_is_told_in_a_sentence(place):
+    with socket.create_server(("127.0.0.1", place.port)), worker(COMMAND, cwd=place.folder) as held:
+        code, _, errors = held.end()
+
+    [said] = errors.splitlines()
+    assert code == 75
+    assert f"web.listen: 127.0.0.1:{place.port} is taken by another program" in said
+
+
+ENDLESS = """
+import time
+
+from monitor.sources.duckdb import DuckdbSource
+
+
+def endless(self, *arguments):
+    print("scanning", flush=True)
+    time.sleep(600)
+
+DuckdbSource.scan = endless
+"""
+
+
+def test_a_step_that_takes_too_long_is_abandoned_and_taken_up_by_the_next_pass(place):
+    with place.serving(OFTEN.format(patch=ENDLESS, grace=0.3)) as serving:
+        serving.wait_for("scanning")
+        code = place.stop()
+    database = Database(f"sqlite:///{place.folder}/monitor.db")
+    left = rows(database, "select state, claimed_by is not null from rounds")
+
+    with place.serving(OFTEN.format(patch="", grace=60)):
+        place.eventually(lambda: rows(database, "select state from rounds") == [("labeling",)])
+        again = place.stop()
+
+    database.close()
+    assert (code, again) == (0, 0)
+    [told] = [line for line in place.logged if "abandoned what took too long" in line]
+    assert "monitor mail" in told
+    assert not [line for line in place.logged if "failed" in line]
+    assert left == [("open", 1)]

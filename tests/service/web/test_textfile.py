@@ -1,0 +1,71 @@
+"""`run-once --metrics-file`: the metrics of a pass for the node exporter."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+
+from tests.cli.workplace import PEOPLE, Workplace
+from tests.service.web.serving import samples
+
+SUCCESS = ("pr_monitor_last_success_timestamp_seconds",)
+FAILING = ("pr_monitor_failing", ("monitor", "mail"))
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PR_MONITOR_CONFIG", raising=False)
+    place = Workplace(tmp_path)
+    place.predictions()
+    place.config(PEOPLE)
+    return place
+
+
+def metrics(place):
+    return samples((place.folder / "out.prom").read_text())
+
+
+def test_a_pass_leaves_its_metrics_for_all_to_read(place):
+    done = place.run("run-once", "--metrics-file", "out.prom")
+
+    found = metrics(place)
+    assert done.code == 0
+    assert found["pr_monitor_rounds", ("monitor", "mail"), ("state", "labeling")] == 1
+    assert found[FAILING] == 0
+    assert found[SUCCESS] >= place.now.timestamp()
+    assert stat.S_IMODE((place.folder / "out.prom").stat().st_mode) == 0o644
+    assert [path.name for path in place.folder.glob("*.prom*")] == ["out.prom"]
+    assert not list(place.folder.glob(".out*"))
+
+
+def test_a_pass_with_errors_tells_them_and_when_the_last_good_one_was(place):
+    place.run("run-once", "--metrics-file", "out.prom")
+    good = metrics(place)[SUCCESS]
+    place.config(PEOPLE, path=("predictions.parquet", "away.parquet"))
+    place.folder.joinpath("monitor.db").unlink()
+
+    done = place.run("run-once", "--metrics-file", "out.prom")
+
+    assert done.code == 65
+    assert metrics(place)[FAILING] == 1
+    assert metrics(place)[SUCCESS] == good
+
+
+def test_a_file_that_is_no_exposition_is_written_over(place):
+    (place.folder / "out.prom").write_text("{]")
+    place.config(PEOPLE, path=("predictions.parquet", "away.parquet"))
+
+    place.run("run-once", "--metrics-file", "out.prom")
+
+    assert metrics(place)[FAILING] == 1
+    assert SUCCESS not in metrics(place)
+
+
+def test_a_folder_that_is_not_there_is_named(place):
+    done = place.run("run-once", "--metrics-file", "nowhere/out.prom")
+
+    assert done.code == 78
+    assert "pr-monitor: nowhere/out.prom: metrics cannot be written: no such file" in done.err
+    assert "labeling" in done.out

@@ -1,0 +1,64 @@
+"""Counts of a labeled sample: shapes, order and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.stats.core.counts import Counts, Interval, StratumCounts
+
+ONE = StratumCounts(size=10, labeled=4, positive=1)
+
+
+def test_strata_come_flagged_first_whatever_their_order():
+    counts = Counts.of_arrays(
+        size=[30, 10, 20], labeled=[3, 1, 2], positive=[2, 0, 1], is_flagged=[False, True, False]
+    )
+
+    assert counts.size.tolist() == [10, 30, 20]
+    assert counts.labeled.tolist() == [1, 3, 2]
+    assert counts.positive.tolist() == [0, 2, 1]
+    assert counts.is_flagged.tolist() == [True, False, False]
+    assert {a.dtype for a in (counts.size, counts.labeled, counts.positive)} == {np.dtype(np.int64)}
+
+
+def test_a_matrix_has_one_stratum_for_each_predicted_class():
+    counts = Counts.of_matrix(tp=1, fp=2, fn=3, tn=4, flagged_size=50, passed_size=60)
+
+    assert counts.flagged == (StratumCounts(size=50, labeled=3, positive=1),)
+    assert counts.passed == (StratumCounts(size=60, labeled=7, positive=3),)
+
+
+def test_arrays_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="shorter"):
+        Counts.of_arrays(size=[3, 4], labeled=[1], positive=[0], is_flagged=[True])
+
+
+@pytest.mark.parametrize(("flagged", "passed"), [((), (ONE,)), ((ONE,), ())])
+def test_a_class_without_a_stratum_is_refused(flagged, passed):
+    message = r"^both predicted classes need at least one stratum \(its size may be 0\)$"
+
+    with pytest.raises(ValueError, match=message):
+        Counts(flagged=flagged, passed=passed)
+
+
+@pytest.mark.parametrize(
+    ("size", "labeled", "positive"), [(3, 2, -1), (3, 2, 3), (3, 4, 1), (-1, -1, -1)]
+)
+def test_an_impossible_stratum_is_refused_with_its_counts(size, labeled, positive):
+    message = (
+        "^a stratum needs 0 <= positive <= labeled <= size, got "
+        f"positive={positive}, labeled={labeled}, size={size}$"
+    )
+
+    with pytest.raises(ValueError, match=message):
+        StratumCounts(size=size, labeled=labeled, positive=positive)
+
+
+def test_a_stratum_may_be_empty_or_wholly_positive():
+    assert StratumCounts(size=0, labeled=0, positive=0).size == 0
+    assert StratumCounts(size=2, labeled=2, positive=2).positive == 2
+
+
+def test_an_interval_is_written_with_three_digits():
+    assert str(Interval(0.12345, 0.1, 0.9)) == "0.123 [0.100, 0.900]"

@@ -1,0 +1,215 @@
+"""Metrics of a confusion matrix: other packages' numbers, invariants over all, refusals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sklearn_metrics
+
+from monitor.stats.core.metrics import METRICS, Matrix, f_beta, metric
+
+SEED_TABLE_1 = Matrix(tp=138, fp=22, fn=108, tn=4732)  # Shang et al. 2023, Table 1
+
+# What a metric can be at best and at worst, and a matrix without a value for it.
+RANGES = {
+    "precision": (0, 1),
+    "recall": (0, 1),
+    "fpr": (0, 1),
+    "specificity": (0, 1),
+    "npv": (0, 1),
+    "false_omission_rate": (0, 1),
+    "prevalence": (0, 1),
+    "flagged_rate": (0, 1),
+    "accuracy": (0, 1),
+    "balanced_accuracy": (0, 1),
+    "f1": (0, 1),
+    "mcc": (-1, 1),
+    "precision_gain": (-math.inf, 1),
+    "recall_gain": (-math.inf, 1),
+}
+WITHOUT_VALUE = {
+    "precision": (0, 0, 3, 7),
+    "recall": (0, 3, 0, 7),
+    "fpr": (3, 0, 7, 0),
+    "specificity": (3, 0, 7, 0),
+    "npv": (3, 7, 0, 0),
+    "false_omission_rate": (3, 7, 0, 0),
+    "prevalence": (0, 0, 0, 0),
+    "flagged_rate": (0, 0, 0, 0),
+    "accuracy": (0, 0, 0, 0),
+    "balanced_accuracy": (3, 0, 7, 0),
+    "f1": (0, 0, 0, 7),
+    "mcc": (0, 0, 3, 7),
+    "precision_gain": (0, 3, 3, 7),
+    "recall_gain": (0, 3, 0, 7),
+}
+
+every_metric = pytest.mark.parametrize("name", METRICS)
+# no subnormal cells: a hundredth of 5e-324 is 0, and then another matrix
+cells = st.tuples(
+    *[st.integers(0, 10**7) | st.floats(0, 1e9, allow_subnormal=False) for _ in range(4)]
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("precision", 0.8625),  # Shang et al. 2023, Table 1 and Eq. 2
+        ("recall", 138 / 246),
+        ("npv", 4732 / 4840),
+        ("false_omission_rate", 108 / 4840),
+        ("fpr", 22 / 4754),
+        ("specificity", 4732 / 4754),
+        ("prevalence", 246 / 5000),
+        ("flagged_rate", 160 / 5000),
+    ],
+)
+def test_agrees_with_hand_division_on_a_published_table(name, value):
+    assert METRICS[name](SEED_TABLE_1) == pytest.approx(value, rel=1e-14)
+
+
+def test_gains_agree_with_a_worked_example():
+    # prevalence 1/3: 1 - 1/2 * 30/80 and 1 - 1/2 * 20/80 (Flach & Kull 2015, Eq. 4 and 5)
+    matrix = Matrix(tp=80, fp=30, fn=20, tn=170)
+
+    gains = [float(METRICS[name](matrix)) for name in ("precision_gain", "recall_gain")]
+
+    assert gains == pytest.approx([0.8125, 0.875], rel=1e-14)
+
+
+@pytest.mark.parametrize("counts", [(138, 22, 108, 4732), (5, 1, 2, 50), (1, 40, 30, 2)])
+def test_agrees_with_scikit_learn(counts):
+    actual, predicted = np.array([1, 0, 1, 0]), np.array([1, 1, 0, 0])
+    given_counts = {"sample_weight": np.array(counts)}
+    expected = {
+        "precision": sklearn_metrics.precision_score(actual, predicted, **given_counts),
+        "recall": sklearn_metrics.recall_score(actual, predicted, **given_counts),
+        "accuracy": sklearn_metrics.accuracy_score(actual, predicted, **given_counts),
+        "balanced_accuracy": sklearn_metrics.balanced_accuracy_score(
+            actual, predicted, **given_counts
+        ),
+        "f1": sklearn_metrics.f1_score(actual, predicted, **given_counts),
+        "f2": sklearn_metrics.fbeta_score(actual, predicted, beta=2, **given_counts),
+        "f0.5": sklearn_metrics.fbeta_score(actual, predicted, beta=0.5, **given_counts),
+        "mcc": sklearn_metrics.matthews_corrcoef(actual, predicted, **given_counts),
+    }
+
+    ours = {name: float(metric(name)(Matrix(*counts))) for name in expected}
+
+    assert ours == pytest.approx(expected, rel=1e-12)
+
+
+def test_no_metric_is_left_out_of_the_invariants_below():
+    assert set(RANGES) == set(WITHOUT_VALUE) == set(METRICS)
+    assert all(name == each.name for name, each in METRICS.items())
+
+
+@every_metric
+@settings(max_examples=50, deadline=None)
+@given(cells)
+def test_a_value_is_finite_and_in_range_or_undefined_without_any_warning(name, counts):
+    low, high = RANGES[name]
+
+    value = float(METRICS[name](Matrix(*counts)))
+
+    assert math.isnan(value) or low - 1e-12 <= value <= high + 1e-12
+    assert not math.isinf(value)
+
+
+@every_metric
+@settings(max_examples=50, deadline=None)
+@given(cells, st.floats(0.01, 100))
+def test_a_window_twice_as_large_has_the_same_metrics(name, counts, factor):
+    once = METRICS[name](Matrix(*counts))
+    scaled = METRICS[name](Matrix(*(factor * cell for cell in counts)))
+
+    assert scaled == pytest.approx(float(once), rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@every_metric
+@settings(max_examples=50, deadline=None)
+@given(st.lists(cells, min_size=1, max_size=5))
+def test_an_array_of_matrices_has_the_values_of_its_members(name, matrices):
+    columns = [np.array(column) for column in zip(*matrices, strict=True)]
+
+    together = METRICS[name](Matrix(*columns))
+
+    one_by_one = [float(METRICS[name](Matrix(*each))) for each in matrices]
+    assert together.tolist() == pytest.approx(one_by_one, rel=1e-12, nan_ok=True)
+
+
+@every_metric
+def test_without_a_value_it_is_nan_among_draws_and_none_with_a_sentence_alone(name):
+    counts = WITHOUT_VALUE[name]
+
+    among_draws = METRICS[name](Matrix(*(np.array([cell, 5.0]) for cell in counts)))
+    alone = METRICS[name].value(Matrix(*counts))
+
+    assert math.isnan(among_draws[0])
+    assert math.isfinite(among_draws[1])
+    assert alone.value is None
+    assert alone.reason is not None
+    assert len(alone.reason.split()) > 3
+
+
+@every_metric
+def test_a_value_comes_without_a_reason(name):
+    found = METRICS[name].value(SEED_TABLE_1)
+
+    assert found.reason is None
+    assert found.value == METRICS[name](SEED_TABLE_1)
+
+
+def test_zero_true_positives_is_a_recall_of_zero_and_not_undefined():
+    assert METRICS["recall"].value(Matrix(tp=0, fp=1, fn=5, tn=9)).value == 0
+
+
+def test_an_overflowing_gain_is_undefined_and_not_infinite():
+    matrix = Matrix(tp=1e-300, fp=1e9, fn=1e9, tn=1)
+
+    assert math.isnan(METRICS["precision_gain"](matrix))
+
+
+@settings(deadline=None)
+@given(cells, st.floats(0.1, 10))
+def test_f_beta_lies_between_precision_and_recall(counts, beta):
+    matrix = Matrix(*counts)
+    precision, recall = (float(METRICS[name](matrix)) for name in ("precision", "recall"))
+
+    value = float(f_beta(beta)(matrix))
+
+    if not math.isnan(precision + recall):
+        assert min(precision, recall) - 1e-12 <= value <= max(precision, recall) + 1e-12
+
+
+def test_the_long_name_of_the_false_positive_rate_is_known():
+    assert metric("false_positive_rate") is METRICS["fpr"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("precison", "did you mean 'precision'"),
+        ("f0", "no metric is called 'f0'"),
+        ("fx", "Known: precision, recall"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_known_ones(name, message):
+    with pytest.raises(ValueError, match=message):
+        metric(name)
+
+
+@pytest.mark.parametrize("beta", [0, -1, math.inf, math.nan])
+def test_a_beta_that_is_not_positive_and_finite_is_refused(beta):
+    with pytest.raises(ValueError, match="beta must be a positive finite number"):
+        f_beta(beta)
+
+
+@pytest.mark.parametrize("cell", [-1, math.nan, math.inf])
+def test_a_cell_that_is_no_number_of_items_is_refused_by_name(cell):
+    with pytest.raises(ValueError, match="fn must be a finite number of items"):
+        Matrix(tp=1, fp=1, fn=cell, tn=1)

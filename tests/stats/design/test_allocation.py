@@ -1,0 +1,582 @@
+"""Labels per stratum: published sizes, other solvers, invariants, refusals, what plans keep."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import optimize, special
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.design.allocation import FLOOR, allocate, random_sampling_labels
+from monitor.stats.design.neyman import Problem, coefficients_of, optimum
+from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
+from monitor.stats.estimation.posterior import estimates
+
+SEED = json.loads((Path(__file__).parents[1] / "reference" / "seed_formulas.json").read_text())
+TABLE_4 = {case["name"]: case for case in SEED["sample_size_margin_0_05"]}
+UP = np.array([True, False])
+Z = float(special.ndtri(0.975))
+BOTH = {"precision": 0.05, "recall": 0.05}
+
+# Three flagged and five passed bands of a classifier like the first of Table 4.
+SIZES = np.array([20_000, 14_000, 12_000, 600_000, 220_000, 100_000, 50_000, 30_000])
+FLAGGED_OF_8 = np.arange(8) < 3
+RATES = np.array([0.96, 0.8, 0.55, 0.0005, 0.006, 0.03, 0.09, 0.2])
+
+
+def problem(sizes, is_flagged, knowledge, *, in_window=False, floor=10.0):
+    """The inner problem without rounding, infinite window unless said otherwise."""
+    coefficients, _ = coefficients_of(sizes, is_flagged, knowledge)
+    low = np.minimum(floor, sizes)
+    one, none = np.ones(len(sizes)), np.zeros(len(sizes))
+    return Problem(sizes.astype(float), is_flagged, low, coefficients, none, one, Z, in_window)
+
+
+def two_strata(k, knowledge):
+    """Two strata of a window so large that no size binds."""
+    return problem(np.array([round(k * 10**12), 10**12]), UP, knowledge)
+
+
+@st.composite
+def windows(draw):
+    """Sizes, classes and knowledge of up to nine strata, some of them empty or tiny."""
+    flagged, passed = draw(st.integers(1, 4)), draw(st.integers(1, 5))
+    is_flagged = np.arange(flagged + passed) < flagged
+    size = st.integers(0, 30) | st.integers(0, 10**6)
+    sizes = np.array(draw(st.lists(size, min_size=len(is_flagged), max_size=len(is_flagged))))
+    labeled = draw(st.lists(st.integers(0, 300), min_size=len(sizes), max_size=len(sizes)))
+    positive = [draw(st.integers(0, n)) for n in labeled]
+    rounds = Knowledge.of_rounds(positive, labeled, is_flagged)
+    scores = Knowledge.of_scores(rounds.rate, is_flagged)
+    return sizes, is_flagged, draw(st.sampled_from([rounds, scores]))
+
+
+margin_sets = st.fixed_dictionaries(
+    {}, optional={name: st.floats(0.005, 0.3) for name in ("precision", "recall")}
+).filter(bool)
+
+
+# --- published sizes and other solvers ------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["phi1", "phi2"])
+def test_two_strata_with_recall_binding_get_the_published_sizes(name):
+    case = TABLE_4[name]  # Shang et al. 2023, Table 4, by Eq. 10 and 11
+    rates = Knowledge.of_rates([case["precision"], case["pi0"]])
+
+    labels = optimum(two_strata(case["k"], rates), BOTH)
+
+    assert labels == pytest.approx([case["n1"], case["n0"]], rel=1e-10)
+    assert labels[0] / labels[1] == pytest.approx(case["k"] * case["s"], rel=1e-12)
+
+
+def test_a_ratio_below_one_is_used_and_saves_labels():
+    case = TABLE_4["phi3"]  # the paper floors its ratio at 1 and pays for it
+    rates = Knowledge.of_rates([case["precision"], case["pi0"]])
+
+    labels = optimum(two_strata(case["k"], rates), BOTH)
+
+    assert labels[0] == pytest.approx(case["n1_precision"], rel=1e-10)  # precision binds too
+    assert labels.sum() <= case["n1"] + case["n0"]
+
+
+@pytest.mark.parametrize("name", ["phi1", "phi2", "phi3"])
+def test_precision_alone_gets_the_published_size(name):
+    case = TABLE_4[name]
+    rates = Knowledge.of_rates([case["precision"], case["pi0"]])
+
+    labels = optimum(two_strata(case["k"], rates), {"precision": 0.05})
+
+    assert labels == pytest.approx([case["n1_precision"], 10], rel=1e-10)
+
+
+@pytest.mark.parametrize("case", SEED["optimal_ratio_bayes"], ids=lambda case: f"w={case['w']}")
+def test_beta_knowledge_gives_the_ratio_of_theorem_2(case):
+    a1, b1, a0, b0 = case["zeta"]  # Shang et al. 2023, Theorem 2
+    knowledge = Knowledge(np.array([a1, a0]), np.array([b1, b0]), "rounds")
+
+    labels = optimum(two_strata(case["k"], knowledge), {"recall": 0.01})
+
+    assert labels[0] / labels[1] == pytest.approx(case["k"] * case["s"], rel=1e-12)
+
+
+def test_the_default_bands_need_a_quarter_of_the_labels_of_two_strata():
+    # By simulation (benchmarks/label_cost.py) these bands need 1200, two strata 4670. Another
+    # program, with less careful intervals, needed 1227 in ten bands per class, and 4680.
+    middle = (np.arange(200_000) + 0.5) / 200_000
+    scores = special.expit(-8.898 + 5.160 * special.ndtri(middle))
+    flagged, passed = scores[scores >= 0.4768], scores[scores < 0.4768]
+    sizes, rates = [], []
+    for members, bands in ((flagged, FLAGGED_BANDS), (passed, PASSED_BANDS)):
+        band = band_of(members, band_edges(members, bands))
+        sizes += [int(100 * np.sum(band == i)) for i in range(bands)]
+        rates += [float(members[band == i].mean()) for i in range(bands)]
+    is_flagged = np.arange(len(sizes)) < FLAGGED_BANDS
+
+    plan = allocate(sizes, is_flagged, Knowledge.of_rates(rates), margins=BOTH, estimand="rate")
+
+    assert plan.total == pytest.approx(1200, rel=0.05)
+
+
+@pytest.mark.parametrize("in_window", [False, True])
+@pytest.mark.parametrize(
+    "margins", [BOTH, {"precision": 0.035, "recall": 0.1}, {"recall": 0.2}, {"precision": 0.1}]
+)
+def test_a_general_solver_finds_no_smaller_total(margins, in_window):
+    sizes = np.array([400, 60, 30, 9000, 800, 40])
+    rates = Knowledge.of_rates([0.9, 0.6, 0.5, 0.004, 0.03, 0.4])
+    ours = problem(sizes, np.arange(6) < 3, rates, in_window=in_window)
+
+    def room(log_labels, name):
+        used = np.sum(ours.coefficients[name] / np.exp(log_labels))
+        return 1 - used / ours.allowed(name, margins[name])
+
+    def total(log_labels):
+        return float(np.exp(log_labels).sum()) / 1000
+
+    solver: dict[str, Any] = {
+        "method": "SLSQP",
+        "bounds": optimize.Bounds(np.log(ours.low), np.log(sizes)),
+        "constraints": [{"type": "ineq", "fun": room, "args": (name,)} for name in margins],
+        "options": {"maxiter": 500, "ftol": 1e-12},
+    }
+    start = np.log(np.sqrt(ours.low * sizes))
+
+    found = optimize.minimize(total, start, **solver)
+    labels = optimum(ours, margins)
+
+    assert found.success
+    assert labels.sum() == pytest.approx(1000 * found.fun, rel=1e-6)
+    assert all(ours.half_width(name, labels) <= margins[name] * (1 + 1e-9) for name in margins)
+
+
+def test_random_sampling_needs_what_its_binomial_variance_says():
+    case = TABLE_4["phi1"]
+    found, sizes = case["precision"] * case["k"], [46_000_000, 1_000_000_000]
+    prevalence = found / case["recall"] / (1 + case["k"])
+    expected = case["recall"] * (1 - case["recall"]) * (Z / 0.05) ** 2 / prevalence
+
+    labels = random_sampling_labels(
+        sizes, UP, Knowledge.of_rates([case["precision"], case["pi0"]]), BOTH
+    )
+
+    assert labels == pytest.approx(expected, abs=1)
+
+
+def test_random_sampling_never_asks_for_more_than_the_window():
+    rates = Knowledge.of_rates([0.5, 0.2])
+
+    assert 48 <= random_sampling_labels([30, 20], UP, rates, {"recall": 0.001}) <= 50
+
+
+# --- invariants -----------------------------------------------------------------------------
+
+
+@settings(max_examples=150, deadline=None)
+@given(windows(), margin_sets, st.sampled_from(["rate", "window"]))
+def test_a_plan_keeps_its_margins_or_names_the_one_it_cannot(window, margins, estimand):
+    sizes, is_flagged, knowledge = window
+
+    plan = allocate(sizes, is_flagged, knowledge, margins=margins, estimand=estimand)
+
+    assert np.all(plan.labels >= np.minimum(FLOOR, sizes))
+    assert np.all(plan.labels <= sizes)
+    assert plan.needed == plan.total
+    for name in set(margins) & set(plan.margins):
+        missed = [note for note in plan.notes if note.startswith(f"{name}: even every item")]
+        assert bool(missed) == (plan.margins[name] > margins[name] * (1 + 1e-9))
+        assert not missed or estimand == "rate"
+
+
+@settings(max_examples=150, deadline=None)
+@given(windows(), margin_sets | st.none(), st.integers(0, 5000))
+def test_a_budget_is_never_passed_and_never_left_without_need(window, margins, budget):
+    sizes, is_flagged, knowledge = window
+
+    plan = allocate(sizes, is_flagged, knowledge, margins=margins, max_labels=budget)
+
+    assert np.all((plan.labels >= 0) & (plan.labels <= sizes))
+    assert plan.total <= budget
+    enough = plan.needed is not None and plan.needed <= budget
+    assert enough or plan.total == budget or plan.notes
+
+
+@settings(max_examples=60, deadline=None)
+@given(windows(), st.integers(100, 3000))
+def test_a_larger_budget_does_not_widen_the_margins(window, budget):
+    sizes, is_flagged, knowledge = window
+    small, large = (
+        allocate(sizes, is_flagged, knowledge, max_labels=labels) for labels in (budget, 2 * budget)
+    )
+
+    assert all(large.margins[name] <= small.margins[name] + 1e-12 for name in small.margins)
+
+
+@settings(max_examples=60, deadline=None)
+@given(windows(), margin_sets, st.randoms())
+def test_no_label_can_be_spared_and_none_moved_for_less(window, margins, random):
+    sizes, is_flagged, knowledge = window
+    ours = problem(sizes, is_flagged, knowledge, in_window=True)
+    kept = {name: margin for name, margin in margins.items() if name in ours.coefficients}
+    labels = optimum(ours, kept)
+    movable = np.flatnonzero(labels > ours.low + 1e-6)
+    assume(len(movable) > 0)
+
+    fewer = labels.copy()
+    taken = random.choice(list(movable))
+    fewer[taken] -= min(0.01 * labels[taken], labels[taken] - ours.low[taken])
+    gained = random.randrange(len(labels))
+    fewer[gained] = min(
+        sizes[gained], fewer[gained] + 0.9 * (labels[taken] - fewer[taken]) * (gained != taken)
+    )
+
+    assert any(ours.half_width(name, fewer) > margin for name, margin in kept.items())
+
+
+def test_margins_beyond_the_budget_all_grow_by_one_factor():
+    rates = Knowledge.of_rates(RATES)
+    margins = {"precision": 0.02, "recall": 0.03}
+
+    free = allocate(SIZES, FLAGGED_OF_8, rates, margins=margins)
+    bound = allocate(SIZES, FLAGGED_OF_8, rates, margins=margins, max_labels=800)
+
+    assert free.total == free.needed == bound.needed
+    assert bound.total == 800 < free.total
+    growth = [bound.margins[name] / margins[name] for name in margins]
+    assert growth[0] == pytest.approx(growth[1], rel=0.01)
+    assert growth[0] > 1
+
+
+def test_a_budget_alone_aims_at_equal_margins():
+    plan = allocate(SIZES, FLAGGED_OF_8, Knowledge.of_rates(RATES), max_labels=1200)
+
+    assert plan.total == 1200
+    assert plan.asked == {}
+    assert plan.needed is None
+    assert plan.margins["precision"] <= plan.margins["recall"] * 1.01
+
+
+def test_small_strata_become_a_census_in_a_window_but_not_for_the_rates():
+    rates = Knowledge.of_rates([0.82, 0.05])  # 330 of 313 predicted positives were asked for
+
+    window = allocate([313, 5000], UP, rates, margins={"precision": 0.01, "recall": 0.05})
+    rate = allocate([313, 5000], UP, rates, margins={"precision": 0.01}, estimand="rate")
+
+    assert window.margins["precision"] <= 0.01
+    assert window.labels[0] < 313
+    assert rate.labels[0] == 313
+    assert rate.notes == ("precision: even every item labeled leaves +-0.043, more than 0.01",)
+
+
+def test_a_budget_of_the_whole_window_is_a_census():
+    plan = allocate([30, 200], UP, Knowledge.of_rates([0.8, 0.1]), max_labels=500)
+
+    assert plan.labels.tolist() == [30, 200]
+    assert plan.margins == {"precision": 0, "recall": 0}
+    assert plan.notes == ("the budget covers every item of the window",)
+
+
+def test_empty_strata_get_no_labels():
+    sizes = SIZES * (np.arange(8) % 3 > 0)
+
+    plan = allocate(sizes, FLAGGED_OF_8, Knowledge.of_rates(RATES), max_labels=500)
+
+    assert np.array_equal(plan.labels > 0, sizes > 0)
+
+
+def test_a_budget_below_the_floors_lowers_them_alike_and_says_so():
+    sizes = [50, 40, 4, 900, 800]
+
+    plan = allocate(
+        sizes, np.arange(5) < 3, Knowledge.of_rates([0.9, 0.7, 0.5, 0.01, 0.1]), max_labels=24
+    )
+
+    assert plan.labels.tolist() == [5, 5, 4, 5, 5]
+    assert "24 labels are fewer than the floors of all strata ask for (44)" in plan.notes[0]
+
+
+def test_two_labels_go_to_one_stratum_of_each_class():
+    plan = allocate(SIZES, FLAGGED_OF_8, Knowledge.of_rates(RATES), max_labels=2)
+
+    assert plan.labels[:3].sum() == plan.labels[3:].sum() == 1
+
+
+def test_nothing_flagged_is_said_and_only_the_floors_are_labeled():
+    plan = allocate([0, 900], UP, Knowledge.of_rates([0.9, 0.1]), margins=BOTH)
+
+    assert plan.labels.tolist() == [0, 10]
+    assert plan.notes == ("nothing was flagged, so precision and recall cannot be planned for",)
+
+
+def test_everything_flagged_leaves_precision_to_plan_for():
+    plan = allocate([900, 0], UP, Knowledge.of_rates([0.9, 0.1]), margins=BOTH)
+
+    assert plan.margins.keys() == {"precision"}
+    assert plan.margins["precision"] <= 0.05
+    assert plan.notes == ("everything was flagged, so recall is 1 and needs no labels",)
+
+
+def test_an_empty_window_needs_no_labels():
+    for knowledge in (Knowledge.of_rates([0.9, 0.1]), Knowledge.nothing(UP)):
+        plan = allocate([0, 0], UP, knowledge, margins=BOTH, max_labels=100)
+
+        assert plan.total == 0
+
+
+# --- what is known --------------------------------------------------------------------------
+
+
+def test_with_scores_alone_the_plan_is_mostly_the_one_without_bands():
+    knowledge = Knowledge.of_scores(RATES, FLAGGED_OF_8)
+    totals = np.array([SIZES[:3].sum(), SIZES[3:].sum()])
+    classes = knowledge.pooled(SIZES, FLAGGED_OF_8)
+
+    blended = allocate(SIZES, FLAGGED_OF_8, knowledge, max_labels=1200)
+    by_score = allocate(SIZES, FLAGGED_OF_8, knowledge, max_labels=1200, blend=0)
+    by_size = allocate(SIZES, FLAGGED_OF_8, knowledge, max_labels=1200, blend=1)
+    without = allocate(totals, UP, classes, max_labels=1200, blend=0)
+
+    assert by_size.labels[:3].sum() == pytest.approx(without.labels[0], abs=2)
+    above = by_size.labels[3:] - FLOOR
+    assert above == pytest.approx(above.sum() * (SIZES[3:] - FLOOR) / totals[1], abs=2)
+    weight = np.polyfit(by_size.labels - by_score.labels, blended.labels - by_score.labels, 1)[0]
+    assert 0.9 < weight < 1  # 0.8 of a larger plan for the same margins, and 0.2 of a smaller
+
+
+def test_a_blended_plan_still_keeps_its_margins_and_is_not_larger_than_it_must():
+    knowledge = Knowledge.of_scores(RATES, FLAGGED_OF_8)
+
+    plan = allocate(SIZES, FLAGGED_OF_8, knowledge, margins=BOTH)
+
+    assert max(plan.margins.values()) == pytest.approx(0.05, rel=0.01)
+    assert max(plan.margins.values()) <= 0.05 * (1 + 1e-9)
+
+
+def test_with_nothing_known_each_class_gets_half_of_the_budget_by_size():
+    plan = allocate(SIZES, FLAGGED_OF_8, Knowledge.nothing(FLAGGED_OF_8), max_labels=1000)
+
+    assert plan.labels[:3].sum() == plan.labels[3:].sum() == 500
+    assert plan.labels[0] > plan.labels[1] > plan.labels[2] >= FLOOR
+    assert plan.margins == {}
+    assert "no margin can be foretold" in plan.notes[0]
+
+
+def test_with_nothing_known_a_class_too_small_for_half_leaves_the_rest_to_the_other():
+    plan = allocate([30, 9000], UP, Knowledge.nothing(UP), max_labels=200)
+
+    assert plan.labels.tolist() == [30, 170]
+
+
+# --- refused inputs -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "message"),
+    [
+        ({}, "give margins, max_labels or both"),
+        ({"margins": {}}, "give margins, max_labels or both"),
+        ({"margins": {"f1": 0.05}}, "got f1=0.05"),
+        ({"margins": {"recall": 5}}, "between 0 and 1; got recall=5"),
+        ({"max_labels": -1}, "max_labels must be 0 or more, got -1"),
+        ({"max_labels": 10, "level": 0}, "level must lie strictly between 0 and 1, got 0"),
+        ({"max_labels": 10, "blend": 2}, r"blend must lie in \[0, 1\], got 2"),
+        ({"max_labels": 10, "floor": 0}, "floor must be 1 or more, got 0"),
+    ],
+)
+def test_an_impossible_request_is_refused_with_what_was_given(given_settings, message):
+    with pytest.raises(ValueError, match=message):
+        allocate([100, 1000], UP, Knowledge.of_rates([0.8, 0.1]), **given_settings)
+
+
+def test_margins_without_knowledge_or_budget_are_refused_with_the_way_out():
+    with pytest.raises(ValueError, match="give max_labels, a reference matrix or scores"):
+        allocate([100, 1000], UP, Knowledge.nothing(UP), margins=BOTH)
+
+
+def test_sizes_that_do_not_fit_the_knowledge_are_refused():
+    with pytest.raises(ValueError, match=r"sizes \(3,\), is_flagged \(2,\) and knowledge \(2,\)"):
+        allocate([1, 2, 3], UP, Knowledge.of_rates([0.8, 0.1]), max_labels=5)
+    with pytest.raises(ValueError, match=r"sizes must be 0 or more, got \[-1, 5\]"):
+        allocate([-1, 5], UP, Knowledge.of_rates([0.8, 0.1]), max_labels=5)
+
+
+# --- what plans keep ------------------------------------------------------------------------
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("estimand", ["rate", "window"])
+def test_rounds_labeled_as_planned_reach_the_margins_that_were_foretold(estimand):
+    rng = np.random.default_rng(20_260_102)
+    sizes = SIZES // (1 if estimand == "rate" else 40)
+    plan = allocate(sizes, FLAGGED_OF_8, Knowledge.of_rates(RATES), margins=BOTH, estimand=estimand)
+    rounds = 100
+    widths = np.zeros(2)
+
+    for _ in range(rounds):
+        actual = rng.binomial(sizes, RATES)
+        positive = rng.hypergeometric(actual, sizes - actual, plan.labels)
+        counts = Counts.of_arrays(
+            size=sizes, labeled=plan.labels, positive=positive, is_flagged=FLAGGED_OF_8
+        )
+        found = estimates(counts, estimands=(estimand,), points=2**10)
+        widths += [(each.high or 0) - (each.low or 0) for each in found]
+
+    assert widths / 2 / rounds == pytest.approx(
+        [plan.margins["precision"], plan.margins["recall"]], rel=0.1
+    )
+
+
+# --- what the prior adds --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("in_window", [False, True])
+@pytest.mark.parametrize("margins", [BOTH, {"recall": 0.1}, {"precision": 0.1}])
+def test_with_doubt_and_costs_a_general_solver_finds_nothing_cheaper(margins, in_window):
+    sizes = np.array([400, 60, 30, 9000, 800, 40])
+    rates = Knowledge.of_rates([0.9, 0.6, 0.5, 1e-5, 0.03, 0.4])
+    plain = problem(sizes, np.arange(6) < 3, rates, in_window=in_window)
+    cost, doubt = np.array([1.0, 1, 1, 2, 2, 2]), np.array([0.4, 0.2, 0.2, 900.0, 1.5, 0.3])
+    ours = replace(plain, cost=cost, doubt=doubt)
+
+    def room(log_labels, name):
+        width = ours.half_width(name, np.exp(log_labels))
+        return 1 - (width / margins[name]) ** 2
+
+    def total_cost(log_labels: Any) -> float:
+        return float(cost @ np.exp(log_labels)) / 1000
+
+    solver: dict[str, Any] = {
+        "method": "SLSQP",
+        "bounds": optimize.Bounds(np.log(ours.low), np.log(sizes)),
+        "constraints": [{"type": "ineq", "fun": room, "args": (name,)} for name in margins],
+        "options": {"maxiter": 500, "ftol": 1e-12},
+    }
+
+    found = optimize.minimize(total_cost, np.log(np.sqrt(ours.low * sizes)), **solver)
+    labels = optimum(ours, margins)
+
+    assert found.success
+    assert cost @ labels == pytest.approx(1000 * found.fun, rel=1e-5)
+    assert all(ours.half_width(name, labels) <= margins[name] * (1 + 1e-9) for name in margins)
+
+
+def test_the_variance_with_doubt_is_the_expected_variance_of_the_posterior():
+    # E over answers of Var(pi | y) = (a^2 + a n + n (n-1) v) / ((n+2a)^2 (n+2a+1)), v = pi(1-pi).
+    pi, n, a = 0.001, 400.0, 0.1
+    v = pi * (1 - pi)
+    exact = (a**2 + a * n + n * (n - 1) * v) / ((n + 2 * a) ** 2 * (n + 2 * a + 1))
+    one = problem(np.array([10**12, 10**12]), UP, Knowledge.of_rates([pi, 0.5]))
+    doubting = replace(one, doubt=np.array([a / v, 0.0]))
+
+    width = doubting.half_width("precision", np.array([n, 10.0]))
+
+    assert (width / Z) ** 2 == pytest.approx(exact, rel=0.01)
+    assert one.half_width("precision", np.array([n, 10.0])) == pytest.approx(Z * np.sqrt(v / n))
+
+
+def test_a_census_has_no_width_and_no_labels_all_of_it():
+    ours = problem(np.array([50, 200]), UP, Knowledge.of_rates([0.8, 0.1]), in_window=True)
+    doubting = replace(ours, doubt=np.array([3.0, 7.0]))
+
+    assert doubting.half_width("recall", np.array([50.0, 200.0])) == 0
+    assert doubting.half_width("recall", np.array([50.0 * (1 + 1e-15), 200.0])) == 0
+    assert doubting.half_width("recall", np.array([0.0, 200.0])) == 1
+
+
+# --- costs ----------------------------------------------------------------------------------
+
+
+def test_labels_that_cost_more_are_asked_for_less_in_proportion_to_the_root():
+    rates = Knowledge.of_rates([0.79, 0.0179])
+    ours = two_strata(0.046, rates)
+
+    equal = optimum(ours, {"recall": 0.05})
+    dearer = optimum(replace(ours, cost=np.array([1.0, 9.0])), {"recall": 0.05})
+
+    # Cochran, Sampling Techniques (1977), Eq. 5.23: n proportional to W S / sqrt(cost).
+    assert dearer[0] / dearer[1] == pytest.approx(3 * equal[0] / equal[1], rel=1e-12)
+    assert ours.half_width("recall", dearer) == pytest.approx(0.05, rel=1e-12)
+    assert np.array([1, 9]) @ dearer < np.array([1, 9]) @ equal
+
+
+@pytest.mark.parametrize("factor", [0.01, 1000.0])
+def test_only_the_ratio_of_costs_matters(factor):
+    rates, cost = Knowledge.of_rates(RATES), np.where(FLAGGED_OF_8, 1.0, 4.0)
+
+    plans = [
+        allocate(SIZES, FLAGGED_OF_8, rates, margins=BOTH, cost=each)
+        for each in (cost, factor * cost)
+    ]
+
+    assert plans[0].labels.tolist() == plans[1].labels.tolist()
+    assert plans[1].cost == pytest.approx(factor * plans[0].cost)
+    assert plans[0].cost == plans[0].labels[:3].sum() + 4 * plans[0].labels[3:].sum()
+
+
+def test_a_plan_that_knows_the_costs_is_cheaper_and_keeps_the_margins():
+    rates, cost = Knowledge.of_rates(RATES), np.where(FLAGGED_OF_8, 1.0, 9.0)
+
+    blind = allocate(SIZES, FLAGGED_OF_8, rates, margins=BOTH)
+    aware = allocate(SIZES, FLAGGED_OF_8, rates, margins=BOTH, cost=cost)
+
+    assert blind.cost == blind.total
+    assert aware.cost < cost @ blind.labels
+    assert aware.labels[:3].sum() > blind.labels[:3].sum()
+    assert max(aware.margins.values()) <= 0.05 * (1 + 1e-9)
+
+
+def test_a_budget_counts_labels_whatever_they_cost():
+    plan = allocate(
+        SIZES, FLAGGED_OF_8, Knowledge.of_rates(RATES), max_labels=700, cost=[1] * 3 + [25] * 5
+    )
+
+    assert plan.total == 700
+    assert plan.cost == plan.labels[:3].sum() + 25 * plan.labels[3:].sum()
+
+
+@pytest.mark.parametrize("cost", [0.0, -1.0, [1.0, 0.0], [1.0, 1.0, 1.0], np.inf])
+def test_a_cost_that_is_none_is_refused(cost):
+    with pytest.raises(ValueError, match="cost must be one positive number, or one for each"):
+        allocate([100, 1000], UP, Knowledge.of_rates([0.8, 0.1]), max_labels=5, cost=cost)
+
+
+# --- what the prior and wrong scores cost ---------------------------------------------------
+
+
+def test_a_heavy_stratum_that_is_known_to_be_pure_still_gets_labels():
+    sizes = np.array([40_000, 12_000, 850_000, 98_000])
+    pure = Knowledge.of_rates([0.9, 0.6, 1e-7, 0.2])
+
+    plan = allocate(sizes, np.array([True, True, False, False]), pure, margins=BOTH)
+
+    # Its variance alone asks for the floor. The prior of the estimate leaves it open to a rate
+    # near 1/n, and 1 % of it would be half as many positives as there are.
+    assert plan.labels[2] > 5 * FLOOR
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_wrong_scores_take_at_most_a_fifth_of_the_labels_that_no_bands_would_give(order):
+    claimed = Knowledge.of_scores(RATES, FLAGGED_OF_8)
+    by_size = np.where(FLAGGED_OF_8, SIZES / SIZES[:3].sum(), SIZES / SIZES[3:].sum())
+    totals = np.array([SIZES[:3].sum(), SIZES[3:].sum()])
+    classes = claimed.pooled(SIZES, FLAGGED_OF_8)
+
+    plan = allocate(
+        SIZES[::order], FLAGGED_OF_8[::order], _reversed(claimed, order), max_labels=3000
+    )
+    without = allocate(totals, UP, classes, max_labels=3000)
+
+    least = np.where(FLAGGED_OF_8, without.labels[0], without.labels[1]) * by_size
+    assert np.all(plan.labels[::order] >= 0.8 * least - 1)
+
+
+def _reversed(known, order):
+    return Knowledge(known.alpha[::order], known.beta[::order], known.source)

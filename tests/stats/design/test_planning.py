@@ -1,0 +1,235 @@
+"""Plans told both ways: published sizes, what must hold, refusals, widths against simulation."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from monitor.stats.design.allocation import allocate
+from monitor.stats.design.planning import Prospect, look_ahead, width_curve
+from monitor.stats.design.prior import Knowledge
+from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.power import alert_outlook, assumed_limits
+
+SEED = json.loads((Path(__file__).parents[1] / "reference" / "seed_formulas.json").read_text())
+TABLE_4 = {case["name"]: case for case in SEED["sample_size_margin_0_05"]}
+BOTH = {"precision": 0.05, "recall": 0.05}
+Z = float(special.ndtri(0.975))
+
+
+def assumed(**changed):
+    usual = {"precision": 0.8, "recall": 0.6, "flagged_rate": 0.03, "size": 100_000}
+    return Prospect.assumed(**{**usual, **changed})
+
+
+def banded(size=1):
+    """Three flagged and five passed bands, a good score."""
+    sizes = np.array([20_000, 14_000, 12_000, 600_000, 220_000, 100_000, 50_000, 30_000]) // size
+    rates = Knowledge.of_rates([0.96, 0.8, 0.55, 0.0005, 0.006, 0.03, 0.09, 0.2])
+    return Prospect.of(sizes, np.arange(8) < 3, rates)
+
+
+# --- published numbers and other ways to them -----------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["phi1", "phi2", "phi3"])
+def test_assumed_values_give_the_published_false_omission_rate(name):
+    case = TABLE_4[name]  # Shang et al. 2023, Table 4 by Eq. 9
+    k = case["k"]
+
+    prospect = assumed(
+        precision=case["precision"],
+        recall=case["recall"],
+        flagged_rate=k / (1 + k),
+        size=10**9,
+    )
+
+    assert prospect.knowledge.rate == pytest.approx([case["precision"], case["pi0"]], rel=1e-6)
+    assert prospect.expected["recall"] == pytest.approx(case["recall"], rel=1e-6)
+
+
+def test_the_curve_is_lowest_for_recall_at_the_published_ratio():
+    case = TABLE_4["phi1"]  # Shang et al. 2023, Theorem 1
+    prospect = Prospect.of(
+        [round(case["k"] * 10**9), 10**9],
+        [True, False],
+        Knowledge.of_rates([case["precision"], case["pi0"]]),
+    )
+
+    curve = width_curve(prospect, [307, 4410])
+
+    step = float(np.log(curve.ratio[1] / curve.ratio[0]))
+    lowest = curve.ratio[curve.half_widths["recall"].argmin()]
+    assert abs(np.log(lowest / case["s"])) <= step
+    assert curve.best == pytest.approx(case["s"], rel=0.01)
+    assert curve.half_widths["recall"].min() == pytest.approx(0.05, rel=1e-3)
+    assert curve.labels == 4717
+
+
+def test_the_curve_of_precision_is_the_binomial_half_width():
+    curve = width_curve(assumed(), [100, 900])
+
+    flagged = 1000 * (3 / 97) * curve.ratio / (1 + (3 / 97) * curve.ratio)
+    assert curve.half_widths["precision"] == pytest.approx(
+        np.minimum(1, Z * np.sqrt(0.8 * 0.2 / flagged)), rel=1e-9
+    )
+    assert curve.ratio[0] == pytest.approx(0.2)
+    assert curve.ratio[-1] == pytest.approx(5 * 97 / 3)
+
+
+def test_pooling_keeps_the_rate_and_the_variance_of_a_class():
+    rng = np.random.default_rng(1)
+    known = Knowledge.of_rounds([40, 3, 1], [50, 60, 70], [True, False, False])
+    weights = np.array([900, 100]) / 1000
+
+    pooled = known.pooled([80, 900, 100], [True, False, False])
+
+    draws = rng.beta(known.alpha[1:], known.beta[1:], size=(400_000, 2)) @ weights
+    assert pooled.rate[0] == pytest.approx(known.rate[0], rel=1e-12)
+    assert pooled.rate[1] == pytest.approx(draws.mean(), rel=5e-3)
+    assert pooled.label_variance[1] == pytest.approx((draws * (1 - draws)).mean(), rel=5e-3)
+    assert pooled.source == "rounds"
+
+
+# --- what must hold -------------------------------------------------------------------------
+
+
+def test_an_outlook_tells_labels_for_margins_and_margins_for_labels():
+    found = look_ahead(banded(), max_labels=1300)
+
+    assert found.plan.total == 1300
+    assert [each.labels for each in found.bought] == [650, 1300, 2600]
+    assert [each.margins["recall"] for each in found.needed] == [0.1, 0.05, 0.03]
+    [five] = [each for each in found.needed if each.margins == BOTH]
+    assert (
+        five.labels
+        == allocate(banded().size, banded().is_flagged, banded().knowledge, margins=BOTH).total
+    )
+    assert five.labels < (five.two_strata or 0) / 2 < (five.random or 0) / 2
+    assert found.bought[1].margins == found.plan.margins
+    assert found.bought[1].two_strata["recall"] > 1.5 * found.bought[1].margins["recall"]
+
+
+def test_margins_that_were_asked_for_stand_among_the_others_by_width():
+    margins = {"precision": 0.04, "recall": 0.08}
+
+    found = look_ahead(banded(), margins=margins, max_labels=5000)
+
+    assert [each.margins for each in found.needed][1:3] == [margins, BOTH]
+    assert found.needed[1].labels == found.plan.total == found.plan.needed
+
+
+def test_with_one_metric_that_can_be_planned_for_only_that_is_told():
+    found = look_ahead(
+        Prospect.of([500, 0], [True, False], Knowledge.of_rates([0.9, 0.5])), margins=BOTH
+    )
+
+    assert [dict(each.margins) for each in found.needed] == [
+        {"precision": 0.1},
+        {"precision": 0.05},
+        {"precision": 0.03},
+    ]
+
+
+def test_with_nothing_known_no_margin_is_told():
+    nothing = Prospect.of([300, 9000], [True, False], Knowledge.nothing([True, False]))
+
+    found = look_ahead(nothing, max_labels=200)
+
+    assert found.needed == ()
+    assert [each.margins for each in found.bought] == [{}, {}, {}]
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.floats(0.05, 0.95), st.floats(0.05, 0.95), st.floats(0.01, 0.3), st.integers(60, 3000))
+def test_more_labels_never_widen_and_bands_never_cost_more(precision, recall, rate, labels):
+    if precision * rate * (1 / recall - 1) >= 1 - rate:
+        return
+    found = look_ahead(
+        assumed(precision=precision, recall=recall, flagged_rate=rate), max_labels=labels
+    )
+
+    for name in ("precision", "recall"):
+        widths = [each.margins[name] for each in found.bought]
+        assert widths == sorted(widths, reverse=True)
+    assert all(each.labels == each.two_strata for each in found.needed)
+
+
+def test_alerts_find_smaller_drops_with_more_labels():
+    prospect = banded()
+    few, many = (
+        alert_outlook(
+            prospect,
+            prospect.allocate(max_labels=labels).labels,
+            assumed_limits(prospect),
+            paths=200,
+        )
+        for labels in (400, 4000)
+    )
+
+    assert [each.limit.metric for each in few] == ["precision", "recall"]
+    for before, after in zip(few, many, strict=True):
+        assert (before.smallest_drop or 0) > (after.smallest_drop or 0) > 0.04
+        assert (before.mean or 0) > (after.mean or math.inf)
+        assert (after.median or math.inf) <= (before.median or 0)
+
+
+def test_only_lower_limits_are_told_of_but_all_are_watched():
+    prospect = assumed()
+    labels = prospect.allocate(max_labels=3000).labels
+    limits = [Limit("precision", 0.75, "at_least"), Limit("fpr", 0.02, "at_most")]
+
+    [told] = alert_outlook(prospect, labels, limits, paths=200)
+    [alone] = alert_outlook(prospect, labels, limits[:1], paths=200)
+
+    assert told.limit == limits[0]
+    assert told.expected == pytest.approx(0.8)
+    assert (told.smallest_drop or 0) >= (alone.smallest_drop or 1)  # a promise shared by two limits
+
+
+def test_a_metric_that_cannot_fall_ten_points_has_no_delay():
+    prospect = assumed(recall=0.09)
+
+    found = alert_outlook(
+        prospect,
+        prospect.allocate(max_labels=3000).labels,
+        [Limit("recall", 0.05, "at_least")],
+        paths=100,
+    )
+
+    assert (found[0].median, found[0].mean) == (None, None)
+
+
+# --- refused inputs -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"precision": 1.0}, r"precision must lie strictly between 0 and 1, got 1\.0"),
+        ({"recall": 0}, "recall must lie strictly between 0 and 1, got 0"),
+        ({"flagged_rate": 3}, "flagged rate must lie strictly between 0 and 1, got 3"),
+        ({"size": 10}, r"a flagged rate of 0\.03 makes 0 of 10 items flagged; give a larger size"),
+        ({"flagged_rate": 0.999, "size": 100}, "makes 100 of 100 items flagged"),
+        (
+            {"flagged_rate": 0.6, "recall": 0.3},
+            "with recall 0.3 more positives would be missed than the 40000 passed items can hold",
+        ),
+    ],
+)
+def test_impossible_assumptions_are_refused_with_the_way_out(changed, message):
+    with pytest.raises(ValueError, match=message):
+        assumed(**changed)
+
+
+@pytest.mark.parametrize("labels", [[0, 900], [900, 0]])
+def test_a_curve_needs_labels_in_both_classes(labels):
+    with pytest.raises(ValueError, match="needs items and labels in both classes"):
+        width_curve(assumed(), labels)

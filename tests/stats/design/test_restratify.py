@@ -1,0 +1,187 @@
+"""Labels in strata they were not drawn by: exact cases, bounds, refusals, unbiased and honest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from monitor.stats.design.restratify import EffectiveCounts, restratify
+
+# --- independent numbers -------------------------------------------------------------------------
+
+
+def test_equal_weights_are_worth_every_label():
+    found = restratify([0, 0, 0, 1, 1], [1, 0, 0, 1, 0], [7.0] * 3 + [2.0] * 2, strata=2)
+
+    assert found.labeled == pytest.approx([3, 2])
+    assert found.positive == pytest.approx([1, 1])
+
+
+def test_unequal_weights_are_worth_kishs_effective_size():
+    # weights 1, 1, 4, alike answers: 6^2 / 18 = 2
+    found = restratify([0, 0, 0], [0, 0, 0], [1.0, 1.0, 4.0], strata=1)
+
+    assert found.labeled == pytest.approx([2.0])
+    assert found.positive == pytest.approx([0.0])
+
+
+def test_a_rare_answer_of_large_weight_is_worth_its_estimated_variance():
+    # p = 4/13; Kish 169/25 = 6.76; sum w^2 (y-p)^2 = 16 (9/13)^2 + 9 (4/13)^2 = 1440/169,
+    # so p(1-p) 169 / (1440/169) = 36 * 169 / 1440 = 4.225
+    found = restratify([0] * 10, [1] + [0] * 9, [4.0] + [1.0] * 9, strata=1)
+
+    assert found.labeled == pytest.approx([4.225])
+    assert found.positive == pytest.approx([4.225 * 4 / 13])
+
+
+def test_a_rare_answer_of_small_weight_is_worth_no_more_than_kishs_size():
+    found = restratify([0] * 10, [1] + [0] * 9, [1.0] * 2 + [4.0] * 8, strata=1)
+
+    assert found.labeled == pytest.approx([34**2 / (2 + 8 * 16)])
+    assert found.positive == pytest.approx(found.labeled / 34)
+
+
+def test_rounds_count_by_their_labels_not_by_their_windows():
+    # ten labels that stand for 100 each, and forty that stand for 5 each
+    positive = [1] * 5 + [0] * 5 + [1] * 4 + [0] * 36
+    weight = [100.0] * 10 + [5.0] * 40
+    rounds = [0] * 10 + [3] * 40
+
+    apart = restratify([0] * 50, positive, weight, strata=1, round_of=rounds)
+    as_one = restratify([0] * 50, positive, weight, strata=1)
+
+    assert (apart.labeled[0], apart.positive[0]) == pytest.approx((50, 9))
+    assert as_one.labeled[0] < 15
+
+
+def test_a_rounds_items_in_one_stratum_leave_its_items_in_another_alone():
+    # round 0: weights 1 and 3 in stratum 0 (16/10 labels), 9 in stratum 1; round 1: one label each
+    found = restratify(
+        [0, 0, 1, 0, 1],
+        [0, 0, 1, 0, 1],
+        [1.0, 3.0, 9.0, 2.0, 2.0],
+        strata=2,
+        round_of=[0, 0, 0, 1, 1],
+    )
+
+    assert found.labeled == pytest.approx([1.6 + 1, 2])
+    assert found.positive == pytest.approx([0, 2])
+
+
+def test_items_that_no_stratum_takes_are_left_out():
+    found = restratify([-1, 0, 2, 2], [1, 1, 1, 0], [1.0] * 4, strata=2)
+
+    assert found.labeled.tolist() == [1.0, 0.0]
+    assert found.positive.tolist() == [1.0, 0.0]
+
+
+def test_no_items_are_worth_nothing():
+    found = restratify([], [], [], strata=2)
+
+    assert found.labeled.tolist() == found.positive.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("positive", "labeled", "whole"),
+    [
+        (3.3, 10.9, (3, 10)),
+        (3.6, 11.0, (4, 11)),
+        (0.5, 1.0, (1, 1)),
+        (0.4, 0.9, (0, 0)),
+        (0.0, 0.0, (0, 0)),
+        (2.0, 2.9999999999999996, (2, 3)),
+    ],
+)
+def test_whole_counts_round_labels_down_and_positives_to_the_nearest(positive, labeled, whole):
+    y, n = EffectiveCounts(np.array([positive]), np.array([labeled])).whole()
+
+    assert (y.tolist(), n.tolist()) == ([whole[0]], [whole[1]])
+    assert y.dtype == n.dtype == np.int64
+
+
+# --- properties ----------------------------------------------------------------------------------
+
+
+@st.composite
+def samples(draw):
+    size = draw(st.integers(1, 30))
+    return (
+        draw(st.lists(st.integers(0, 2), min_size=size, max_size=size)),
+        draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)),
+        draw(st.lists(st.floats(0.5, 100), min_size=size, max_size=size)),
+    )
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(samples(), st.floats(0.1, 50))
+def test_labels_are_never_worth_more_than_they_are_whatever_the_scale_of_weights(sample, scale):
+    stratum, positive, weight = sample
+    found = restratify(stratum, positive, weight, strata=3)
+    other = restratify(stratum, positive, [scale * w for w in weight], strata=3)
+    y, n = found.whole()
+
+    assert np.all(found.labeled <= np.bincount(stratum, minlength=3) + 1e-9)
+    assert np.all((found.positive >= 0) & (found.positive <= found.labeled + 1e-12))
+    assert np.all((y >= 0) & (y <= n) & (n <= found.labeled + 1e-6))
+    assert other.labeled == pytest.approx(found.labeled)
+    assert other.positive == pytest.approx(found.positive)
+
+
+# --- refused inputs ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"strata": 0}, "there must be at least 1 stratum, got 0"),
+        ({"positive": [1]}, r"stratum \(2,\), positive \(1,\) and weight \(2,\) must all have"),
+        ({"weight": [1.0]}, r"stratum \(2,\), positive \(2,\) and weight \(1,\) must all have"),
+        ({"stratum": [[0], [0]]}, r"stratum \(2, 1\), positive"),
+        ({"positive": [1, 2]}, "a label is 0 or 1"),
+        ({"round_of": [0]}, r"round_of \(1,\) must have the shape of stratum \(2,\)"),
+        ({"weight": [1.0, 0.0]}, "every weight must be a positive finite number"),
+        ({"weight": [1.0, float("inf")]}, "every weight must be a positive finite number"),
+    ],
+)
+def test_impossible_items_are_refused(change, message):
+    asked = {"stratum": [0, 0], "positive": [1, 0], "weight": [1.0, 1.0], "strata": 1} | change
+
+    with pytest.raises(ValueError, match=f"^{message}"):
+        restratify(**asked)
+
+
+# --- simulation ----------------------------------------------------------------------------------
+
+OLD, NEW = (0.55, 0.9), (0.3, 0.7)  # inner edges, scores uniform in (0, 1)
+SIZES, LABELS = np.array([55_000, 35_000, 10_000]), np.array([150, 150, 150])
+
+
+def one_history(rng):
+    """Two rounds drawn by the old bands, P(positive) = .2 + .7 score^2, in the new bands."""
+    low, high = np.array([0, *OLD]), np.array([*OLD, 1])
+    old = np.tile(np.repeat(np.arange(3), LABELS), 2)
+    score = low[old] + (high - low)[old] * rng.random(len(old))
+    positive = rng.random(len(old)) < 0.2 + 0.7 * score**2
+    weight = (SIZES / LABELS)[old]
+    round_of = np.repeat([0, 1], LABELS.sum())
+    return restratify(np.searchsorted(NEW, score), positive, weight, strata=3, round_of=round_of)
+
+
+@pytest.mark.simulation
+def test_effective_counts_are_unbiased_and_their_intervals_cover():
+    rng = np.random.default_rng(7)
+    edges = np.array([0, *NEW, 1])
+    truth = 0.2 + 0.7 * np.diff(edges**3) / (3 * np.diff(edges))
+    found = [one_history(rng) for _ in range(3000)]
+    whole = np.array([each.whole() for each in found])
+    rate = np.array([each.positive / each.labeled for each in found])
+
+    assert rate.mean(axis=0) == pytest.approx(truth, abs=0.003)
+    low, high = stats.beta.interval(0.95, whole[:, 0] + 0.5, whole[:, 1] - whole[:, 0] + 0.5)
+    covered = ((low <= truth) & (truth <= high)).mean(axis=0)
+    assert np.all((covered > 0.935) & (covered < 0.985)), covered
+    wide = np.array([each.labeled for each in found]).mean(axis=0)
+    assert wide[2] < 0.8 * 2 * (150 * 0.2 / 0.35 + 150)  # two old bands of unlike weight meet here

@@ -1,0 +1,159 @@
+"""Score bands: measured numbers, a plain second implementation, invariants, refusals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from monitor.stats.design.score_bands import (
+    FLAGGED_BANDS,
+    PASSED_BANDS,
+    affordable_bands,
+    band_edges,
+    band_of,
+    look_like_probabilities,
+)
+
+probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=60)
+any_scores = probabilities | st.lists(
+    st.floats(-50, 50) | st.just(math.nan), min_size=0, max_size=60
+)
+
+
+def phi1(items=100_000):
+    """Scores of the first classifier of Shang et al. 2023, Table 4, as a logit-normal law."""
+    middle = (np.arange(items) + 0.5) / items
+    return special.expit(-8.898 + 5.160 * special.ndtri(middle))
+
+
+def spread_within(scores, edges):
+    """Sum over bands of share times the standard deviation of a label."""
+    band = band_of(scores, edges)
+    inside = [scores[band == i] for i in range(len(edges) + 1)]
+    rates = [(len(s) / len(scores), float(s.mean())) for s in inside]
+    return sum(share * math.sqrt(p * (1 - p)) for share, p in rates)
+
+
+def test_five_bands_halve_the_spread_of_labels_under_the_threshold():
+    # Independent program: .1325 with one stratum, .0639 with five bands of power 1/2, .0666 by
+    # the cumulative square root of the frequency (Dalenius & Hodges 1959).
+    scores = phi1()
+    passed = scores[scores < 0.4768]
+
+    assert spread_within(passed, ()) == pytest.approx(0.1325, abs=2e-4)
+    assert spread_within(passed, band_edges(passed, 5)) == pytest.approx(0.0690, abs=2e-4)
+
+
+@pytest.mark.parametrize("bands", [2, FLAGGED_BANDS, PASSED_BANDS])
+def test_every_band_holds_its_part_of_the_sum_of_p_times_one_minus_p_to_the_power(bands):
+    scores = np.random.default_rng(1).beta(0.3, 2, size=20_000)
+
+    edges = band_edges(scores, bands)
+
+    weight = (scores * (1 - scores)) ** 0.65
+    parts = [weight[band_of(scores, edges) == i].sum() for i in range(bands)]
+    assert parts == pytest.approx([weight.sum() / bands] * bands, abs=weight.max())
+
+
+def test_scores_that_are_no_probabilities_are_cut_into_equal_counts():
+    scores = np.random.default_rng(2).permutation(np.arange(100.0) - 50)
+
+    edges = band_edges(scores, 5)
+
+    assert list(edges) == [-30, -10, 10, 30]
+    assert list(edges) == list(np.quantile(np.arange(101.0) - 50, [0.2, 0.4, 0.6, 0.8]))
+
+
+@settings(deadline=None)
+@given(any_scores, st.integers(1, 8))
+def test_edges_rise_are_scores_and_leave_no_band_empty(scores, bands):
+    edges = band_edges(scores, bands)
+
+    present = [score for score in scores if not math.isnan(score)]
+    assert len(edges) < bands
+    assert list(edges) == sorted(set(edges))
+    assert set(edges) <= set(present)
+    if present:
+        assert set(band_of(present, edges)) == set(range(len(edges) + 1))
+
+
+@settings(deadline=None)
+@given(any_scores, st.integers(1, 8), st.randoms())
+def test_the_order_of_the_items_does_not_matter(scores, bands, random):
+    shuffled = list(scores)
+    random.shuffle(shuffled)
+
+    assert band_edges(shuffled, bands) == band_edges(scores, bands)
+
+
+@settings(deadline=None)
+@given(any_scores, st.integers(1, 8))
+def test_a_higher_score_never_lies_in_a_lower_band(scores, bands):
+    present = sorted(score for score in scores if not math.isnan(score))
+
+    band = band_of(present, band_edges(scores, bands))
+
+    assert list(band) == sorted(band)
+
+
+def test_a_score_on_an_edge_lies_above_it():
+    assert band_of([0.3, 0.29999, 0.8], (0.3, 0.8)).tolist() == [1, 0, 2]
+
+
+def test_equal_edges_merge_into_fewer_bands():
+    assert band_edges([0.5] * 98 + [0.1, 0.9], 5) == (0.5, 0.9)
+    assert band_edges([0.5] * 100, 5) == ()
+
+
+def test_items_without_a_score_form_a_band_of_their_own():
+    assert band_of([math.nan, 0.1, 0.9], (0.5,)).tolist() == [2, 0, 1]
+    assert band_of([math.nan, 0.1], ()).tolist() == [1, 0]
+
+
+def test_an_infinite_score_has_a_band_and_is_never_an_edge():
+    scores = [-math.inf, -1.0, 2.0, math.inf, math.inf, math.inf]
+
+    edges = band_edges(scores, 3)
+
+    assert all(math.isfinite(edge) for edge in edges)
+    assert band_of(scores, edges)[-1] == len(edges)
+
+
+@pytest.mark.parametrize(
+    ("scores", "answer"),
+    [
+        ([0.2, 1.0, 0.0], True),
+        ([0.2, math.nan], True),
+        ([0.2, 1.1], False),
+        ([-0.1, 0.5], False),
+        ([0.0, 1.0, 1.0], False),
+        ([math.nan], False),
+        ([], False),
+    ],
+)
+def test_probabilities_lie_in_zero_one_and_not_only_on_its_ends(scores, answer):
+    assert look_like_probabilities(scores) is answer
+
+
+def test_fewer_than_one_band_is_refused():
+    with pytest.raises(ValueError, match="1 band or more, got 0"):
+        band_edges([0.1, 0.9], 0)
+
+
+@pytest.mark.parametrize("edges", [(0.5, 0.5), (0.7, 0.2), (math.nan,)])
+def test_edges_that_do_not_rise_are_refused(edges):
+    with pytest.raises(ValueError, match="edges must rise strictly"):
+        band_of([0.1], edges)
+
+
+@pytest.mark.parametrize(
+    ("labels", "bands"),
+    [(350, (4, 10)), (349, (3, 9)), (175, (2, 5)), (100, (1, 2)), (10, (1, 1)), (10**6, (4, 10))],
+)
+def test_bands_are_cut_down_to_25_labels_each(labels, bands):
+    assert affordable_bands(4, 10, labels) == bands

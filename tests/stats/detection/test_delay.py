@@ -1,0 +1,440 @@
+"""Foretelling: the vectorised detector equals the real one, and what simulations say is right."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.detection.alternatives import WEIGHTS, alternatives, guess, steps
+from monitor.stats.detection.delay import (
+    Detection,
+    detection,
+    false_alarms,
+    large_drop_delay,
+    played,
+    smallest_drop,
+)
+from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
+from monitor.stats.detection.half_space import (
+    WATCHABLE,
+    HalfSpace,
+    Limit,
+    LimitCannotBeTested,
+    half_space,
+)
+from monitor.stats.detection.projection import inside, project, project_many
+from monitor.stats.detection.scenario import Scenario
+from monitor.stats.detection.simulated_paths import Paths, Window, log_e_many
+
+SIZE, IS_FLAGGED = np.array([300, 160, 60_000, 20_000, 9540]), np.array([1, 1, 0, 0, 0], dtype=bool)
+RATES = np.array([0.9, 0.6, 0.0005, 0.005, 0.025])
+LABELED = np.array([60, 40, 80, 100, 120])
+FIVE = Scenario(SIZE, LABELED, IS_FLAGGED, RATES)
+TWO = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+PRECISION, RECALL = Limit("precision", 0.76, "at_least"), Limit("recall", 0.35, "at_least")
+NAMES = [name for name in WATCHABLE if name != "f_beta"] + ["f1", "f2"]
+QUICK = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+def counts_of(window, positive):
+    return Counts.of_arrays(
+        size=window.size, labeled=window.labeled, positive=positive, is_flagged=window.is_flagged
+    )
+
+
+# --- the same as the detector ---------------------------------------------------------------------
+
+
+def test_many_paths_gather_the_evidence_that_the_detector_gathers_round_by_round():
+    rng, paths, limits = np.random.default_rng(5), 3, [PRECISION, RECALL]
+    worse = replace(FIVE, rates=np.array([0.8, 0.4, 0.001, 0.01, 0.06]))
+    watchers, threshold = Paths(limits, 12, paths), log_threshold(12, 2)
+    evidence = [[Evidence() for _ in range(paths)] for _ in limits]
+    history: list[list[Counts]] = [[] for _ in range(paths)]
+    alarms = 0
+    for t in range(12):
+        window = FIVE.window
+        positive = rng.binomial(LABELED, (FIVE if t < 4 else worse).rates, (paths, 5))
+
+        fired = watchers.close(window, positive)
+
+        for path in range(paths):
+            counts = counts_of(window, positive[path])
+            rates = guess(history[path])
+            for place, limit in enumerate(limits):
+                log_e = log_e_factor(limit, counts, rates)
+                if log_e.any():
+                    evidence[place][path] = evidence[place][path].after(log_e)
+                fires = evidence[place][path].fires(threshold)
+                assert fired[place, path] == fires, (t, limit, path)
+                if fires:
+                    evidence[place][path] = Evidence()
+                    alarms += 1
+            history[path].append(counts)
+    assert alarms > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("side", ["at_least", "at_most"])
+def test_the_evidence_of_many_guesses_is_that_of_each(name, side):
+    rng = np.random.default_rng(6)
+    rates = np.clip(RATES * rng.uniform(0.5, 1.1, (20, 5)), 1e-4, 0.99)
+    labeled = np.array([60, 0, 80, 100, 0])
+    positive = rng.binomial(labeled, rates)
+    window = Window(SIZE, IS_FLAGGED, labeled)
+    level = FIVE.value(name)
+    assert level is not None
+    limit = Limit(name, level + (-0.001 if side == "at_least" else 0.001), side)
+
+    found = log_e_many(limit, window, positive, rates)
+
+    each = [
+        log_e_factor(limit, counts_of(window, y), g) for y, g in zip(positive, rates, strict=True)
+    ]
+    assert found == pytest.approx(np.array(each), abs=1e-6)
+
+
+@QUICK
+@given(st.integers(0, 2**32 - 1), st.sampled_from(WATCHABLE), st.floats(0.02, 0.98))
+def test_projecting_rows_together_is_as_near_as_projecting_each(seed, name, value):
+    rng = np.random.default_rng(seed)
+    rows = np.clip(rng.beta(0.3, 0.3, (6, 5)), 1e-6, 1 - 1e-6)
+    labeled = rng.integers(0, 300, 5)
+    space = half_space(Limit(name, value, "at_least"), SIZE, IS_FLAGGED)
+    if not labeled.any():
+        return
+
+    def divergence(x, row):
+        x = inside(x)
+        return labeled @ (row * np.log(row / x) + (1 - row) * np.log((1 - row) / (1 - x)))
+
+    together = project_many(space, rows, labeled)
+
+    scale = np.abs(space.c).max()
+    for row, x in zip(rows, together, strict=True):
+        assert space.c @ x / scale >= space.d / scale - 1e-11
+        best = divergence(project(space, row, labeled), row)
+        assert divergence(x, row) == pytest.approx(best, rel=1e-6, abs=1e-6)
+
+
+def test_rows_out_of_reach_have_no_projection_together_either():
+    space = HalfSpace(c=np.array([1.0, -1.0]), d=1.5)
+
+    with pytest.raises(LimitCannotBeTested, match="no rates lie strictly within"):
+        project_many(space, np.array([[0.5, 0.5]]), np.array([10, 10]))
+
+
+def test_a_window_that_says_nothing_is_no_step_for_any_path():
+    window = Window(np.array([0, 900]), IS_FLAGGED[1:3], np.array([0, 90]))
+    watchers = Paths([PRECISION], 2, 2)
+    watchers.learn(
+        Window(np.array([50, 900]), window.is_flagged, np.array([40, 90])),
+        np.ones((2, 2), dtype=int),
+    )
+
+    fired = [watchers.close(window, np.array([[0, 3], [0, 9]])) for _ in range(30)]
+
+    assert not np.any(fired)
+
+
+def test_before_the_first_label_there_is_no_guess_and_no_alarm():
+    watchers = Paths([PRECISION], 2, 1)
+
+    assert watchers.guess(TWO.window) is None
+    assert not watchers.close(TWO.window, np.array([[0, 0]])).any()
+    assert watchers.guess(TWO.window) == pytest.approx(np.array([[0.5 / 101, 0.5 / 401]]))
+
+
+def test_the_guess_of_paths_decays_as_that_of_the_detector():
+    window, rounds = (
+        FIVE.window,
+        np.array([[50, 20, 0, 1, 3], [55, 22, 1, 0, 2], [40, 20, 0, 0, 9]]),
+    )
+    watchers = Paths([PRECISION], 52, 1)
+    for positive in rounds:
+        watchers.learn(window, positive[np.newaxis])
+
+    expected = guess([counts_of(window, positive) for positive in rounds])
+
+    assert expected is not None
+    assert watchers.guess(window) == pytest.approx(expected[np.newaxis], rel=1e-13)
+
+
+# --- scenarios ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_drop_puts_the_metric_where_it_is_said_to_fall(name):
+    level = FIVE.value(name)
+    assert level is not None
+
+    drop = 0.1 * min(level, 1 - level)
+
+    after = FIVE.dropped(name, drop)
+
+    assert after.value(name) == pytest.approx(level - drop, rel=1e-9)
+    assert after.labels == FIVE.labels == 400
+
+
+def test_in_a_drop_the_wrong_answers_of_one_class_grow_by_one_factor():
+    less_precise, less_recall = FIVE.dropped("precision", 0.1), FIVE.dropped("recall", 0.1)
+
+    grown = (1 - less_precise.rates[:2]) / (1 - RATES[:2])
+    missed = less_recall.rates[2:] / RATES[2:]
+
+    assert grown == pytest.approx([grown[0]] * 2)
+    assert missed == pytest.approx([missed[0]] * 3)
+    assert less_precise.rates[2:].tolist() == RATES[2:].tolist()
+    assert less_recall.rates[:2].tolist() == RATES[:2].tolist()
+
+
+def test_prevalence_alone_moves_precision_and_neither_recall_nor_fpr():
+    doubled = FIVE.with_prevalence(2)
+
+    assert doubled.value("recall") == pytest.approx(FIVE.value("recall"), rel=2e-3)
+    assert doubled.value("fpr") == pytest.approx(FIVE.value("fpr"), rel=2e-2)
+    prevalence = float(SIZE @ RATES) / SIZE.sum()
+    assert doubled.value("prevalence") == pytest.approx(2 * prevalence, rel=2e-3)
+    assert doubled.size.sum() == pytest.approx(SIZE.sum(), abs=2)
+    assert FIVE.with_prevalence(1).rates == pytest.approx(RATES)
+
+
+def test_a_stratum_cannot_lose_more_items_than_labels_are_asked_of_it():
+    scenario = Scenario.of([100, 1000], [100, 1000], [True, False], [0.5, 0.001])
+
+    fewer = scenario.with_prevalence(0.1)
+
+    assert fewer.size.tolist() == [5 + 52, 1046 - 3]
+    assert fewer.labeled.tolist() == [57, 1000]
+
+
+def test_an_empty_stratum_stays_empty_when_prevalence_moves():
+    scenario = Scenario.of([0, 100, 900], [0, 50, 50], [True, True, False], [0.5, 0.8, 0.1])
+
+    doubled = scenario.with_prevalence(2)
+
+    assert doubled.size[0] == 0
+    assert doubled.rates[0] == 0
+
+
+@pytest.mark.parametrize("factor", [0, -1, 6, 50])
+def test_a_prevalence_of_more_than_all_is_refused(factor):
+    scenario = Scenario.of([100, 900], [50, 50], [True, False], [0.8, 0.1])  # 17 %
+
+    with pytest.raises(ValueError, match=r"^a prevalence of 0.17 cannot become \S+ times as high$"):
+        scenario.with_prevalence(factor)
+
+
+@pytest.mark.parametrize(("name", "drop"), [("precision", 0.86), ("recall", -0.5), ("npv", 1.0)])
+def test_a_metric_cannot_fall_below_nothing_or_rise_above_all(name, drop):
+    with pytest.raises(ValueError, match=f"^{name} cannot fall by {drop:g} from "):
+        TWO.dropped(name, drop)
+
+
+def test_a_metric_that_its_class_alone_cannot_bring_so_low_is_refused():
+    with pytest.raises(
+        ValueError,
+        match=r"^specificity cannot fall by 0.5 from 0.9989: it would still be 0.9949 with 99.9% ",
+    ):
+        FIVE.dropped("specificity", 0.5)
+
+
+def test_the_smallest_drop_of_such_a_metric_is_sought_where_it_can_be():
+    scenario = Scenario.of([1000, 1500], [400, 100], [True, False], [0.9, 0.1])
+    limit = Limit("specificity", 0.9, "at_least")
+
+    drop = smallest_drop(scenario, [limit], metric="specificity", paths=200)
+
+    assert drop is not None
+    assert 0.03 < drop < 0.5
+
+
+def test_an_undefined_metric_cannot_fall():
+    empty = Scenario.of([0, 4840], [0, 400], [True, False], [0.5, 0.02])
+
+    assert empty.value("precision") is None
+    with pytest.raises(ValueError, match=r"^precision cannot fall by 0.1 where it is undefined$"):
+        empty.dropped("precision", 0.1)
+    assert smallest_drop(empty, [PRECISION], metric="precision") is None
+
+
+def test_a_limit_is_broken_below_it_and_kept_at_it():
+    at = TWO.moved(Limit("precision", 0.8, "at_least"))
+
+    assert at.value("precision") == pytest.approx(0.8)
+    assert at.breaks(Limit("precision", 0.8001, "at_least"))
+    assert not at.breaks(Limit("precision", 0.7999, "at_least"))
+    assert not at.breaks(Limit("precision", 0.8001, "at_least"), by=0.001)
+    assert at.breaks(Limit("precision", 0.7999, "at_most"))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"labeled": [100]}, "must have the same shape"),
+        ({"rates": [[0.5, 0.5]]}, "must have the same shape"),
+        ({"labeled": [161, 400]}, "0 <= labeled <= size"),
+        ({"labeled": [-1, 400]}, "0 <= labeled <= size"),
+        ({"rates": [1.1, 0.5]}, r"rates lie in \[0, 1\], got \[1.1, 0.5\]"),
+        ({"rates": [0.5, float("nan")]}, r"rates lie in \[0, 1\]"),
+    ],
+)
+def test_impossible_scenarios_are_refused(change, sentence):
+    asked = {
+        "size": [160, 4840],
+        "labeled": [100, 400],
+        "is_flagged": [True, False],
+        "rates": [0.86, 0.02],
+    }
+
+    with pytest.raises(ValueError, match=sentence):
+        Scenario.of(**asked | change)
+
+
+def test_every_label_and_certain_rates_are_possible():
+    census = Scenario.of([160, 4840], [160, 4840], [True, False], [1.0, 0.0])
+
+    assert (census.value("precision"), census.value("recall")) == (1, 1)
+
+
+# --- what simulations say -------------------------------------------------------------------------
+
+
+def found(*shares):
+    return Detection(np.array(shares), false_alarms=0.0, labels=500, paths=1000)
+
+
+def test_median_mean_and_share_are_read_off_the_shares_found():
+    some = found(0.1, 0.5, 0.75, 0.9)
+
+    assert some.median == 2
+    assert found(0.1, 0.4999).median is None
+    assert some.mean_delay == pytest.approx(1 + 0.9 + 0.5 + 0.25)
+    assert (some.share_within(1), some.share_within(4)) == (0.1, 0.9)
+
+
+def test_a_drop_that_breaks_no_limit_is_never_found():
+    kept = detection(TWO, [Limit("precision", 0.7, "at_least")], metric="precision", drop=0.1)
+
+    assert not kept.found_within.any()
+    assert (kept.labels, kept.paths, kept.found_within.size) == (500, 1000, 26)
+
+
+def test_larger_drops_are_found_sooner_and_the_seed_fixes_the_answer():
+    limits = [Limit("precision", 0.8, "at_least"), Limit("recall", 0.4, "at_least")]
+    runs = [
+        detection(TWO, limits, metric="precision", drop=drop, paths=300, rounds=12)
+        for drop in (0.1, 0.15, 0.2, 0.2)
+    ]
+
+    assert [run.mean_delay for run in runs[:3]] == sorted(
+        (run.mean_delay for run in runs[:3]), reverse=True
+    )
+    assert runs[2].found_within.tolist() == runs[3].found_within.tolist()
+    assert np.all(np.diff(runs[0].found_within) >= 0)
+
+
+def test_only_the_limits_that_a_drop_breaks_can_find_it():
+    # recall falls too when flagged positives turn wrong, but keeps its limit
+    one = detection(TWO, [Limit("precision", 0.8, "at_least")], metric="precision", drop=0.15)
+    both = detection(
+        TWO,
+        [Limit("precision", 0.8, "at_least"), Limit("recall", 0.05, "at_least")],
+        metric="precision",
+        drop=0.15,
+        every=26,  # the threshold N m stays the same
+    )
+
+    assert both.found_within.tolist() == one.found_within.tolist()
+
+
+def test_false_alarms_stay_within_the_promise_at_the_limit_and_vanish_above_it():
+    limits = [Limit("precision", 0.8, "at_least")]
+    at = TWO.moved(limits[0])
+
+    worst, usual = (
+        false_alarms(each, limits, every=10, paths=400, rounds=20) for each in (at, TWO)
+    )
+
+    assert 0.2 < worst <= 2
+    assert usual < 0.1
+    assert false_alarms(at, limits, every=10, paths=400, rounds=0) == 0
+
+
+def test_played_counts_the_false_alarms_of_the_quiet_rounds_a_round():
+    limits = [Limit("precision", 0.8, "at_least")]
+    at = TWO.moved(limits[0])
+
+    run = played(at, at.dropped("precision", 0.1), limits, every=5, paths=300, quiet=10)
+
+    assert run.false_alarms == pytest.approx(
+        false_alarms(at, limits, every=5, paths=300, rounds=10) / 10
+    )
+
+
+def test_the_smallest_drop_found_is_found_as_often_as_asked_and_a_smaller_one_is_not():
+    limits = [Limit("precision", 0.8, "at_least")]
+    asked = {"paths": 400, "seed": 3}
+
+    drop = smallest_drop(TWO, limits, metric="precision", within=3, probability=0.7, **asked)
+
+    assert drop is not None
+    shares = [
+        detection(TWO, limits, metric="precision", drop=each, **asked).share_within(3)
+        for each in (drop + 0.01, drop - 0.02)
+    ]
+    assert shares[0] > 0.7 - 0.03 > shares[1]
+
+
+def test_a_limit_that_nothing_breaks_in_time_has_no_smallest_drop():
+    few = Scenario.of([160, 4840], [4, 4], [True, False], [0.86, 0.02])
+
+    assert smallest_drop(few, [PRECISION], metric="precision", within=1, paths=100) is None
+
+
+def test_a_large_drop_takes_the_rounds_that_the_formula_says():
+    scenario = Scenario.of([900, 9100], [30, 30], [True, False], [0.9, 0.01])
+    limit = Limit("precision", 0.8, "at_least")
+    after = scenario.dropped("precision", 0.35)
+
+    formula = large_drop_delay(scenario, after, limit)
+
+    simulated = detection(scenario, [limit], metric="precision", drop=0.35, paths=2000)
+    assert formula == pytest.approx(simulated.mean_delay, abs=0.75)
+    assert large_drop_delay(scenario, scenario, limit) == math.inf
+
+
+def test_the_formula_is_threshold_and_weight_over_the_growth_by_hand():
+    limit, after = Limit("precision", 0.8, "at_least"), TWO.dropped("precision", 0.3)
+    window = TWO.window
+    about = (limit, window.size, window.is_flagged, TWO.rates)
+    alts = alternatives(*about, steps(*about, window.labeled))[:, 0]  # x is .8 in one stratum
+    p = 0.56
+    growth = 100 * (p * np.log(alts / 0.8) + (1 - p) * np.log((1 - alts) / 0.2))
+
+    expected = min((math.log(52 * 2) - np.log(WEIGHTS)) / growth)
+
+    assert large_drop_delay(TWO, after, limit, watched=2) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.simulation
+def test_a_drop_of_ten_points_with_1250_labels_is_found_within_four_rounds():
+    # 3 + 5 bands of the population of benchmarks/drift.py
+    scenario = Scenario.of(
+        size=[2027, 2254, 4565, 153868, 17843, 9044, 5875, 4524],
+        labeled=[63, 63, 72, 303, 189, 186, 185, 185],
+        is_flagged=[True] * 3 + [False] * 5,
+        rates=[0.5512, 0.7197, 0.9306, 0.000521, 0.01532, 0.06056, 0.1592, 0.3449],
+    )
+    limits = [Limit("precision", 0.76, "at_least"), Limit("recall", 0.623, "at_least")]
+    for name in ("precision", "recall"):
+        run = detection(scenario, limits, metric=name, drop=0.10, paths=600, rounds=6)
+
+        assert run.median == 2
+        assert run.share_within(4) > 0.95

@@ -1,0 +1,235 @@
+"""Whether the population moved: known distances, bars by their formulas, simulated quiet."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from monitor.stats.drift.shift import (
+    FEWEST,
+    FLOORS,
+    LEVEL,
+    MEMORY,
+    Move,
+    flagged_rate_move,
+    kolmogorov_smirnov,
+    moves,
+    population_stability_index,
+)
+
+UP = [False, False, True]
+WEEKS = [[9000, 500, 300], [9100, 480, 310], [8900, 510, 300], [9050, 490, 290]]
+
+
+def by_kind(found):
+    return {move.kind: move for move in found}
+
+
+# --- independent values ---------------------------------------------------------------------
+
+
+def test_psi_is_the_sum_of_both_relative_entropies():
+    now, usual = [30, 50, 20], [60, 30, 10]
+    both = stats.entropy(now, usual) + stats.entropy(usual, now)
+
+    assert population_stability_index(now, usual) == pytest.approx(both, rel=1e-12)
+    assert population_stability_index([50, 50], [90, 10]) == pytest.approx(0.4 * math.log(9))
+
+
+def test_psi_counts_half_an_item_where_a_stratum_is_empty_on_one_side():
+    found = population_stability_index([0, 10, 0], [5, 15, 0])
+
+    p, q = np.array([0.05, 1.0]), np.array([0.25, 0.75])
+    assert found == pytest.approx(float((p - q) @ np.log(p / q)), rel=1e-12)
+    assert population_stability_index([5, 15, 0], [0, 10, 0]) == pytest.approx(found)
+
+
+def test_ks_is_that_of_the_items_laid_out_in_order():
+    now, usual = [30, 50, 20], [60, 30, 110]
+    first, second = (np.repeat([0.0, 1.0, 2.0], sizes) for sizes in (now, usual))
+
+    exact = float(stats.ks_2samp(first, second, method="asymp").statistic)
+
+    assert kolmogorov_smirnov(now, usual) == pytest.approx(exact, rel=1e-12)
+    assert kolmogorov_smirnov([0, 0, 9], [9, 0, 0]) == 1
+
+
+def test_the_flagged_rate_moves_by_its_log_odds():
+    assert flagged_rate_move([900, 40, 60], [950, 30, 20], [False, True, True]) == pytest.approx(
+        math.log(100 / 900) - math.log(50 / 950)
+    )
+    assert flagged_rate_move([9, 0], [8, 1], [False, True]) == pytest.approx(
+        math.log(0.5 / 9 / (1 / 8))
+    )
+
+
+def test_the_wobble_bar_is_the_prediction_limit_of_windows_along_one_direction():
+    """Of two strata only the log odds move: the bar on them is that of a t interval."""
+    log_odds = np.array([-0.8, -0.5, -1.1, -0.9, -0.7])
+    share = 1 / (1 + np.exp(-log_odds))
+    weeks = (10**9 * np.column_stack([1 - share, share])).round().astype(int)
+
+    found = by_kind(moves([10**9, 10**9], weeks, [False, True]))["flagged_rate"]
+
+    t = float(stats.t.ppf(0.5 + LEVEL / 2, df=4))
+    bar = t * log_odds.std(ddof=1) * math.sqrt(1 + 1 / 5)
+    assert found.bar == pytest.approx(bar, rel=0.02)  # odds are pooled, not their logs
+    assert found.value == pytest.approx(0 - log_odds.mean(), abs=0.02)
+
+
+def test_sampling_bars_are_those_of_two_samples():
+    same = [[400, 50, 50]] * 4
+    per_item = 1 / 500 + 1 / 2000
+
+    found = by_kind(moves([400, 50, 50], same, UP))
+
+    rate = 250 / 2500
+    assert found["psi"].bar == pytest.approx(stats.chi2.ppf(LEVEL, 2) * per_item)
+    assert found["ks"].bar == pytest.approx(stats.kstwobign.ppf(LEVEL) * math.sqrt(per_item))
+    assert found["flagged_rate"].bar == pytest.approx(
+        stats.norm.ppf(0.5 + LEVEL / 2) * math.sqrt(per_item / (rate * (1 - rate)))
+    )
+    assert {move.value for move in found.values()} == {0}
+
+
+def test_strata_that_were_always_empty_do_not_widen_the_bar():
+    with_empty = by_kind(moves([400, 0, 50, 0], [[400, 0, 50, 0]] * 4, [False, False, True, True]))
+    without = by_kind(moves([400, 50], [[400, 50]] * 4, [False, True]))
+
+    assert {k: m.bar for k, m in with_empty.items()} == {k: m.bar for k, m in without.items()}
+
+
+def test_a_single_item_makes_a_stratum_that_can_move():
+    found = by_kind(moves([400, 1], [[400, 0]] * 3, [False, True]))["psi"]
+
+    assert found.bar == pytest.approx(stats.chi2.ppf(LEVEL, 1) * (1 / 401 + 1 / 1200))
+
+
+def test_the_only_stratum_with_items_cannot_move():
+    found = by_kind(moves([50, 0], [[70, 0]] * 3, [False, True]))
+
+    assert (found["psi"].value, found["psi"].bar) == (0, FLOORS["psi"])
+    assert not any(move.is_unusual for move in found.values())
+
+
+def test_with_very_many_items_and_no_wobble_the_floors_decide():
+    huge = [[10**12, 10**12, 10**11]] * 5
+
+    assert {m.kind: m.bar for m in moves(huge[0], huge, UP)} == dict(FLOORS)
+    assert dict(FLOORS) == {"psi": 0.01, "ks": 0.02, "flagged_rate": 0.1}
+
+
+# --- what must always hold ------------------------------------------------------------------
+
+
+SIZES = st.lists(st.integers(0, 10_000), min_size=3, max_size=3).filter(any)
+
+
+@given(SIZES, SIZES)
+def test_distances_are_symmetric_and_zero_only_between_equal_shares(now, usual):
+    for distance in (population_stability_index, kolmogorov_smirnov):
+        there, back = distance(now, usual), distance(usual, now)
+        assert there == pytest.approx(back, abs=1e-12)
+        assert there >= 0
+        assert distance(now, [3 * size for size in now]) == pytest.approx(0, abs=1e-12)
+    assert 0 <= kolmogorov_smirnov(now, usual) <= 1
+    there = flagged_rate_move(now, usual, UP)
+    assert there == pytest.approx(-flagged_rate_move(usual, now, UP), abs=1e-12)
+
+
+@given(SIZES, st.lists(SIZES, min_size=3, max_size=6))
+def test_bars_never_fall_under_their_floors(now, earlier):
+    found = moves(now, earlier, UP)
+
+    assert [move.kind for move in found] == ["psi", "ks", "flagged_rate"]
+    for move in found:
+        assert move.bar >= FLOORS[move.kind]
+        assert move.is_unusual == (abs(move.value) > move.bar)
+
+
+def test_an_end_of_the_ordinary_belongs_to_it_on_both_sides():
+    assert not Move("ks", 0.02, 0.02).is_unusual
+    assert Move("ks", 0.021, 0.02).is_unusual
+    assert not Move("flagged_rate", -0.1, 0.1).is_unusual
+    assert Move("flagged_rate", -0.11, 0.1).is_unusual
+
+
+def test_a_past_of_three_windows_with_items_is_needed():
+    assert FEWEST == 3
+    assert moves([9, 9, 9], WEEKS[:2], UP) == ()
+    assert moves([9, 9, 9], [*WEEKS[:2], [0, 0, 0]], UP) == ()
+    assert len(moves([9, 9, 9], WEEKS[:3], UP)) == 3
+    assert moves([9, 9, 9], [], UP) == ()
+    assert moves([0, 0, 0], WEEKS, UP) == ()
+
+
+def test_only_the_newest_windows_are_looked_back_at():
+    old, new = [[100, 100, 1000]] * 30, [[9000, 500, 300]] * MEMORY
+
+    assert MEMORY == 26
+    assert moves(WEEKS[0], old + new, UP) == moves(WEEKS[0], new, UP)
+    assert moves(WEEKS[0], old + new[1:], UP) != moves(WEEKS[0], new, UP)
+
+
+def test_windows_without_items_do_not_use_up_the_memory():
+    windows = [[9000, 500, 300], [9100, 480, 310]] * 13
+
+    assert moves(WEEKS[0], windows + [[0, 0, 0]] * 9, UP) == moves(WEEKS[0], windows, UP)
+
+
+# --- refused --------------------------------------------------------------------------------
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match=r"now \(3,\) and is_flagged \(2,\) must have the shape"):
+        moves([1, 2, 3], WEEKS, [False, True])
+    with pytest.raises(ValueError, match=r"^sizes must be 0 or more$"):
+        moves([1, 2, -3], WEEKS, UP)
+    with pytest.raises(ValueError, match=r"^sizes must be 0 or more$"):
+        moves([1, 2, 3], [[1, 2, -3]], UP)
+    for distance in (
+        population_stability_index,
+        kolmogorov_smirnov,
+        lambda now, usual: flagged_rate_move(now, usual, [False, True]),
+    ):
+        with pytest.raises(ValueError, match="now holds no item, so there is nothing to compare"):
+            distance([0, 0], [1, 1])
+        with pytest.raises(ValueError, match="usual holds no item"):
+            distance([1, 1], [0, 0])
+        with pytest.raises(ValueError, match=r"one per stratum, got \[1, 1, 1\]"):
+            distance([1, 1, 1], [1, 1])
+        with pytest.raises(ValueError, match=r"usual must hold sizes, .* got \[2, -1\]"):
+            distance([1, 1], [2, -1])
+
+
+# --- simulation -----------------------------------------------------------------------------
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("wobble", ["none", "along one direction", "in every stratum"])
+def test_ordinary_windows_are_seldom_unusual(wobble):
+    rng = np.random.default_rng(8)
+    log_share = np.log([0.77, 0.09, 0.05, 0.03, 0.02, 0.015, 0.015, 0.01])
+    up = [False] * 5 + [True] * 3
+    slope = np.linspace(-1, 1, 8)
+
+    def window():
+        moved = log_share.copy()
+        if wobble == "along one direction":
+            moved += rng.normal(0, 0.15) * slope
+        if wobble == "in every stratum":
+            moved += rng.normal(0, 0.15, 8)
+        share = np.exp(moved)
+        return rng.multinomial(30_000, share / share.sum())
+
+    replicates, unusual = 250, 0
+    for _ in range(replicates):
+        *earlier, now = (window() for _ in range(9))
+        unusual += any(move.is_unusual for move in moves(now, earlier, up))
+
+    assert unusual / replicates <= 0.025  # 1 % expected; three standard errors above

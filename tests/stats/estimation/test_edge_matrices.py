@@ -1,0 +1,125 @@
+"""The edge of what labels allow: which matrices, and the intervals that reach there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import draw, round_posterior
+from monitor.stats.core.metrics import METRICS, Matrix
+from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
+from monitor.stats.estimation.posterior import estimate, estimates
+
+DRAWN = Matrix(tp=[30.0, 20.0], fp=[10.0, 20.0], fn=[5.0, 9.0], tn=[95.0, 91.0])
+
+
+def of_matrix(tp, fp, fn, tn, flagged_size=40, passed_size=100):
+    return Counts.of_matrix(
+        tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=flagged_size, passed_size=passed_size
+    )
+
+
+def cells(matrix):
+    return [each.tolist() for each in (matrix.tp, matrix.fp, matrix.fn, matrix.tn)]
+
+
+def test_with_both_answers_seen_in_both_classes_there_is_no_edge():
+    assert matrices_at_the_edge(of_matrix(1, 1, 1, 1), DRAWN) == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((0, 9, 1, 9), [[0, 0], [40, 40], [5, 9], [95, 91]]),
+        ((9, 0, 1, 9), [[40, 40], [0, 0], [5, 9], [95, 91]]),
+        ((1, 9, 0, 9), [[30, 20], [10, 20], [0, 0], [100, 100]]),
+        ((1, 9, 9, 0), [[30, 20], [10, 20], [100, 100], [0, 0]]),
+    ],
+)
+def test_an_answer_never_seen_is_set_to_none(counts, expected):
+    [edge] = matrices_at_the_edge(of_matrix(*counts), DRAWN)
+
+    assert cells(edge) == expected
+
+
+def test_two_classes_at_an_edge_give_each_and_both():
+    found = matrices_at_the_edge(of_matrix(9, 0, 0, 9), DRAWN)
+
+    assert [cells(edge) for edge in found] == [
+        [[40, 40], [0, 0], [5, 9], [95, 91]],
+        [[30, 20], [10, 20], [0, 0], [100, 100]],
+        [[40, 40], [0, 0], [0, 0], [100, 100]],
+    ]
+
+
+def test_an_unlabeled_class_has_no_edge():
+    assert matrices_at_the_edge(of_matrix(0, 0, 3, 9), DRAWN) == []
+
+
+def test_no_missed_positive_seen_lets_recall_reach_one_and_nothing_else_changes():
+    counts = of_matrix(30, 5, 0, 60, flagged_size=4000, passed_size=90_000)
+    drawn = METRICS["recall"](draw(round_posterior(counts), seed=0).rate_matrix(counts.size))
+
+    recall = estimate(counts)["recall"]
+
+    assert recall.high == 1.0
+    assert recall.low == np.quantile(drawn, 0.025, method="inverted_cdf")
+    assert recall.point == pytest.approx(drawn.mean(), rel=1e-12)
+
+
+def test_no_false_positive_seen_lets_precision_reach_one():
+    counts = of_matrix(30, 0, 5, 60, flagged_size=4000, passed_size=90_000)
+
+    assert estimate(counts)["precision"].high == 1.0
+
+
+def test_no_true_positive_seen_lets_precision_and_recall_reach_zero():
+    counts = of_matrix(0, 30, 5, 60, flagged_size=4000, passed_size=90_000)
+
+    found = estimate(counts)
+
+    assert (found["precision"].low, found["recall"].low) == (0.0, 0.0)
+
+
+def test_a_carried_estimate_does_not_reach_to_the_edge_of_one_round():
+    counts = of_matrix(30, 5, 0, 60, flagged_size=4000, passed_size=90_000)
+
+    recall = estimate(counts, basis="carried")["recall"]
+
+    assert recall.high is not None
+    assert 0.9 < recall.high < 1.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=4))
+def test_an_interval_holds_its_draws_own_interval_and_stays_in_range(found):
+    tp, fp, fn, tn = found
+    counts = of_matrix(tp, fp, fn, tn, 400, 9000)
+    drawn = draw(round_posterior(counts), seed=0, points=2**8).rate_matrix(counts.size)
+
+    for each in estimates(
+        counts, metrics=("precision", "recall"), estimands=("rate",), points=2**8
+    ):
+        if each.low is not None and each.high is not None:
+            values = METRICS[each.metric](drawn)
+            ends = np.quantile(values, [0.025, 0.975], method="inverted_cdf")
+            assert 0 <= each.low <= ends[0] <= ends[1] <= each.high <= 1
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("rate", [1e-9, 1e-6, 1e-4])
+def test_a_nearly_perfect_recall_is_held(rate):
+    # an equal-tailed interval alone would miss it in nearly every round
+    rng = np.random.default_rng(8)
+    truth = 400 / (400 + 9000 * rate)
+    held = 0
+
+    for positive in rng.binomial(300, rate, size=200):
+        counts = of_matrix(40, 0, positive, 300 - positive, 400, 9000)
+        recall = estimates(counts, metrics=("recall",), estimands=("rate",), points=2**8)[0]
+        held += recall.low <= truth <= recall.high
+
+    assert held >= 0.93 * 200

@@ -1,0 +1,264 @@
+"""Two classifiers, or two thresholds, on one labeled sample."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import Any
+
+import numpy as np
+import pytest
+
+from monitor.stats.core.sample import LabeledSample, ScoredSample
+from monitor.stats.estimation.paired import compare, compare_threshold
+from monitor.stats.estimation.posterior import estimate
+from tests.stats.curves.test_weighted_curves import SAMPLE, SIZE, make_sample
+
+
+def rng(seed=1):
+    return np.random.default_rng(seed)
+
+
+def second(sample, seed=4, error=0.1):
+    """Another classifier: the labels, mostly."""
+    flips = np.random.default_rng(seed).random(len(sample.score)) < error
+    return sample.items.positive ^ flips
+
+
+def matrix(sample, flags):
+    """Weighted matrix, the plain estimate that a comparison must come close to."""
+    w, y = sample.items.weight, sample.items.positive
+    return w[y & flags].sum(), w[~y & flags].sum(), w[y & ~flags].sum()
+
+
+def test_both_classifiers_have_the_weighted_values_and_points_that_subtract():
+    other = second(SAMPLE)
+
+    found: Any = compare(SAMPLE.items, SAMPLE.items.is_flagged, other, rng=rng())
+
+    for flags, of in ((SAMPLE.items.is_flagged, "first"), (other, "second")):
+        tp, fp, fn = matrix(SAMPLE, flags)
+        precision, recall, f1 = (getattr(each, of).point for each in found.metrics)
+        assert precision == pytest.approx(tp / (tp + fp), abs=0.01)
+        assert recall == pytest.approx(tp / (tp + fn), abs=0.02)
+        assert f1 == pytest.approx(2 * tp / (2 * tp + fp + fn), abs=0.02)
+    for each in found.metrics:
+        assert each.difference.point == pytest.approx(each.second.point - each.first.point)
+        assert each.difference.low < each.difference.point < each.difference.high
+        assert each.reason is None
+    assert [each.metric for each in found.metrics] == ["precision", "recall", "f1"]
+    assert (found.level, found.estimand) == (0.95, "rate")
+
+
+def test_the_same_decisions_have_no_difference():
+    flags = SAMPLE.items.is_flagged
+    same = np.column_stack([~np.array([1, 1, 0, 0], bool), np.array([1, 1, 0, 0], bool)])
+
+    found: Any = compare(SAMPLE.items, flags, flags, second_possible=same, rng=rng())
+
+    own = estimate(SAMPLE.items.counts)
+    for each in found.metrics[:2]:
+        assert astuple(each.difference) == (0, 0, 0)
+        assert each.higher == 0.5
+        row = own[each.metric]
+        assert astuple(each.first) == pytest.approx((row.point, row.low, row.high), abs=3e-3)
+    assert found.only_first.high == found.only_second.high == 0
+    assert found.first_flagged.point == pytest.approx(1500)
+
+
+def test_items_of_both_kinds_of_disagreement_add_up():
+    other = second(SAMPLE)
+
+    found: Any = compare(SAMPLE.items, SAMPLE.items.is_flagged, other, rng=rng())
+
+    apart = found.second_flagged.point - found.first_flagged.point
+    assert found.only_second.point - found.only_first.point == pytest.approx(apart)
+    w, flags = SAMPLE.items.weight, SAMPLE.items.is_flagged
+    assert found.only_first.point == pytest.approx(w[flags & ~other].sum(), rel=0.05)
+    assert found.only_second.point == pytest.approx(w[~flags & other].sum(), rel=0.05)
+    eta = float(w[SAMPLE.items.positive].sum() / w.sum())
+    assert found.prevalence.point == pytest.approx(eta, abs=3e-3)
+
+
+def test_a_threshold_on_a_band_edge_has_the_counted_flagged_items():
+    found: Any = compare_threshold(SAMPLE, 0.75, rng=rng())
+
+    assert astuple(found.second_flagged) == pytest.approx((900, 900, 900))
+    assert found.only_second.high == 0
+    tp, fp, _ = matrix(SAMPLE, SAMPLE.score >= 0.75)
+    assert found.metrics[0].second.point == pytest.approx(tp / (tp + fp), abs=0.01)
+
+
+def test_a_lower_threshold_gains_recall_and_never_loses_a_flagged_item():
+    found: Any = compare_threshold(SAMPLE, 0.4, rng=rng())
+
+    recall = found.metrics[1]
+    assert recall.difference.low > 0
+    assert recall.higher == 1
+    assert found.only_first.high == 0
+    share = np.mean(SAMPLE.score[SAMPLE.items.stratum == 3] >= 0.4)
+    assert found.only_second.point == pytest.approx(share * SIZE[3], rel=0.02)
+
+
+def test_the_paired_difference_is_narrower_than_that_of_two_samples():
+    found: Any = compare_threshold(SAMPLE, 0.6, rng=rng())
+
+    for each in found.metrics[:2]:
+        widths = [side.high - side.low for side in (each.first, each.second)]
+        assert each.difference.high - each.difference.low < np.hypot(*widths)
+
+
+def test_what_one_classifier_flags_from_one_band_keeps_jeffreys_half_count():
+    """At the upper band's edge the second flags one stratum: its rate is Beta(y + 1/2, x + 1/2)."""
+    items = LabeledSample(
+        np.repeat([0, 1, 2], [20, 30, 100]),
+        np.repeat([1, 0, 1, 0, 0], [10, 10, 30, 0, 100]),
+        size=[100, 150, 1000],
+        flagged=2,
+    )
+    sample = ScoredSample(
+        items,
+        np.repeat([0.6, 0.8, 0.2], [20, 30, 100]),
+        low=[0.5, 0.7, 0],
+        high=[0.7, 1, 0.5],
+    )
+
+    found: Any = compare_threshold(sample, 0.7, metrics=("precision",), rng=rng(), draws=40_000)
+
+    low = found.metrics[0].second.low
+    assert found.metrics[0].second.point == pytest.approx(30.5 / 31, abs=1e-3)
+    assert low == pytest.approx(0.9206, abs=3e-3)  # 2.5 % quantile of Beta(30.5, .5)
+
+
+def test_counted_flagged_items_are_kept_and_narrow_the_answer():
+    other = second(SAMPLE)
+    total = round(float(SAMPLE.items.weight[other].sum() * 1.03))
+
+    free: Any = compare(SAMPLE.items, SAMPLE.items.is_flagged, other, rng=rng())
+    counted: Any = compare(
+        SAMPLE.items, SAMPLE.items.is_flagged, other, second_flagged=total, rng=rng()
+    )
+
+    assert astuple(counted.second_flagged) == pytest.approx((total, total, total))
+    assert free.second_flagged.high - free.second_flagged.low > 100
+    for one, two in zip(counted.metrics, free.metrics, strict=True):
+        widths = [each.difference.high - each.difference.low for each in (one, two)]
+        assert widths[0] < 1.05 * widths[1]
+        assert one.first.point == pytest.approx(two.first.point, abs=0.02)
+
+
+@pytest.mark.parametrize("total", [0, sum(SIZE)])
+def test_a_number_of_flagged_items_that_cannot_be_is_refused(total):
+    stuck = np.ones((4, 2), dtype=bool)
+    stuck[0, 0] = stuck[2, 1] = False  # stratum 0 is flagged by the second, stratum 2 is not
+    other = np.array([True, True, False, False])[SAMPLE.items.stratum]
+
+    with pytest.raises(
+        ValueError, match=f"is said to flag {total} items; with these labels it flags 600 to 9500"
+    ):
+        compare(
+            SAMPLE.items,
+            SAMPLE.items.is_flagged,
+            other,
+            second_possible=stuck,
+            second_flagged=total,
+            rng=rng(),
+        )
+
+
+def test_a_census_of_the_window_leaves_nothing_open():
+    items = LabeledSample([0, 0, 1, 1, 1], [1, 0, 1, 0, 0], size=[2, 3], flagged=1)
+    other = np.array([True, False, True, False, False])
+
+    found: Any = compare(items, items.is_flagged, other, estimand="window", rng=rng(), draws=64)
+
+    precision, recall, _ = found.metrics
+    assert astuple(precision.second) == astuple(recall.second) == (1, 1, 1)
+    assert astuple(precision.difference) == astuple(recall.difference) == (0.5, 0.5, 0.5)
+    assert found.estimand == "window"
+    assert astuple(found.only_second) == (1, 1, 1)
+
+
+def test_a_metric_without_a_value_has_a_reason():
+    items = LabeledSample([0, 0, 1, 1], [1, 0, 1, 0], size=[2, 2], flagged=1)
+    nothing = np.zeros(4, dtype=bool)
+
+    found: Any = compare(items, items.is_flagged, nothing, estimand="window", rng=rng(), draws=64)
+
+    precision = found.metrics[0]
+    assert (precision.first, precision.second, precision.difference) == (None, None, None)
+    assert precision.reason == "nothing was predicted positive (TP + FP = 0)"
+    assert found.metrics[1].second.high == 0
+
+
+def test_the_same_generator_gives_the_same_numbers_and_a_lower_level_narrower_ones():
+    other = second(SAMPLE)
+    one: Any
+    half: Any
+    one, two, half = (
+        compare(SAMPLE.items, SAMPLE.items.is_flagged, other, rng=rng(), level=level)
+        for level in (0.95, 0.95, 0.5)
+    )
+
+    assert one == two
+    width, narrower = (each.metrics[0].difference for each in (one, half))
+    assert narrower.high - narrower.low < 0.5 * (width.high - width.low)
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_comparison_wants_a_level_between_zero_and_one(level):
+    flags = SAMPLE.items.is_flagged
+
+    with pytest.raises(ValueError, match=f"level must lie strictly between 0 and 1, got {level}"):
+        compare(SAMPLE.items, flags, flags, rng=rng(), level=level)
+
+
+def test_both_classifiers_must_decide_on_every_item():
+    flags = SAMPLE.items.is_flagged
+
+    with pytest.raises(ValueError, match="both classifiers must decide on each of the 500 items"):
+        compare(SAMPLE.items, flags, flags[1:], rng=rng())
+
+
+def test_a_decision_that_the_stratum_rules_out_is_refused():
+    flags = SAMPLE.items.is_flagged
+
+    with pytest.raises(ValueError, match="a labeled item lies in a cell that its stratum cannot"):
+        compare(SAMPLE.items, ~flags, flags, rng=rng())
+
+
+@pytest.mark.simulation
+def test_differences_are_covered():
+    """250 samples: threshold .6 against .5, and a classifier that errs in 1 of 10."""
+    size = np.array([4_000, 6_000, 300_000, 90_000])
+    whole = make_sample(9, labels=size, size=size, places=6)
+    others = second(whole)
+    first = whole.items.is_flagged
+    truths = [
+        _values(whole, flags) - _values(whole, first) for flags in (whole.score >= 0.6, others)
+    ]
+    start, labels = np.concatenate([[0], np.cumsum(size)[:-1]]), np.array([40, 60, 200, 200])
+    draw, held = rng(7), np.zeros((2, 3))
+    for _ in range(250):
+        chosen = start.repeat(labels) + (draw.random(500) * size.repeat(labels)).astype(int)
+        items = LabeledSample(
+            whole.items.stratum[chosen], whole.items.positive[chosen], size=size, flagged=2
+        )
+        sample = ScoredSample(items, whole.score[chosen], low=whole.low, high=whole.high)
+        found: Any
+        for i, found in enumerate(
+            (
+                compare_threshold(sample, 0.6, rng=draw, draws=512),
+                compare(items, items.is_flagged, others[chosen], rng=draw, draws=512),
+            )
+        ):
+            held[i] += [
+                each.difference.low <= truth <= each.difference.high
+                for each, truth in zip(found.metrics, truths[i], strict=True)
+            ]
+
+    assert np.all(held / 250 > 0.95 - 3 * 0.0138), held / 250
+
+
+def _values(sample, flags):
+    tp, fp, fn = matrix(sample, flags)
+    return np.array([tp / (tp + fp), tp / (tp + fn), 2 * tp / (2 * tp + fp + fn)])

@@ -1,0 +1,491 @@
+"""Estimates from the joint posterior: exact values, invariants, refusals, coverage."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from monitor.stats.core.beta_mixture import BetaMixture
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import JointPosterior, draw, draw_rates, round_posterior
+from monitor.stats.core.metrics import METRICS, Matrix
+from monitor.stats.estimation.missing import missing_bounds
+from monitor.stats.estimation.posterior import ESTIMANDS, UNDEFINED_LIMIT, estimate, estimates
+from monitor.stats.estimation.probability import (
+    metric_quantile,
+    probability_at_least,
+    probability_at_most,
+)
+from monitor.stats.estimation.quick import SUMMARY_METRICS, estimate_matrix
+from monitor.stats.estimation.small_counts import unlabeled_share
+
+EXACT = json.loads((Path(__file__).parents[1] / "reference" / "posterior_exact.json").read_text())
+CARRIED = json.loads((Path(__file__).parents[1] / "reference" / "carryover.json").read_text())
+ALL = tuple(METRICS)
+FEW = 2**8  # enough points where only logic is tested
+
+TABLE_1 = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48_400)
+BANDED = Counts.of_arrays(
+    size=[300, 160, 0, 60_000, 20_000, 9540],
+    labeled=[60, 40, 0, 80, 100, 120],
+    positive=[57, 25, 0, 0, 2, 9],
+    is_flagged=[True, True, True, False, False, False],
+)
+
+
+@st.composite
+def samples(draw_from):
+    """Labeled samples of up to four strata per class, some of them empty or unlabeled."""
+    rows = []
+    for is_flagged in (True, False):
+        for _ in range(draw_from(st.integers(1, 4))):
+            size = draw_from(st.integers(0, 30) | st.integers(0, 100_000))
+            labeled = draw_from(st.integers(0, min(size, 200)))
+            rows.append((size, labeled, draw_from(st.integers(0, labeled)), is_flagged))
+    size, labeled, positive, flagged = zip(*rows, strict=True)
+    return Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=flagged)
+
+
+def of_exact(case):
+    """Counts with the case's labels and its ratio of class sizes."""
+    return Counts.of_matrix(
+        **case["counts"], flagged_size=round(case["k"] * 121 * 10**6), passed_size=121 * 10**6
+    )
+
+
+def known(found):
+    """Interval of an estimate or of bounds that must have one."""
+    interval = getattr(found, "interval", found)
+    assert interval is not None
+    return interval
+
+
+# --- independent values ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", EXACT["cases"], ids=lambda case: str(case["counts"]))
+@pytest.mark.parametrize("name", ["precision", "recall"])
+def test_agrees_with_the_exact_two_stratum_posterior(case, name):
+    found = estimate(of_exact(case), metrics=(name,), seed=20)[name]
+
+    tolerance = 1e-3 if min(case["counts"].values()) < 2 else 3e-4
+    assert [found.low, found.high] == pytest.approx([*case[name]][::2], abs=tolerance)
+
+
+@pytest.mark.parametrize("case", EXACT["cases"], ids=lambda case: str(case["counts"]))
+def test_the_median_agrees_with_the_exact_posterior(case):
+    counts = of_exact(case)
+
+    median = metric_quantile(draw(round_posterior(counts), seed=20), counts.size, "recall", 0.5)
+
+    assert median == pytest.approx(case["recall"][1], abs=1e-3)
+
+
+def test_precision_of_one_stratum_is_the_jeffreys_interval_of_statsmodels():
+    proportion = pytest.importorskip("statsmodels.stats.proportion", reason="needs pandas")
+    low, high = proportion.proportion_confint(138, 160, alpha=0.1, method="jeffreys")
+
+    found = estimate(TABLE_1, metrics=("precision",), level=0.9)["precision"]
+
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
+    assert found.point == pytest.approx(138.5 / 161, abs=1e-6)
+
+
+def test_agrees_with_the_quadrature_of_a_mixture_after_four_rounds():
+    def mixture(weights, final):
+        return BetaMixture(np.array(weights), np.array(final)[:, :1], np.array(final)[:, 1:])
+
+    weights = np.array(CARRIED["flagged"]["weights"][-1])
+    passed_weights = np.array(CARRIED["passed"]["weights_after_4"])
+    posterior = JointPosterior(
+        mixture(weights / weights.sum(), CARRIED["flagged"]["final"]),
+        mixture(passed_weights / passed_weights.sum(), CARRIED["passed"]["final"]),
+    )
+    expected = CARRIED["after_round_4"]
+    counts = Counts.of_matrix(
+        tp=219, fp=88, fn=118, tn=4292, flagged_size=46_000, passed_size=1_000_000
+    )
+
+    found = estimate(counts, posterior=posterior, basis="carried", seed=4)
+
+    precision, recall = found["precision"], found["recall"]
+    assert [precision.low, precision.high] == pytest.approx(
+        expected["precision_quantiles"][::2], abs=6e-4
+    )
+    assert [recall.low, recall.high] == pytest.approx(expected["recall_quantiles"][::2], abs=6e-4)
+    assert precision.point == pytest.approx(expected["precision_mean"], abs=5e-5)
+    assert (precision.basis, precision.method.split(",")[0]) == (
+        "carried",
+        "joint Beta mixture posterior",
+    )
+
+
+def test_true_positives_of_a_window_follow_the_beta_binomial_law():
+    counts = Counts.of_matrix(tp=30, fp=10, fn=4, tn=96, flagged_size=300, passed_size=5000)
+    law = stats.betabinom(260, 30.5, 10.5)
+
+    found = draw(round_posterior(counts), seed=3).window_matrix(counts).tp - 30
+
+    assert found.mean() == pytest.approx(law.mean(), rel=1e-3)
+    for quantile in (150, 180, 195, 210, 230):
+        assert np.mean(found <= quantile) == pytest.approx(law.cdf(quantile), abs=2e-3)
+
+
+def test_one_stratum_has_the_prior_of_jeffreys():
+    posterior = round_posterior(TABLE_1)
+
+    assert posterior.flagged.weight.tolist() == [1.0]
+    assert posterior.flagged.alpha.tolist() == [[138.5]]
+    assert posterior.passed.beta.tolist() == [[4732.5]]
+
+
+def test_several_strata_have_a_light_and_a_heavy_prior_over_those_that_hold_items():
+    posterior = round_posterior(BANDED)
+
+    assert posterior.flagged.weight.tolist() == posterior.passed.weight.tolist() == [0.5, 0.5]
+    light, heavy = 0.1 / 2, 0.5 / np.sqrt(2)  # one of the three flagged strata is empty
+    assert posterior.flagged.alpha == pytest.approx(
+        np.array([[57 + light, 25 + light, light], [57 + heavy, 25 + heavy, heavy]])
+    )
+    light, heavy = 0.1 / 3, 0.5 / np.sqrt(3)
+    assert posterior.passed.beta == pytest.approx(
+        np.array([[80 + light, 98 + light, 111 + light], [80 + heavy, 98 + heavy, 111 + heavy]])
+    )
+
+
+@pytest.mark.parametrize("case", [([4, 0, 0], [60, 40, 30]), ([2, 1, 0], [60, 40, 30])])
+def test_agrees_with_plain_random_draws_of_the_two_priors(case):
+    positive, labeled = (np.array(each) for each in case)
+    counts = Counts.of_arrays(
+        size=[100, 200, 900],
+        labeled=labeled,
+        positive=positive,
+        is_flagged=[True, False, False],
+    )
+    rng = np.random.default_rng(5)
+    heavy = rng.random(200_000) < 0.5
+    prior = np.where(heavy, 0.5 / np.sqrt(2), 0.05)[:, np.newaxis]
+    tp = rng.beta(positive[0] + 0.5, labeled[0] - positive[0] + 0.5, len(heavy)) * 100
+    rest = labeled[1:] - positive[1:]
+    fn = rng.beta(positive[1:] + prior, rest + prior) @ np.array([200, 900])
+
+    found = known(estimate(counts, metrics=("recall",))["recall"])
+
+    recall = tp / (tp + fn)
+    expected = np.quantile(recall, [0.025, 0.975])
+    assert found.point == pytest.approx(recall.mean(), abs=2e-3)
+    assert found.low == pytest.approx(expected[0], abs=3e-3)
+    if positive[1:].any():
+        assert found.high == pytest.approx(expected[1], abs=3e-3)
+    else:
+        assert found.high == 1.0  # no missed positive was seen, so there may be none
+
+
+# --- invariants, over all metrics -----------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples())
+def test_every_estimate_is_ordered_in_range_or_none_with_a_reason(counts):
+    for found in estimates(counts, metrics=ALL, points=FEW):
+        if found.reason is None:
+            interval = known(found)
+            assert interval.low <= interval.high <= 1 + 1e-9
+            assert np.isfinite([interval.low, interval.point, interval.high]).all()
+            assert found.undefined_share <= UNDEFINED_LIMIT
+        else:
+            assert (found.point, found.low, found.high) == (None, None, None)
+
+
+@settings(max_examples=30, deadline=None)
+@given(samples(), st.integers(0, 2**40))
+def test_same_counts_and_seed_give_the_same_numbers(counts, seed):
+    first, second = (estimates(counts, metrics=ALL, points=FEW, seed=seed) for _ in range(2))
+
+    assert first == second
+
+
+@settings(max_examples=30, deadline=None)
+@given(samples())
+def test_one_call_for_two_estimands_says_what_two_calls_say(counts):
+    together = estimates(counts, metrics=ALL, points=FEW)
+
+    apart = [estimates(counts, metrics=ALL, estimands=(each,), points=FEW) for each in ESTIMANDS]
+    assert together == apart[0] + apart[1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(samples())
+def test_with_every_item_labeled_the_window_is_known(counts):
+    census = Counts.of_arrays(
+        size=counts.labeled,
+        labeled=counts.labeled,
+        positive=counts.positive,
+        is_flagged=counts.is_flagged,
+    )
+    up, y, n = census.is_flagged, census.positive, census.labeled
+    truth = Matrix(y[up].sum(), (n - y)[up].sum(), y[~up].sum(), (n - y)[~up].sum())
+
+    for found in estimates(census, metrics=ALL, estimands=("window",), points=FEW):
+        value, reason = METRICS[found.metric].value(truth).value, METRICS[found.metric].undefined
+        assert found.low == found.point == found.high == value
+        assert found.reason == (reason if value is None else None)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_window_is_known_better_than_the_rates_behind_it(name):
+    rate, window = (
+        known(estimate(BANDED, metrics=(name,), estimand=each)[name]) for each in ESTIMANDS
+    )
+
+    assert window.high - window.low <= rate.high - rate.low + 1e-4  # the points' own error
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_higher_level_gives_a_wider_interval_around_the_same_point(name):
+    narrow, wide = (
+        known(estimate(BANDED, metrics=(name,), level=level)[name]) for level in (0.5, 0.95)
+    )
+
+    assert wide.low <= narrow.low <= narrow.high <= wide.high
+    assert wide.point == narrow.point
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_quantile_probability_and_interval_tell_one_story(name):
+    draws = draw(round_posterior(BANDED), seed=0, size=BANDED.size)
+    found = known(estimate(BANDED, metrics=(name,))[name])
+
+    low = metric_quantile(draws, BANDED.size, name, 0.025)
+    at_least = probability_at_least(draws, BANDED.size, name, found.low)
+    at_most = probability_at_most(draws, BANDED.size, name, found.high)
+
+    assert low == found.low
+    assert at_least >= 0.975 - 1e-4
+    assert at_most >= 0.975 - 1e-4
+    if name != "flagged_rate":  # its draws are all equal
+        assert at_least <= 0.9752
+        assert at_most <= 0.9752
+
+
+def test_an_empty_stratum_changes_nothing_but_costs_nothing():
+    draws = draw(round_posterior(BANDED), seed=1, points=FEW, size=BANDED.size)
+    every = draw(round_posterior(BANDED), seed=1, points=FEW)
+
+    assert not draws.rates[:, 2].any()
+    assert every.rates[:, 2].any()
+    assert draws.rate_matrix(BANDED.size).tp == pytest.approx(every.rate_matrix(BANDED.size).tp)
+
+
+def test_rates_are_drawn_flagged_first_and_within_their_betas():
+    rates = draw_rates(round_posterior(TABLE_1), seed=5)
+
+    assert rates.shape == (2**14, 2)
+    assert stats.kstest(rates[:, 0], stats.beta(138.5, 22.5).cdf).statistic < 2e-4
+    assert stats.kstest(rates[:, 1], stats.beta(108.5, 4732.5).cdf).statistic < 2e-4
+    assert abs(float(np.mean(stats.zscore(rates[:, 0]) * stats.zscore(rates[:, 1])))) < 0.01
+
+
+def test_strata_of_a_class_share_the_mixture_component():
+    low_and_high = BetaMixture(
+        np.array([0.3, 0.7]), np.array([[1e4, 2e4], [9e4, 8e4]]), np.array([[9e4, 8e4], [1e4, 2e4]])
+    )
+    other = BetaMixture.single(np.ones(1), np.ones(1))
+
+    rates = draw_rates(JointPosterior(low_and_high, other), seed=6)
+
+    is_low = rates[:, 0] < 0.5
+    assert is_low.mean() == pytest.approx(0.3, abs=1e-3)
+    assert np.array_equal(is_low, rates[:, 1] < 0.5)
+    assert rates[is_low, 2].mean() == pytest.approx(0.5, abs=0.01)
+
+
+# --- nothing to say, said -------------------------------------------------------------------
+
+
+def test_with_nothing_flagged_precision_has_no_value_and_recall_is_not_estimable():
+    counts = Counts.of_matrix(tp=0, fp=0, fn=7, tn=93, flagged_size=0, passed_size=5000)
+
+    rate = estimate(counts)
+    window = estimate(counts, estimand="window")
+
+    assert rate["precision"].reason == "nothing was predicted positive (TP + FP = 0)"
+    assert "not estimable this round: the window holds no flagged item" in str(rate["recall"])
+    assert window["recall"].high == 0  # seven missed positives were seen, so recall is 0
+
+
+def test_with_nothing_flagged_and_no_positive_seen_recall_may_not_even_exist():
+    counts = Counts.of_matrix(tp=0, fp=0, fn=0, tn=100, flagged_size=0, passed_size=500)
+
+    recall = estimate(counts, metrics=("recall",), estimand="window")["recall"]
+
+    assert recall.point is None
+    assert "nothing is actually positive (TP + FN = 0) in " in str(recall)
+    assert UNDEFINED_LIMIT < recall.undefined_share < 1
+
+
+def test_few_draws_without_a_value_are_left_out_and_counted():
+    counts = Counts.of_matrix(tp=0, fp=9, fn=0, tn=1, flagged_size=100, passed_size=400)
+
+    recall = estimate(counts, metrics=("recall",), estimand="window")["recall"]
+
+    assert 0 < recall.undefined_share < UNDEFINED_LIMIT
+    assert recall.reason is None
+
+
+def test_a_class_without_a_label_has_no_estimate_from_the_prior_alone():
+    counts = Counts.of_matrix(tp=90, fp=10, fn=0, tn=0, flagged_size=500, passed_size=9500)
+
+    found = estimate(counts, metrics=("precision", "recall", "npv", "flagged_rate"))
+
+    assert found["recall"].reason == "none of the 9500 passed items is labeled"
+    assert found["npv"].reason == "none of the 9500 passed items is labeled"
+    assert found["precision"].reason is None
+    assert found["flagged_rate"].point == pytest.approx(0.05)
+
+
+def test_a_carried_posterior_speaks_for_a_class_without_a_label():
+    counts = Counts.of_matrix(tp=90, fp=10, fn=0, tn=0, flagged_size=500, passed_size=9500)
+
+    found = estimate(counts, posterior=round_posterior(TABLE_1), basis="carried")
+
+    assert found["recall"].reason is None
+
+
+def test_the_weight_of_unlabeled_strata_is_told():
+    counts = replace(BANDED, passed=(replace(BANDED.passed[0], labeled=0), *BANDED.passed[1:]))
+
+    assert unlabeled_share(counts) == {"flagged": 0.0, "passed": pytest.approx(60_000 / 89_540)}
+
+
+def test_a_single_matrix_gives_the_summary_of_both_estimands():
+    found = estimate_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840)
+
+    names = [(each.estimand, each.metric) for each in found]
+    assert names == [(estimand, name) for estimand in ESTIMANDS for name in SUMMARY_METRICS]
+    assert [each.low == each.high for each in found] == [False] * 6 + [True] * 6  # a census
+
+
+# --- missing answers ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "worst", "best"),
+    [
+        ("precision", (80, 25, 10, 300), (85, 20, 10, 300)),
+        ("recall", (80, 25, 20, 290), (85, 20, 10, 300)),
+        ("fpr", (80, 25, 20, 290), (85, 20, 10, 300)),
+    ],
+)
+def test_missing_items_take_the_worse_and_the_better_value_for_the_metric(name, worst, best):
+    sizes = {"flagged_size": 1000, "passed_size": 9000}
+    keys = ("tp", "fp", "fn", "tn")
+    counts = Counts.of_matrix(tp=80, fp=20, fn=10, tn=290, **sizes)
+    filled = [
+        Counts.of_matrix(**dict(zip(keys, cells, strict=True)), **sizes) for cells in (worst, best)
+    ]
+
+    bounds = known(missing_bounds(counts, np.array([5, 10]), name))
+
+    ends = [known(estimate(each, metrics=(name,))[name]) for each in filled]
+    assert bounds.low == min(each.low for each in ends)
+    assert bounds.high == max(each.high for each in ends)
+
+
+@settings(max_examples=8, deadline=None)
+@given(samples(), st.data())
+def test_bounds_hold_the_estimate_without_the_missing_items(counts, data):
+    room = np.minimum(counts.size - counts.labeled, 5)
+    missing = np.array([data.draw(st.integers(0, int(most))) for most in room])
+
+    for name in ALL:
+        found = estimates(counts, metrics=(name,), estimands=("rate",), points=FEW)[0]
+        bounds = missing_bounds(counts, missing, name, points=FEW)
+        assert found.interval is not None or bounds is None
+        if found.interval is not None and bounds is not None:
+            assert bounds.low <= found.interval.low <= found.interval.high <= bounds.high
+            assert bounds.point == found.point
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_nothing_missing_leaves_the_interval_as_it_is(name):
+    plain = estimate(BANDED, metrics=(name,))[name]
+
+    bounds = known(missing_bounds(BANDED, np.zeros(6, dtype=np.int64), name))
+
+    assert (bounds.low, bounds.high) == (plain.low, plain.high)
+
+
+# --- refused inputs -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings_given", "message"),
+    [
+        ({"level": 1.0}, "level must lie strictly between 0 and 1, got 1.0"),
+        ({"metrics": ("recal",)}, "did you mean 'recall'"),
+        ({"estimands": ("next",)}, "no estimand is called 'next'; there are rate, window"),
+        ({"basis": "old"}, "no basis is called 'old'; there are round, carried"),
+        ({"points": 1000}, "points must be a power of 2, got 1000"),
+        ({"posterior": round_posterior(BANDED)}, "the counts have 1 flagged and 1 passed"),
+    ],
+)
+def test_an_impossible_request_is_refused_with_what_was_given(settings_given, message):
+    with pytest.raises(ValueError, match=message):
+        estimates(TABLE_1, **settings_given)
+
+
+@pytest.mark.parametrize("missing", [[1], [-1, 0], [0, 43_561]])
+def test_more_missing_items_than_unlabeled_ones_are_refused(missing):
+    with pytest.raises(ValueError, match=r"unlabeled items \[1440, 43560\]"):
+        missing_bounds(TABLE_1, np.array(missing), "recall")
+
+
+def test_sizes_of_other_strata_are_refused():
+    with pytest.raises(ValueError, match=r"posterior has 2 strata, .* \(6,\)"):
+        draw(round_posterior(TABLE_1), seed=0, size=BANDED.size)
+
+
+def test_a_quantile_outside_zero_one_is_refused():
+    with pytest.raises(ValueError, match="share must lie strictly between 0 and 1"):
+        metric_quantile(draw(round_posterior(TABLE_1), seed=0), TABLE_1.size, "recall", 0.0)
+
+
+# --- coverage -------------------------------------------------------------------------------
+
+
+@pytest.mark.simulation
+def test_intervals_of_eight_strata_cover_the_truth_as_promised_with_even_tails():
+    rng = np.random.default_rng(20_260_101)
+    # Bands of the first classifier of Shang et al. 2023, Table 4; 200 + 1050 labels.
+    size = np.array([201, 223, 455, 15_399, 1775, 905, 587, 454])
+    labeled = np.array([67, 67, 66, 320, 183, 183, 182, 182])
+    rates = np.array([0.551, 0.718, 0.931, 0.000525, 0.0156, 0.0609, 0.1606, 0.3458])
+    up = np.arange(8) < 3
+    rounds = 400
+    below, above = np.zeros(4), np.zeros(4)
+
+    for _ in range(rounds):
+        actual = rng.binomial(size, rates)
+        positive = rng.hypergeometric(actual, size - actual, labeled)
+        counts = Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=up)
+        truths = []
+        for strata in (size * rates, actual):
+            tp, fn = strata[up].sum(), strata[~up].sum()
+            truths += [tp / size[up].sum(), tp / (tp + fn)]
+        found = estimates(counts, points=2**8)
+        below += [truth < each.low for truth, each in zip(truths, found, strict=True)]
+        above += [truth > each.high for truth, each in zip(truths, found, strict=True)]
+
+    covered = 1 - (below + above) / rounds
+    assert np.all(covered > 0.925)
+    assert np.all(covered < 0.98)
+    assert np.all(below / rounds < 0.045)
+    assert np.all(above / rounds < 0.045)

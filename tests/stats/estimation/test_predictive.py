@@ -1,0 +1,259 @@
+"""The next round's estimate: exact beta-binomials, Algorithm 2, invariants, coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from monitor.stats.core.beta_mixture import BetaMixture
+from monitor.stats.core.counts import Counts, Interval
+from monitor.stats.core.draws import JointPosterior, round_posterior
+from monitor.stats.core.metrics import METRICS
+from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.predictive import (
+    NextEstimate,
+    is_outside,
+    next_estimates,
+    stratified_estimate,
+)
+from monitor.stats.literature.shang import precision_interval, recall_interval
+from monitor.stats.literature.shang_predictive import BetaRate
+from monitor.stats.literature.shang_simulation import monte_carlo
+
+TABLE_1 = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48_400)
+BANDED = Counts.of_arrays(
+    size=[300, 160, 0, 60_000, 20_000, 9540],
+    labeled=[60, 40, 0, 80, 100, 120],
+    positive=[57, 25, 0, 0, 2, 9],
+    is_flagged=[True, True, True, False, False, False],
+)
+FEW = 2**10
+
+
+def known(interval: Interval | None) -> Interval:
+    assert interval is not None
+    return interval
+
+
+def ends(interval):
+    return [known(interval).low, known(interval).high]
+
+
+def single(alpha, beta):
+    return BetaMixture.single(np.array(alpha, dtype=float), np.array(beta, dtype=float))
+
+
+# --- independent values ---------------------------------------------------------------------
+
+
+def test_the_next_precision_of_one_stratum_is_a_beta_binomial_share():
+    found = next_estimates(round_posterior(TABLE_1), TABLE_1.size, np.array([50, 300]))
+
+    exact = stats.betabinom(50, 138.5, 22.5)
+    precision = found["precision"].interval(level=0.9)
+    assert ends(precision) == pytest.approx(exact.ppf([0.05, 0.95]) / 50, abs=1e-12)
+    assert known(precision).point == pytest.approx(exact.mean() / 50, abs=1e-4)
+
+
+def test_two_strata_agree_with_algorithm_2():
+    flagged, passed = BetaRate(138.5, 22.5), BetaRate(108.5, 4732.5)
+    drawn = monte_carlo(
+        flagged, passed, 160 / 4840, (160, 4840), rng=np.random.default_rng(5), replicas=400_000
+    )
+
+    found = next_estimates(round_posterior(TABLE_1), TABLE_1.size, TABLE_1.labeled, seed=3)
+
+    assert list(found) == ["precision", "recall"]
+    for level in (0.5, 0.95):
+        precision, recall = drawn.intervals(level=level)
+        assert ends(found["precision"].interval(level=level)) == pytest.approx(ends(precision))
+        assert ends(found["recall"].interval(level=level)) == pytest.approx(ends(recall), abs=2e-3)
+
+
+def test_a_band_counts_by_its_size_not_by_its_labels():
+    sure = JointPosterior(single([1e12, 1], [1, 1e12]), single([1e12], [1]))
+    size, labeled = np.array([300, 100, 400]), np.array([1, 50, 2])
+
+    found = next_estimates(
+        sure, size, labeled, metrics=("precision", "recall", "prevalence"), points=4
+    )
+
+    assert {name: each.values.tolist() for name, each in found.items()} == {
+        "precision": [0.75] * 4,
+        "recall": [300 / 700] * 4,
+        "prevalence": [700 / 800] * 4,
+    }
+
+
+def test_the_stratified_estimate_is_that_of_shang_with_two_strata():
+    assert stratified_estimate(TABLE_1, "precision") == precision_interval(TABLE_1.flagged[0]).point
+    assert stratified_estimate(TABLE_1, "recall") == pytest.approx(
+        recall_interval(TABLE_1.flagged[0], TABLE_1.passed[0]).point, abs=1e-15
+    )
+
+
+def test_the_stratified_estimate_scales_each_stratum_up():
+    true_positives = 300 * 57 / 60 + 160 * 25 / 40
+    missed = 20_000 * 2 / 100 + 9540 * 9 / 120
+
+    assert stratified_estimate(BANDED, "precision") == pytest.approx(true_positives / 460)
+    assert stratified_estimate(BANDED, "recall") == pytest.approx(
+        true_positives / (true_positives + missed)
+    )
+
+
+def test_a_stratum_without_labels_is_left_out_of_both():
+    blank = Counts.of_arrays(
+        size=[100, 50, 900], labeled=[10, 0, 30], positive=[9, 0, 3],
+        is_flagged=[True, True, False],
+    )  # fmt: skip
+    seen = Counts.of_arrays(
+        size=[100, 0, 900], labeled=[10, 0, 30], positive=[9, 0, 3],
+        is_flagged=[True, True, False],
+    )  # fmt: skip
+    posterior = JointPosterior(single([9, 1], [1, 1]), single([3], [27]))
+
+    assert stratified_estimate(blank, "precision") == 0.9
+    assert stratified_estimate(blank, "recall") == stratified_estimate(seen, "recall")
+    for name, each in next_estimates(posterior, blank.size, blank.labeled, points=FEW).items():
+        same = next_estimates(posterior, seen.size, seen.labeled, points=FEW)[name]
+        assert np.array_equal(each.values, same.values)
+    sure = JointPosterior(single([1e12, 1], [1, 1e12]), single([1e12], [1]))
+    found = next_estimates(sure, blank.size, blank.labeled, points=4)
+    assert found["precision"].values.tolist() == [1] * 4
+
+
+# --- what must always hold ------------------------------------------------------------------
+
+
+def test_a_predictive_range_is_wider_than_the_credible_interval_and_nears_it_with_labels():
+    many = np.array([1600, 48_400]) * 1000
+    found = estimates(TABLE_1, metrics=("precision", "recall"), estimands=("rate",), seed=0)
+    credible = {e.metric: known(e.interval).high - known(e.interval).low for e in found}
+
+    for name, width in credible.items():
+        posterior = round_posterior(TABLE_1)
+        now = next_estimates(posterior, TABLE_1.size, TABLE_1.labeled, points=2**14)[name]
+        much = next_estimates(posterior, many, many // 2, points=2**14)[name]
+        low, high = ends(now.interval())
+        assert (high - low) / width == pytest.approx(2**0.5, abs=0.04)
+        low, high = ends(much.interval())
+        assert (high - low) / width == pytest.approx(1, abs=0.01)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10), st.floats(0.8, 0.99))
+def test_every_metric_has_ordered_ends_and_grows_with_the_level(seed, level):
+    found = next_estimates(
+        round_posterior(BANDED), BANDED.size, BANDED.labeled, metrics=tuple(METRICS), seed=seed,
+        points=2**6,
+    )  # fmt: skip
+
+    assert list(found) == list(METRICS)
+    for each in found.values():
+        assert each.values.shape == (2**6,)
+        interval = each.interval(level=level)
+        if interval is None:
+            continue
+        wider = known(each.interval(level=(1 + level) / 2))
+        assert wider.low <= interval.low <= interval.point <= interval.high <= wider.high
+
+
+def test_the_same_seed_gives_the_same_draws_and_another_one_others():
+    def drawn(seed):
+        posterior = round_posterior(BANDED)
+        found = next_estimates(posterior, BANDED.size, BANDED.labeled, seed=seed, points=FEW)
+        return found["recall"].values
+
+    assert np.array_equal(drawn(1), drawn(1))
+    assert not np.array_equal(drawn(1), drawn(2))
+
+
+def test_samples_without_a_value_are_counted_and_too_many_leave_no_range():
+    never = next_estimates(
+        JointPosterior(single([1e-9], [1e9]), single([1e-9], [1e9])),
+        np.array([10, 90]), np.array([5, 5]), metrics=("recall", "precision"), points=4,
+    )  # fmt: skip
+
+    assert never["recall"].undefined_share == 1
+    assert never["recall"].interval() is None
+    assert ends(never["precision"].interval()) == [0, 0]
+    at_limit = NextEstimate("recall", np.array([np.nan] + [0.5] * 19))
+    over = NextEstimate("recall", np.array([np.nan] * 2 + [0.5] * 19))
+    assert at_limit.undefined_share == 0.05
+    assert known(at_limit.interval()) == Interval(0.5, 0.5, 0.5)
+    assert over.interval() is None
+
+
+def test_an_undefined_estimate_is_none():
+    nothing = Counts.of_matrix(tp=0, fp=3, fn=0, tn=3, flagged_size=9, passed_size=9)
+
+    assert stratified_estimate(nothing, "recall") is None
+    assert stratified_estimate(nothing, "precision") == 0
+
+
+def test_an_end_of_the_range_belongs_to_it():
+    expected = Interval(0.7, 0.6, 0.8)
+
+    assert not is_outside(0.6, expected)
+    assert not is_outside(0.8 + 1e-12, expected)
+    assert not is_outside(0.6 - 1e-12, expected)
+    assert is_outside(0.6 - 1e-6, expected)
+    assert is_outside(0.8 + 1e-6, expected)
+
+
+# --- refused --------------------------------------------------------------------------------
+
+
+def test_what_does_not_fit_is_refused():
+    posterior = round_posterior(TABLE_1)
+    two, three = np.array([5, 5]), np.array([5, 5, 5])
+
+    with pytest.raises(ValueError, match=r"2 strata, but size has the shape \(3,\) and labeled"):
+        next_estimates(posterior, three, two)
+    with pytest.raises(ValueError, match=r"shape \(2,\) and labeled \(3,\)"):
+        next_estimates(posterior, two, three)
+    with pytest.raises(ValueError, match=r"labeled=\[6, 0\] of size=\[5, 5\]"):
+        next_estimates(posterior, two, np.array([6, 0]))
+    with pytest.raises(ValueError, match=r"labeled=\[0, -1\] of size=\[5, 5\]"):
+        next_estimates(posterior, two, np.array([0, -1]))
+    with pytest.raises(ValueError, match="power of 2, got 3"):
+        next_estimates(posterior, two, two, points=3)
+    with pytest.raises(ValueError, match="recal"):
+        next_estimates(posterior, two, two, metrics=("recal",))
+    with pytest.raises(ValueError, match="recal"):
+        stratified_estimate(TABLE_1, "recal")
+    for level in (0, 1):
+        with pytest.raises(ValueError, match=f"strictly between 0 and 1, got {level}"):
+            NextEstimate("recall", np.ones(2)).interval(level=level)
+
+
+# --- coverage -------------------------------------------------------------------------------
+
+
+@pytest.mark.simulation
+def test_the_range_holds_the_next_estimate_as_often_as_it_says_over_bands():
+    rng = np.random.default_rng(11)
+    size = np.array([800, 700, 20_000, 9000, 4000])
+    rate, labeled = np.array([0.97, 0.6, 0.002, 0.01, 0.06]), np.array([60, 80, 90, 120, 160])
+    up = [True, True, False, False, False]
+    inside = {"precision": 0, "recall": 0}
+    replicates = 200
+    for seed in range(replicates):
+        first, then = (
+            Counts.of_arrays(
+                size=size, labeled=labeled, positive=rng.binomial(labeled, rate), is_flagged=up
+            )
+            for _ in range(2)
+        )
+        found = next_estimates(round_posterior(first), size, labeled, seed=seed, points=2**8)
+        for name, each in found.items():
+            estimate = stratified_estimate(then, name)
+            assert estimate is not None
+            inside[name] += not is_outside(estimate, known(each.interval()))
+
+    for hits in inside.values():
+        assert 0.91 <= hits / replicates <= 0.985

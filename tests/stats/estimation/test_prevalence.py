@@ -1,0 +1,348 @@
+"""Precision at other prevalences, F1 and its swaps, the P3 curve, and why precision changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import draw, round_posterior
+from monitor.stats.core.metrics import METRICS, Matrix
+from monitor.stats.curves.weighted_curves import RocCurve, average_precision
+from monitor.stats.drift.attribution import Working, precision_change, split_change
+from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.prevalence import (
+    adjusted_matrix,
+    f_beta_at,
+    f_beta_swap,
+    precision_at,
+    prevalence_curve,
+    prevalence_grid,
+    swap_prevalences,
+)
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "prevalence.json").read_text())
+COUNTS = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=320, passed_size=96_800)
+shares = st.floats(1e-4, 1 - 1e-4)
+
+
+def works(counts, seed=0, points=2**12):
+    return Working.of_draws(draw(round_posterior(counts), seed=seed, points=points), counts.size)
+
+
+# Precision and F at a prevalence
+
+
+@pytest.mark.parametrize("row", REFERENCE["p3_curve"])
+def test_precision_is_that_of_the_reference(row):
+    assert float(precision_at(row["tpr"], row["fpr"], row["eta"])) == pytest.approx(
+        row["precision"], rel=1e-14
+    )
+
+
+@pytest.mark.parametrize("row", REFERENCE["prevalence_adjusted"])
+def test_the_adjusted_matrix_is_carpenters(row):
+    matrix = adjusted_matrix(row["sensitivity"], row["specificity"], row["prevalence"], row["n"])
+
+    for cell, value in row["adjusted"].items():
+        assert float(getattr(matrix, cell)) == pytest.approx(value, rel=1e-13)
+    assert float(METRICS["precision"](matrix)) == pytest.approx(row["precision"], rel=1e-13)
+
+
+def test_the_adjusted_matrix_is_of_one_item_unless_said():
+    assert float(adjusted_matrix(0.8, 0.9, 0.3).total) == pytest.approx(1)
+
+
+@given(shares, shares, shares)
+def test_precision_and_f_are_those_of_the_matrix(tpr, fpr, eta):
+    matrix = Matrix(tpr * eta, fpr * (1 - eta), (1 - tpr) * eta, (1 - fpr) * (1 - eta))
+
+    assert float(precision_at(tpr, fpr, eta)) == pytest.approx(float(METRICS["precision"](matrix)))
+    assert float(f_beta_at(tpr, fpr, eta)) == pytest.approx(float(METRICS["f1"](matrix)))
+    assert float(f_beta_at(tpr, fpr, eta, beta=2)) == pytest.approx(
+        5 * tpr * eta / (tpr * eta + fpr * (1 - eta) + 4 * eta)
+    )
+
+
+def test_precision_of_nothing_flagged_is_undefined_and_broadcasts():
+    found = precision_at([0.0, 0.5], [[0.0], [0.1]], 0.5)
+
+    assert found.shape == (2, 2)
+    assert np.isnan(found[0, 0])
+    assert found[1, 1] == pytest.approx(0.5 / 0.6)
+    assert found[0, 1] == 1
+
+
+def test_nci_example():
+    row = REFERENCE["nci_example"]
+
+    assert float(precision_at(row["tpr"], row["fpr"], row["eta"])) == pytest.approx(
+        row["precision"], abs=5e-4
+    )
+
+
+# Swaps
+
+
+@given(shares, shares, shares, shares, st.sampled_from([0.5, 1.0, 2.0]))
+def test_at_a_swap_both_have_the_same_f(t1, f1, t2, f2, beta):
+    swap = f_beta_swap((t1, f1), (t2, f2), beta)
+
+    if swap is not None:
+        assert 0 < swap <= 1
+        one, two = f_beta_at(t1, f1, swap, beta), f_beta_at(t2, f2, swap, beta)
+        assert float(one) == pytest.approx(float(two), rel=1e-6)
+
+
+def test_f_swaps_once_and_the_search_finds_the_same_place():
+    first, second = (0.9, 0.01), (0.6, 0.001)
+
+    swap: Any = f_beta_swap(first, second)
+
+    assert swap == pytest.approx(1 / (1 + 0.3 / 0.0051))
+    assert f_beta_swap(first, second, beta=2) == pytest.approx(1 / (1 + 4 * 0.3 / 0.0051))
+    assert f_beta_swap(second, first) == pytest.approx(swap)
+    found = swap_prevalences(
+        lambda eta: float(f_beta_at(*first, eta)), lambda eta: float(f_beta_at(*second, eta))
+    )
+    assert found == pytest.approx((swap,))
+    assert f_beta_at(*first, 2 * swap) > f_beta_at(*second, 2 * swap)
+    assert f_beta_at(*first, swap / 2) < f_beta_at(*second, swap / 2)
+
+
+@pytest.mark.parametrize("second", [(0.5, 0.02), (0.9, 0.02), (0.9, 0.01), (0.45, 0.005)])
+def test_a_classifier_that_is_never_behind_does_not_swap(second):
+    assert f_beta_swap((0.9, 0.01), second) is None
+
+
+def test_two_classifiers_swap_by_average_precision_as_prevalence_falls():
+    steady = RocCurve(
+        np.array([np.inf, 2, 1, 0]), np.array([0, 0.5, 0.6, 1]), np.array([0, 1e-4, 0.3, 1]), 0.1
+    )
+    wide = RocCurve(
+        np.array([np.inf, 2, 1, 0]), np.array([0, 0.4, 0.95, 1]), np.array([0, 2e-3, 0.02, 1]), 0.1
+    )
+
+    (swap,) = swap_prevalences(
+        lambda eta: average_precision(steady, eta), lambda eta: average_precision(wide, eta)
+    )
+
+    assert average_precision(steady, swap) == pytest.approx(average_precision(wide, swap))
+    assert average_precision(steady, swap / 3) > average_precision(wide, swap / 3)
+    assert average_precision(steady, swap * 3) < average_precision(wide, swap * 3)
+
+
+def test_swaps_outside_of_the_searched_range_are_not_found():
+    first = [lambda eta: eta, lambda _: 0.01]
+
+    assert swap_prevalences(*first) == pytest.approx((0.01,))
+    assert swap_prevalences(*first, low=0.011) == ()
+    assert swap_prevalences(*first, high=0.009) == ()
+
+
+# The P3 curve
+
+
+def test_at_the_windows_own_prevalence_the_curve_is_the_estimate():
+    rows: Any = {
+        row.metric: row.interval
+        for row in estimates(
+            COUNTS, metrics=("precision", "f1", "prevalence", "recall", "fpr"), estimands=("rate",)
+        )
+    }
+    draws = draw(round_posterior(COUNTS), seed=0)
+
+    p3 = prevalence_curve(draws, COUNTS.size)
+    f1 = prevalence_curve(draws, COUNTS.size, metric="f1")
+
+    for found, name in (
+        (p3.value, "precision"),
+        (f1.value, "f1"),
+        (p3.now, "prevalence"),
+        (p3.tpr, "recall"),
+        (p3.fpr, "fpr"),
+    ):
+        assert astuple(found) == pytest.approx(astuple(rows[name]), rel=1e-12)
+    assert (p3.metric, f1.metric, p3.level) == ("precision", "f1", 0.95)
+
+
+def test_the_curve_lies_inside_its_band_and_rises_with_the_prevalence():
+    p3 = prevalence_curve(draw(round_posterior(COUNTS), seed=0), COUNTS.size)
+
+    assert np.all((p3.low < p3.point) & (p3.point < p3.high))
+    for values in (p3.prevalence, p3.point, p3.low, p3.high):
+        assert values.shape == (41,)
+        assert np.all(np.diff(values) > 0)
+    assert p3.prevalence[0] == pytest.approx(p3.now.point / 100)
+
+
+def test_the_curve_at_one_place_is_the_share_of_draws():
+    draws = draw(round_posterior(COUNTS), seed=3)
+    matrix = draws.rate_matrix(COUNTS.size)
+    tpr, fpr = METRICS["recall"](matrix), METRICS["fpr"](matrix)
+
+    p3 = prevalence_curve(draws, COUNTS.size, prevalence=[0.02], level=0.8)
+
+    values = tpr * 0.02 / (tpr * 0.02 + fpr * 0.98)
+    assert p3.point[0] == pytest.approx(values.mean())
+    assert np.mean(values < p3.low[0]) == pytest.approx(0.1, abs=1e-4)
+    assert np.mean(values > p3.high[0]) == pytest.approx(0.1, abs=1e-4)
+
+
+def test_the_grid_spans_as_asked_and_stays_under_one():
+    assert prevalence_grid(0.02, points=3, span=10) == pytest.approx([0.002, 0.02, 0.2])
+    assert prevalence_grid(0.5)[-1] == 0.999
+    assert prevalence_grid(0.5)[0] == pytest.approx(0.005)
+    assert len(prevalence_grid(0.5)) == 41
+
+
+@pytest.mark.parametrize("changed", [{"metric": "recall"}, {"level": 0.0}, {"level": 1.0}])
+def test_curves_of_other_metrics_or_levels_are_refused(changed):
+    with pytest.raises(ValueError, match=r"wanted precision or f1 and a level in \(0, 1\), got"):
+        prevalence_curve(draw(round_posterior(COUNTS), seed=0, points=8), COUNTS.size, **changed)
+
+
+@pytest.mark.parametrize("empty", ["flagged", "passed"])
+def test_a_window_with_an_empty_class_has_no_curve(empty):
+    cells = {"tp": 3, "fp": 1, "fn": 1, "tn": 9, "flagged_size": 4, "passed_size": 10}
+    gone = {"flagged": ("tp", "fp", "flagged_size"), "passed": ("fn", "tn", "passed_size")}[empty]
+    counts = Counts.of_matrix(**(cells | dict.fromkeys(gone, 0)))
+
+    with pytest.raises(ValueError, match="a predicted class is empty"):
+        prevalence_curve(draw(round_posterior(counts), seed=0, points=8), counts.size)
+
+
+# Why precision changed
+
+
+@given(shares, shares, shares, shares, shares, shares)
+def test_the_parts_add_up_and_swapping_times_turns_their_signs(t0, f0, e0, t1, f1, e1):
+    before, after = Working.of(t0, f0, e0), Working.of(t1, f1, e1)
+
+    parts, back = split_change(before, after), split_change(after, before)
+
+    assert float(parts.prevalence + parts.classifier) == pytest.approx(float(parts.change))
+    assert float(parts.change) == pytest.approx(float(after.precision() - before.precision()))
+    assert float(back.prevalence) == pytest.approx(-float(parts.prevalence), abs=1e-12)
+    assert float(back.classifier) == pytest.approx(-float(parts.classifier), abs=1e-12)
+    if t0 / f0 > t1 / f1 * (1 + 1e-9):
+        assert parts.classifier < 0
+
+
+def test_a_cause_that_did_not_move_explains_nothing():
+    before = Working.of(0.6, 0.003, 0.03)
+
+    rarer = split_change(before, Working.of(0.6, 0.003, 0.01))
+    worse = split_change(before, Working.of(0.5, 0.004, 0.03))
+
+    assert float(rarer.classifier) == pytest.approx(0, abs=1e-15)
+    assert float(rarer.prevalence) == pytest.approx(float(rarer.change))
+    assert float(worse.prevalence) == pytest.approx(0, abs=1e-15)
+    assert float(worse.classifier) == pytest.approx(float(worse.change))
+
+
+def test_the_parts_are_the_mean_of_both_orders():
+    before, after = Working.of(0.6, 0.003, 0.031), Working.of(0.55, 0.0035, 0.019)
+    was, now = (
+        0.6 * 0.031 / (0.6 * 0.031 + 0.003 * 0.969),
+        0.55 * 0.019 / (0.55 * 0.019 + 0.0035 * 0.981),
+    )
+    rarer_first = 0.6 * 0.019 / (0.6 * 0.019 + 0.003 * 0.981) - was
+    rarer_last = now - 0.55 * 0.031 / (0.55 * 0.031 + 0.0035 * 0.969)
+
+    parts = split_change(before, after)
+
+    assert float(parts.prevalence) == pytest.approx((rarer_first + rarer_last) / 2)
+
+
+RARER = Counts.of_matrix(tp=150, fp=50, fn=5, tn=995, flagged_size=2_000, passed_size=98_000)
+USUAL = Counts.of_matrix(tp=860, fp=140, fn=5, tn=995, flagged_size=3_300, passed_size=96_700)
+
+
+def test_a_change_has_the_intervals_of_each_side_and_points_that_add_up():
+    found = precision_change(works(USUAL), works(RARER, seed=1))
+
+    before: Any
+    after: Any
+    before, after = (
+        estimates(each, metrics=("precision",), estimands=("rate",))[0].interval
+        for each in (USUAL, RARER)
+    )
+    assert (found.before.low, found.before.high) == pytest.approx(
+        (before.low, before.high), abs=1e-3
+    )
+    assert (found.after.low, found.after.high) == pytest.approx((after.low, after.high), abs=1e-3)
+    assert found.change.point == pytest.approx(found.after.point - found.before.point)
+    assert found.by_prevalence.point + found.by_classifier.point == pytest.approx(
+        found.change.point
+    )
+    assert found.prevalence_before.point == pytest.approx(0.0327, abs=2e-3)
+    assert found.prevalence_after.point == pytest.approx(0.0203, abs=2e-3)
+    assert found.by_prevalence.high < 0
+    assert found.level == 0.95
+
+
+def test_draws_of_equal_seeds_do_not_cancel():
+    """Two rounds with the same counts and seed: the change has the spread of two rounds."""
+    same = works(USUAL)
+
+    found = precision_change(same, same)
+
+    spread = float(np.std(same.precision()))
+    assert found.change.point == pytest.approx(0, abs=1e-12)
+    assert found.change.high - found.change.low == pytest.approx(
+        2 * 1.96 * 2**0.5 * spread, rel=0.1
+    )
+
+
+def test_a_lower_level_is_narrower():
+    wide, narrow = (precision_change(works(USUAL), works(RARER), level=v) for v in (0.95, 0.5))
+
+    assert narrow.change.high - narrow.change.low < 0.5 * (wide.change.high - wide.change.low)
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_change_wants_a_level_between_zero_and_one(level):
+    with pytest.raises(ValueError, match=f"level must lie strictly between 0 and 1, got {level}"):
+        precision_change(works(USUAL), works(RARER), level=level)
+
+
+def test_a_window_that_flags_nothing_has_no_cause():
+    empty = Counts.of_matrix(tp=0, fp=0, fn=5, tn=995, flagged_size=0, passed_size=98_000)
+
+    with pytest.raises(ValueError, match="precision is undefined before or after"):
+        precision_change(works(USUAL), works(empty))
+
+
+@pytest.mark.simulation
+def test_the_parts_cover_what_moved():
+    """Rates fall from (.6, .003) to (.52, .0032), prevalence from 3 to 2 %; 250 rounds."""
+    rng = np.random.default_rng(5)
+    before, after = Working.of(0.6, 0.003, 0.03), Working.of(0.52, 0.0032, 0.02)
+    truth = split_change(before, after)
+    held = np.zeros(3)
+    for number in range(250):
+        drawn = [works(_labeled(each, rng), seed=number, points=2**9) for each in (before, after)]
+        found = precision_change(*drawn)
+        for i, name in enumerate(("change", "prevalence", "classifier")):
+            interval = getattr(found, name if i == 0 else f"by_{name}")
+            held[i] += interval.low <= getattr(truth, name) <= interval.high
+
+    assert np.all(held / 250 > 0.95 - 3 * 0.0138)
+
+
+def _labeled(work, rng):
+    flagged = 200_000 * (work.tpr * work.prevalence + work.fpr * (1 - work.prevalence))
+    passed = 200_000 - flagged
+    missed = 200_000 * (1 - work.tpr) * work.prevalence / passed
+    tp, fn = rng.binomial(300, work.precision()), rng.binomial(3000, missed)
+    return Counts.of_matrix(
+        tp=tp, fp=300 - tp, fn=fn, tn=3000 - fn, flagged_size=int(flagged), passed_size=int(passed)
+    )

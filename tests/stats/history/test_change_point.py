@@ -1,0 +1,512 @@
+"""The run-length mixture: stated numbers, invariants, refusals, coverage after a change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, special, stats
+
+from monitor.stats.history.change_point import UNSHIFTED, carry, carry_steps
+from monitor.stats.history.run_length import SHIFTS, log_beta_binomial, restarted
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "carryover.json").read_text())
+OLD_SETTINGS: dict[str, Any] = {"hazard": 0.2, "restart": 5.0, "shifts": UNSHIFTED}
+PLAIN: dict[str, Any] = {"hazard": 0.35, "restart": 3.0, "shifts": UNSHIFTED}
+
+
+def one_stratum(case):
+    """The reference and rounds of a class with one stratum, from the stored case."""
+    pair = [([y], [n]) for y, n in (case["reference"], *case["rounds"])]
+    return {"reference": pair[0], "rounds": pair[1:]}
+
+
+FLAGGED, PASSED = one_stratum(REFERENCE["flagged"]), one_stratum(REFERENCE["passed"])
+TWO = REFERENCE["two_strata_in_one_class"]
+TWO_STRATA: dict[str, Any] = {
+    "reference": (TWO["reference"]["positive"], TWO["reference"]["labeled"]),
+    "rounds": [(y, TWO["rounds"]["labeled"]) for y in TWO["rounds"]["positive"]],
+}
+
+
+def rate_below(mixture, rate):
+    """P(pi <= rate) for a class with one stratum."""
+    return mixture.weight @ special.betainc(mixture.alpha[:, 0], mixture.beta[:, 0], rate)
+
+
+def rate_quantile(mixture, probability):
+    return optimize.brentq(lambda x: rate_below(mixture, x) - probability, 1e-9, 1 - 1e-9)
+
+
+def recall_quantile(flagged, passed, k, probability):
+    """Invert P(R <= r), an integral over t = logit pi_1 of the tail of pi_0."""
+    t = np.linspace(-2, 4, 2**12 + 1)
+    pi_1 = special.expit(t)
+    density = (
+        stats.beta.pdf(pi_1[:, None], flagged.alpha[:, 0], flagged.beta[:, 0]) @ flagged.weight
+    ) * (pi_1 * (1 - pi_1))
+    mass = density * (t[1] - t[0])
+
+    def below(r):
+        edge = np.minimum(k * pi_1 * (1 - r) / r, 1)
+        tail = special.betaincc(passed.alpha[:, 0], passed.beta[:, 0], edge[:, None])
+        return mass @ (tail @ passed.weight)
+
+    return optimize.brentq(lambda r: below(r) - probability, 0.2, 0.9)
+
+
+def class_rate_quantile(mixture, shares, probability):
+    """Quantile of share_1 pi_1 + share_2 pi_2, integrating over logit pi_1."""
+    t = np.linspace(-3, 5, 2**11 + 1)
+    pi_1 = special.expit(t)
+    mass = stats.beta.pdf(pi_1[:, None], mixture.alpha[:, 0], mixture.beta[:, 0])
+    mass *= (pi_1 * (1 - pi_1) * (t[1] - t[0]))[:, None]
+
+    def below(rate):
+        edge = np.clip((rate - shares[0] * pi_1) / shares[1], 0, 1)
+        inner = special.betainc(mixture.alpha[:, 1], mixture.beta[:, 1], edge[:, None])
+        return mixture.weight @ (mass * inner).sum(axis=0)
+
+    return optimize.brentq(lambda rate: below(rate) - probability, 0.1, 0.9)
+
+
+def weights_by_product(rounds, reference, hazard, restart, shifts):
+    """The weights after the last round in 40 digits, from whole stretches of data at once.
+
+    Z_T = (1-h)^T m_0(1..T) + sum_j Z_{j-1} h (1-h)^(T-j) sum_d u_d m_jd(j..T), with m a ratio of
+    Beta functions and u_d the share of shift d.
+    """
+    y = np.array([reference[0], *(pair[0] for pair in rounds)])
+    n = np.array([reference[1], *(pair[1] for pair in rounds)])
+    a0 = mpmath.mpf(1) / (2 * y.shape[1])
+    h = mpmath.mpf(hazard)
+    shares = [mpmath.mpf(weight) / sum(w for _, w in shifts) for _, weight in shifts]
+
+    def start(first, s, shift):
+        a = a0 + int(y[: max(first, 1), s].sum())
+        b = a0 + int((n - y)[: max(first, 1), s].sum())
+        if not first:
+            return a, b
+        mean = 1 / (1 + (b / a) * mpmath.exp(-mpmath.mpf(shift)))
+        worth = min(a + b, mpmath.mpf(restart) / min(mean, 1 - mean))
+        return worth * mean, worth * (1 - mean)
+
+    def stretch(first, last, shift=0.0):  # rounds first..last under what began at `first`
+        product = mpmath.mpf(1)
+        for s in range(y.shape[1]):
+            a, b = start(first, s, shift)
+            seen = slice(max(first, 1), last + 1)
+            up, down = int(y[seen, s].sum()), int((n - y)[seen, s].sum())
+            product *= mpmath.beta(a + up, b + down) / mpmath.beta(a, b)
+        return product
+
+    total = [mpmath.mpf(1)]
+    for last in range(1, len(rounds) + 1):
+        parts = [(1 - h) ** last * stretch(0, last)]
+        parts += [
+            total[j - 1] * h * (1 - h) ** (last - j) * share * stretch(j, last, shift)
+            for j in range(1, last + 1)
+            for share, (shift, _) in zip(shares, shifts, strict=True)
+        ]
+        total.append(mpmath.fsum(parts))
+    return [float(part / total[-1]) for part in parts], [float(mpmath.log(z)) for z in total]
+
+
+# --- independent numbers -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", REFERENCE["ln_beta_binomial"], ids=lambda c: f"y={c['y']}")
+def test_the_log_probability_of_a_round_is_the_stated_one(case):
+    found = log_beta_binomial(case["y"], case["n"], case["a"], case["b"])
+
+    assert found == pytest.approx(case["value"], abs=1e-9)
+
+
+def test_the_log_probability_holds_twelve_digits_where_the_counts_are_large_and_the_prior_small():
+    a, b, y, n = 1 / 26, 1 / 26, 3, 40_000
+    with mpmath.workdps(40):
+        exact = float(mpmath.log(mpmath.beta(a + y, b + n - y) / mpmath.beta(a, b)))
+
+    assert log_beta_binomial(y, n, a, b) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("case", REFERENCE["restart"], ids=lambda c: f"a={c['a']}")
+def test_a_restart_keeps_the_stated_share_of_the_history(case):
+    alpha, beta = restarted([case["a"]], [case["b"]], restart=5)
+
+    assert alpha / case["a"] == pytest.approx(case["phi"], abs=1e-9)
+    assert [alpha[0], beta[0]] == pytest.approx(case["restart"], abs=1e-9)
+
+
+@pytest.mark.parametrize("shift", [-1.2, -0.5, 0.5, 1.2])
+def test_a_shifted_restart_moves_the_odds_by_its_factor_and_keeps_its_worth(shift):
+    alpha, beta = restarted([20.5, 0.5, 300.0], [180.5, 999.5, 2.5], restart=3, shift=shift)
+
+    assert np.log(alpha / beta) == pytest.approx(
+        np.log(np.array([20.5 / 180.5, 0.5 / 999.5, 300 / 2.5])) + shift
+    )
+    worth = np.minimum(alpha, beta)
+    assert np.all(worth <= 3 + 1e-12)
+    assert np.all(alpha + beta <= np.array([201.0, 1000.0, 302.5]) + 1e-9)
+
+
+def test_weights_after_each_round_are_the_stated_ones():
+    steps = carry_steps(**FLAGGED, **OLD_SETTINGS)
+
+    for step, weights in zip(steps, REFERENCE["flagged"]["weights"], strict=True):
+        assert step.mixture.weight == pytest.approx(weights, abs=1e-8)
+    assert carry(**PASSED, **OLD_SETTINGS).weight == pytest.approx(
+        REFERENCE["passed"]["weights_after_4"], abs=1e-8
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("flagged", FLAGGED), ("passed", PASSED)], ids=["flagged", "passed"]
+)
+def test_log_predictives_and_final_betas_are_the_stated_ones(name, data):
+    steps = carry_steps(**data, **OLD_SETTINGS)
+    final = np.array(REFERENCE[name]["final"])
+
+    assert [step.log_predictive for step in steps] == pytest.approx(
+        REFERENCE[name]["log_predictive"], abs=1e-9
+    )
+    assert steps[-1].mixture.alpha[:, 0] == pytest.approx(final[:, 0], abs=1e-6)
+    assert steps[-1].mixture.beta[:, 0] == pytest.approx(final[:, 1], abs=1e-6)
+    assert steps[-1].started.tolist() == [0, 1, 2, 3, 4]
+
+
+AFTER_4, ONE_IN_20 = REFERENCE["after_round_4"], REFERENCE["same_with_hazard_1_20"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "precision", "recall"),
+    [
+        (OLD_SETTINGS, AFTER_4["precision_quantiles"], AFTER_4["recall_quantiles"]),
+        (
+            {"hazard": 1 / 20, "restart": 5.0, "shifts": UNSHIFTED},
+            ONE_IN_20["precision_quantiles"],
+            ONE_IN_20["recall_quantiles"],
+        ),
+        (PLAIN, [0.670763527, 0.709325419, 0.750400805], [0.508936234, 0.555047234, 0.613652389]),
+    ],
+    ids=["hazard .2, c 5", "hazard .05, c 5", "hazard .35, c 3"],
+)
+def test_precision_and_recall_quantiles_after_four_rounds_are_the_stated_ones(
+    chosen, precision, recall
+):
+    flagged, passed = carry(**FLAGGED, **chosen), carry(**PASSED, **chosen)
+
+    assert [rate_quantile(flagged, p) for p in AFTER_4["at"]] == pytest.approx(precision, abs=1e-9)
+    assert [
+        recall_quantile(flagged, passed, AFTER_4["k"], p) for p in AFTER_4["at"]
+    ] == pytest.approx(recall, abs=1e-8)
+
+
+def test_the_carried_mean_of_precision_is_the_stated_one():
+    mean = carry(**FLAGGED, **OLD_SETTINGS).mean()
+
+    assert mean == pytest.approx(AFTER_4["precision_mean"], abs=1e-11)
+
+
+def test_two_strata_of_a_class_share_one_run_length_with_the_stated_weights():
+    steps = carry_steps(**TWO_STRATA, **PLAIN)
+    final = np.array(TWO["final"])
+
+    for step, weights in zip(steps, TWO["weights"], strict=True):
+        assert step.mixture.weight == pytest.approx(weights, abs=1e-9)
+    assert steps[-1].mixture.alpha == pytest.approx(final[:, :, 0], abs=1e-6)
+    assert steps[-1].mixture.beta == pytest.approx(final[:, :, 1], abs=1e-6)
+
+
+def test_the_rate_of_a_class_of_two_strata_has_the_stated_quantiles():
+    mixture = carry(**TWO_STRATA, **PLAIN)
+
+    found = [class_rate_quantile(mixture, TWO["class_weights"], p) for p in TWO["at"]]
+
+    assert found == pytest.approx(TWO["class_rate_quantiles"], abs=1e-6)
+
+
+@pytest.mark.parametrize("shifts", [UNSHIFTED, SHIFTS], ids=["unshifted", "shifted"])
+def test_weights_agree_with_a_forty_digit_product_over_whole_stretches_of_rounds(shifts):
+    rng = np.random.default_rng(5)
+    labeled = rng.integers(0, 60, size=(7, 3))
+    labeled[2, 1] = labeled[4, 0] = 0  # strata that a round did not label
+    positive = rng.binomial(labeled, [0.9, 0.5, 0.01])
+    pairs = [(y.tolist(), n.tolist()) for y, n in zip(positive, labeled, strict=True)]
+    with mpmath.workdps(40):
+        weights, log_total = weights_by_product(pairs[1:], pairs[0], 0.5, 3, shifts)
+
+    steps = carry_steps(pairs[1:], reference=pairs[0], hazard=0.5, shifts=shifts)
+
+    assert steps[-1].mixture.weight == pytest.approx(weights, rel=1e-10, abs=1e-14)
+    assert np.cumsum([step.log_predictive for step in steps]) == pytest.approx(
+        log_total[1:], rel=1e-12
+    )
+
+
+# --- properties ----------------------------------------------------------------------------------
+
+
+@st.composite
+def histories(draw, most_rounds=6):
+    """Rounds of one class: one to four strata, some of them unlabeled in some rounds."""
+    strata = draw(st.integers(1, 4))
+    rounds = []
+    for _ in range(draw(st.integers(1, most_rounds))):
+        labeled = draw(st.lists(st.integers(0, 300), min_size=strata, max_size=strata))
+        rounds.append(([draw(st.integers(0, n)) for n in labeled], labeled))
+    return rounds
+
+
+QUICK = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+@QUICK
+@given(histories())
+def test_component_zero_holds_the_prior_and_every_label_ever_given(rounds):
+    positive, labeled = (np.sum(part, axis=0) for part in zip(*rounds, strict=True))
+    prior = 1 / (2 * len(positive))
+
+    last = carry_steps(rounds)[-1]
+
+    oldest = int(np.flatnonzero(last.started == 0)[0])
+    assert last.mixture.alpha[oldest] == pytest.approx(prior + positive)
+    assert last.mixture.beta[oldest] == pytest.approx(prior + labeled - positive)
+
+
+@QUICK
+@given(histories())
+def test_calling_positives_negatives_swaps_alpha_and_beta_and_leaves_the_weights(rounds):
+    swapped = [([n - y for y, n in zip(*pair, strict=True)], pair[1]) for pair in rounds]
+
+    here, there = carry(rounds, shifts=UNSHIFTED), carry(swapped, shifts=UNSHIFTED)
+
+    assert there.weight == pytest.approx(here.weight, rel=1e-7, abs=1e-12)
+    assert there.alpha == pytest.approx(here.beta)
+    assert there.beta == pytest.approx(here.alpha)
+    assert carry(swapped).mean() == pytest.approx(1 - carry(rounds).mean(), abs=1e-9)
+
+
+@QUICK
+@given(histories())
+def test_the_order_of_the_strata_does_not_matter(rounds):
+    turned = [(positive[::-1], labeled[::-1]) for positive, labeled in rounds]
+
+    here, there = carry(rounds), carry(turned)
+
+    assert there.weight == pytest.approx(here.weight, rel=1e-7, abs=1e-12)
+    assert there.alpha[:, ::-1] == pytest.approx(here.alpha)
+
+
+@QUICK
+@given(histories(), st.data())
+def test_a_round_without_labels_in_the_class_takes_no_step(rounds, data):
+    at = data.draw(st.integers(0, len(rounds)))
+    empty = ([0] * len(rounds[0][0]), [0] * len(rounds[0][0]))
+    here = carry(rounds)
+
+    there = carry([*rounds[:at], empty, *rounds[at:]])
+
+    assert there.weight.tolist() == here.weight.tolist()
+    assert there.alpha.tolist() == here.alpha.tolist()
+
+
+@QUICK
+@given(histories())
+def test_a_later_round_never_rewrites_the_steps_before_it(rounds):
+    steps = carry_steps([*rounds, rounds[0]])
+
+    for early, late in zip(carry_steps(rounds), steps, strict=False):
+        assert late.mixture.weight.tolist() == early.mixture.weight.tolist()
+        assert late.log_predictive == early.log_predictive
+
+
+@QUICK
+@given(histories(), st.integers(1, 3))
+def test_only_the_heaviest_components_are_kept_and_their_weights_sum_to_one(rounds, keep):
+    everything, kept = carry_steps(rounds), carry_steps(rounds, keep=keep)
+
+    assert all(step.mixture.weight.size <= keep for step in kept)
+    assert all(step.mixture.weight.sum() == pytest.approx(1, abs=1e-12) for step in kept)
+    for full, cut in zip(everything, kept, strict=True):
+        if full.started.size > keep:  # the first cut: from here on the two differ
+            heaviest = np.sort(full.mixture.weight)[-keep:]
+            assert np.sort(cut.mixture.weight) == pytest.approx(heaviest / heaviest.sum())
+            break
+
+
+def test_without_a_reference_the_first_round_is_its_own_posterior_and_cannot_be_a_change():
+    (step,) = carry_steps([([7, 1], [9, 50])])
+
+    assert step.started.tolist() == [0]
+    assert step.mixture.weight.tolist() == [1.0]
+    assert step.mixture.alpha.tolist() == [[7.25, 1.25]]
+    assert step.mixture.beta.tolist() == [[2.25, 49.25]]
+    assert step.log_predictive == pytest.approx(
+        log_beta_binomial([7, 1], [9, 50], 0.25, 0.25).sum(), rel=1e-14
+    )
+
+
+def test_before_any_label_the_prior_is_all_there_is():
+    mixture = carry([([0, 0, 0], [0, 0, 0])])
+
+    assert mixture.alpha.tolist() == mixture.beta.tolist() == [[1 / 6] * 3]
+
+
+def test_a_reference_without_labels_is_no_reference():
+    rounds = [([7], [9]), ([3], [9])]
+
+    assert carry(rounds, reference=([0], [0])).weight.tolist() == carry(rounds).weight.tolist()
+
+
+def test_a_stratum_left_unlabeled_keeps_its_betas_while_the_class_takes_its_step():
+    before, after = carry_steps([([8, 2], [10, 40]), ([5, 0], [10, 0])], shifts=UNSHIFTED)
+
+    assert after.started.tolist() == [0, 2]
+    assert after.mixture.alpha[0, 1] == before.mixture.alpha[0, 1]
+    assert after.mixture.alpha[0, 0] == before.mixture.alpha[0, 0] + 5
+
+
+def test_the_most_likely_start_is_that_of_the_heaviest_components_together():
+    quiet, fell = ([80], [100]), ([40], [100])
+
+    steps = carry_steps([quiet, quiet, fell, fell])
+
+    assert [step.most_likely_start() for step in steps] == [0, 0, 3, 3]
+    shares = [steps[-1].mixture.weight[steps[-1].started == t].sum() for t in (0, 3)]
+    assert shares[1] > 0.9
+    assert shares[0] < 0.1
+
+
+def test_with_no_rounds_the_reference_speaks():
+    mixture = carry([], reference=([79], [100]))
+
+    assert (mixture.alpha.tolist(), mixture.beta.tolist()) == ([[79.5]], [[21.5]])
+
+
+# --- refused inputs ------------------------------------------------------------------------------
+
+
+def test_nothing_at_all_is_refused():
+    with pytest.raises(ValueError, match="at least one round or a reference"):
+        carry([])
+
+
+@pytest.mark.parametrize(
+    ("pair", "found"),
+    [
+        (([5], [4]), r"round 2: needs 0 <= positive <= labeled"),
+        (([-1], [4]), r"round 2: needs 0 <= positive <= labeled"),
+        (([1], [float("nan")]), r"round 2: needs 0 <= positive <= labeled"),
+        (([1], [float("inf")]), r"round 2: needs 0 <= positive <= labeled"),
+        (([1, 2], [4]), r"round 2: positive \(2,\) and labeled \(1,\)"),
+        ((1, 4), r"round 2: positive \(\) and labeled \(\)"),
+        (([], []), r"round 2: positive \(0,\) and labeled \(0,\)"),
+        (([1, 1], [4, 4]), r"round 2 has 2 strata where 1 were expected"),
+    ],
+)
+def test_a_round_of_impossible_counts_is_named(pair, found):
+    with pytest.raises(ValueError, match=found):
+        carry([([1], [4]), pair])
+
+
+def test_a_reference_of_other_strata_is_refused():
+    with pytest.raises(ValueError, match="round 1 has 1 strata where 2 were expected"):
+        carry([([1], [4])], reference=([1, 1], [4, 4]))
+
+
+def test_an_impossible_reference_is_named():
+    with pytest.raises(ValueError, match="reference: needs 0 <= positive"):
+        carry([], reference=([5], [4]))
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"hazard": 0.0},
+        {"hazard": 1.0},
+        {"hazard": float("nan")},
+        {"restart": 0.0},
+        {"restart": float("inf")},
+        {"shifts": ()},
+        {"shifts": ((0.0, 0.0),)},
+        {"keep": 0},
+    ],
+    ids=str,
+)
+def test_settings_out_of_range_are_refused(chosen):
+    (name,) = chosen
+
+    with pytest.raises(ValueError, match=f"^{name} (must|are)"):
+        carry([([1], [4])], **chosen)
+
+
+# --- simulation ----------------------------------------------------------------------------------
+
+
+def carried_interval(mixtures):
+    """Equal-tailed 95 % intervals of one-stratum mixtures of equal size, by bisection."""
+    weight, alpha, beta = (
+        np.stack(part)
+        for part in zip(*((m.weight, m.alpha[:, 0], m.beta[:, 0]) for m in mixtures), strict=True)
+    )
+    ends = []
+    for probability in (0.025, 0.975):
+        low, high = np.zeros(len(mixtures)), np.ones(len(mixtures))
+        for _ in range(30):
+            middle = (low + high) / 2
+            below = (weight * special.betainc(alpha, beta, middle[:, None])).sum(axis=1)
+            low, high = (
+                np.where(below < probability, middle, low),
+                np.where(below < probability, high, middle),
+            )
+        ends.append(low)
+    return ends
+
+
+@pytest.mark.simulation
+def test_carried_precision_is_narrower_in_quiet_times_and_finds_its_feet_after_a_drop():
+    # the row "1+1, hazard .35, c 3": width .71, quiet coverage .97-.99, P -10 .94/.96/.97
+    rng = np.random.default_rng(2023)
+    n, replicates, rate, drop_at = 307, 400, 0.79, 13
+    truth = np.where(np.arange(1, 17) < drop_at, rate, rate - 0.10)
+    steps = [
+        carry_steps(
+            [([y], [n]) for y in rng.binomial(n, truth)],
+            reference=([rng.binomial(n, rate)], [n]),
+            **PLAIN,
+        )
+        for _ in range(replicates)
+    ]
+
+    low, high = carried_interval([s[drop_at - 2].mixture for s in steps])
+    covered = {}
+    for after in (1, 2, 4):
+        ends = carried_interval([s[drop_at - 2 + after].mixture for s in steps])
+        covered[after] = np.mean((ends[0] <= rate - 0.10) & (rate - 0.10 <= ends[1]))
+    alone = np.mean(np.diff(stats.beta.interval(0.95, n * rate + 0.5, n * (1 - rate) + 0.5)))
+
+    assert np.mean(high - low) / alone == pytest.approx(0.71, abs=0.03)
+    assert np.mean((low <= rate) & (rate <= high)) >= 0.96
+    assert [covered[after] for after in (1, 2, 4)] == pytest.approx([0.94, 0.96, 0.97], abs=0.035)
+
+
+@pytest.mark.simulation
+def test_plain_pooling_would_never_cover_the_truth_after_that_drop():
+    rng = np.random.default_rng(2024)
+    n, replicates = 307, 200
+    rounds = rng.binomial(n, [0.79] * 13 + [0.69] * 2, size=(replicates, 15))
+    pooled = rounds.sum(axis=1)
+
+    low, high = stats.beta.interval(0.95, pooled + 0.5, 15 * n - pooled + 0.5)
+    carried = [carry([([y], [n]) for y in row]) for row in rounds]
+    carried_low, carried_high = carried_interval(carried)
+
+    assert np.mean((low <= 0.69) & (high >= 0.69)) == 0
+    assert np.mean((carried_low <= 0.69) & (carried_high >= 0.69)) > 0.9

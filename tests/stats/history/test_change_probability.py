@@ -1,0 +1,63 @@
+"""Whether a class changed just now: the Bayes factor computed by hand, ends, refusals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+from monitor.stats.core.beta_mixture import BetaMixture
+from monitor.stats.history.change_point import UNSHIFTED, CarryStep, carry_steps
+from monitor.stats.history.change_probability import change_probability
+
+
+def step(weights, started):
+    ones = np.ones((len(weights), 1))
+    return CarryStep(
+        BetaMixture(np.array(weights, dtype=float), ones, ones), np.array(started), 0.0
+    )
+
+
+@pytest.mark.parametrize("hazard", [0.1, 0.5, 0.9])
+def test_it_is_the_bayes_factor_of_a_restart_whatever_the_hazard(hazard):
+    rounds = [([80], [100]), ([55], [100])]
+    a, b = 80.5, 20.5
+    worth = 3 / 20.5  # the history keeps three of its rarer answer
+    log_factor = (
+        special.betaln(worth * a + 55, worth * b + 45) - special.betaln(worth * a, worth * b)
+    ) - (special.betaln(a + 55, b + 45) - special.betaln(a, b))
+    factor = math.exp(float(log_factor))
+
+    last = carry_steps(rounds, hazard=hazard, restart=3.0, shifts=UNSHIFTED)[-1]
+
+    assert change_probability(last, 2, hazard) == pytest.approx(factor / (1 + factor), rel=1e-9)
+
+
+def test_all_components_that_began_in_the_round_count():
+    found = step([0.2, 0.3, 0.4, 0.1], [0, 1, 2, 2])
+
+    assert change_probability(found, 2, 0.5) == pytest.approx(0.5)
+    assert change_probability(found, 1, 0.5) == pytest.approx(0.3)
+    assert change_probability(found, 2, 0.2) == pytest.approx(0.8)
+    assert change_probability(found, 3, 0.5) == 0
+
+
+def test_a_certain_change_and_none_at_all():
+    assert change_probability(step([1.0], [4]), 4, 0.3) == 1
+    assert change_probability(step([1.0], [0]), 1, 0.3) == 0
+
+
+def test_a_first_round_and_one_without_labels_cannot_have_changed():
+    first = carry_steps([([5], [10])], hazard=0.5)
+    silent = carry_steps([([5], [10]), ([0], [10]), ([0], [0])], hazard=0.5)
+
+    assert change_probability(first[-1], 1, 0.5) == 0
+    assert change_probability(silent[-1], 3, 0.5) == 0
+
+
+@pytest.mark.parametrize("hazard", [0, 1, -0.1, 1.5])
+def test_a_hazard_outside_zero_one_is_refused(hazard):
+    with pytest.raises(ValueError, match=f"hazard must lie strictly .* got {hazard!r}"):
+        change_probability(step([1.0], [0]), 1, hazard)

@@ -1,0 +1,172 @@
+"""The round's own share: Pratt's interval, what it guarantees, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, special, stats
+
+from monitor.stats.core.beta_mixture import BetaMixture
+from monitor.stats.history.robust_mixture import LEAN, OWN_SHARE, own_part, with_own_share
+
+
+def known(rate, worth=1e9):
+    """A history that knows a class of one stratum almost exactly."""
+    return BetaMixture.single(np.array([rate * worth]), np.array([(1 - rate) * worth]))
+
+
+def quantiles(mixture, probability):
+    """Quantile of the rate of a class of one stratum."""
+
+    def below(rate):
+        return mixture.weight @ special.betainc(mixture.alpha[:, 0], mixture.beta[:, 0], rate)
+
+    return optimize.brentq(lambda rate: below(rate) - probability, 0, 1, xtol=1e-12)
+
+
+# --- independent numbers -------------------------------------------------------------------------
+
+
+def test_with_a_quarter_and_an_exact_history_it_is_the_interval_of_pratt():
+    # expected width z Phi(z) + phi(z) against 1.96, z = Phi^-1(.9): .678; coverage .9 after a
+    # change, by enumeration over what 4,000 labels find
+    n, rate = 4000, 0.5
+    z = stats.norm.ppf(0.9)
+    pratt = (z * 0.9 + stats.norm.pdf(z)) / stats.norm.ppf(0.975)
+    error = np.sqrt(rate * (1 - rate) / n)
+    y = np.arange(1800, 2301, 5)
+    ends = []
+    for positive in y:
+        both = with_own_share(known(rate), [positive], [n], share=0.25)
+        ends.append([quantiles(both, 0.025), quantiles(both, 0.975)])
+    low, high = np.array(ends).T
+
+    quiet = stats.binom.pmf(y, n, rate)
+    assert (quiet / quiet.sum()) @ (high - low) / (2 * 1.96 * error) == pytest.approx(
+        pratt, abs=0.003
+    )
+    for moved in (1.5, 2.0, 3.0):
+        truth = rate + moved * error
+        chance = stats.binom.pmf(y, n, truth)
+        holds = (low <= truth) & (truth <= high)
+        assert (chance / chance.sum()) @ holds == pytest.approx(0.9, abs=0.02)
+
+
+def test_the_leaning_part_solves_for_the_shift_of_one_score_step():
+    # log odds move together by lean over the root of the information on a common shift
+    y, n = np.array([7.0, 150.0]), np.array([20.0, 160.0])
+
+    alpha, beta = own_part(y, n, lean=0.4)
+
+    a, b = y + 0.25, n - y + 0.25
+    information = sum(p * (1 - p) * s for p, s in zip(a / (a + b), a + b, strict=True))
+    assert np.log(alpha / beta) - np.log(a / b) == pytest.approx([0.4 / np.sqrt(information)] * 2)
+    assert alpha + beta == pytest.approx(a + b)
+
+
+def test_a_stratum_without_labels_keeps_mean_and_variance_of_what_is_carried():
+    mixture = BetaMixture(
+        weight=np.array([0.3, 0.7]),
+        alpha=np.array([[5.0, 2.0], [9.0, 30.0]]),
+        beta=np.array([[5.0, 8.0], [3.0, 50.0]]),
+    )
+
+    both = with_own_share(mixture, [3, 0], [9, 0], share=0.2)
+
+    parts = [stats.beta(a, b) for a, b in zip(mixture.alpha[:, 1], mixture.beta[:, 1], strict=True)]
+    mean = 0.3 * parts[0].mean() + 0.7 * parts[1].mean()
+    second = sum(w * (p.var() + p.mean() ** 2) for w, p in zip(mixture.weight, parts, strict=True))
+    found = stats.beta(both.alpha[2, 1], both.beta[2, 1])
+    assert found.mean() == pytest.approx(mean, rel=1e-12)
+    assert found.var() == pytest.approx(second - mean**2, rel=1e-9)
+    assert (both.alpha[2, 0], both.beta[2, 0]) == pytest.approx((3.25, 6.25))
+
+
+def test_a_stratum_without_labels_says_nothing_of_the_standard_error():
+    alone, _ = own_part(np.array([3.0]), np.array([9.0]), lean=0.5)
+    beside, _ = own_part(np.array([3.0, 0.0]), np.array([9.0, 0.0]), lean=0.5)
+    odds = 3.25 / 6.25 * np.exp(0.5 / np.sqrt(3.25 * 6.25 / 9.5))
+
+    assert beside[0] == pytest.approx(9.5 * odds / (1 + odds))
+    assert alone[0] != beside[0]  # the prior is shared out over two
+
+
+# --- properties ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(1, 400), st.floats(0, 1), st.floats(0.02, 0.98), st.floats(0.06, 0.6))
+def test_the_interval_always_holds_the_inner_interval_of_the_round_alone(n, part, rate, share):
+    y = round(part * n)
+    tail = 0.025 / share
+    alone = stats.beta(y + 0.5, n - y + 0.5)
+
+    both = with_own_share(known(rate, worth=50.0), [y], [n], share=share)
+
+    assert quantiles(both, 0.025) <= alone.ppf(tail) + 1e-9
+    assert quantiles(both, 0.975) >= alone.ppf(1 - tail) - 1e-9
+
+
+def test_the_other_components_keep_their_proportions_and_their_betas():
+    mixture = BetaMixture(np.array([0.3, 0.7]), np.array([[5.0], [9.0]]), np.array([[5.0], [3.0]]))
+
+    both = with_own_share(mixture, [3], [9], share=0.2)
+
+    assert both.weight == pytest.approx([0.24, 0.56, 0.2], abs=1e-15)
+    assert both.alpha.ravel() == pytest.approx([5.0, 9.0, 3.5])
+    assert both.beta.ravel() == pytest.approx([5.0, 3.0, 6.5])
+
+
+@pytest.mark.parametrize(("labeled", "share"), [([9], 0.0), ([0], 0.5)])
+def test_without_a_share_or_without_labels_the_mixture_stays_as_it_is(labeled, share):
+    mixture = known(0.5)
+
+    assert with_own_share(mixture, [0], labeled, share=share) is mixture
+
+
+def test_the_whole_share_leaves_the_round_alone_and_no_doubt():
+    both = with_own_share(known(0.5), [3], [9], share=1.0)
+
+    assert both.weight.tolist() == [0.0, 1.0]
+
+
+def test_leaning_up_and_down_mirror_each_other():
+    up = own_part(np.array([3.0]), np.array([9.0]), lean=0.7)
+    down = own_part(np.array([6.0]), np.array([9.0]), lean=-0.7)
+
+    assert up[0] == pytest.approx(down[1])
+    assert up[1] == pytest.approx(down[0])
+    assert up[0][0] > 3.5
+
+
+def test_many_histories_at_once_give_what_each_gives_alone():
+    y, n = np.array([[3.0, 40.0], [9.0, 0.0]]), np.array([9.0, 50.0])
+
+    alpha, beta = own_part(y, n, lean=-0.3)
+
+    for row in (0, 1):
+        each = own_part(y[row], n, lean=-0.3)
+        assert (alpha[row], beta[row]) == (pytest.approx(each[0]), pytest.approx(each[1]))
+
+
+def test_the_defaults_are_those_of_the_documented_table():
+    assert (OWN_SHARE, LEAN) == (0.16, 0.4)
+    both = with_own_share(known(0.5), [3], [9])
+    assert both.weight.tolist() == [1 - OWN_SHARE, OWN_SHARE]
+    assert both.alpha[1, 0] == pytest.approx(3.5, abs=1e-12)  # no lean unless asked for
+
+
+# --- refused inputs ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [-0.01, 1.01, float("nan")])
+def test_a_share_outside_zero_to_one_is_refused(share):
+    with pytest.raises(ValueError, match=rf"^share must lie between 0 and 1, got {share!r}$"):
+        with_own_share(known(0.5), [3], [9], share=share)
+
+
+def test_an_infinite_lean_is_refused():
+    with pytest.raises(ValueError, match=r"^lean must be a finite number of standard .* got inf$"):
+        with_own_share(known(0.5), [3], [9], lean=float("inf"))

@@ -1,0 +1,242 @@
+"""Agreement of annotators against other implementations and published examples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.estimation.posterior import estimate
+from monitor.stats.labels.agreement import (
+    Agreement,
+    cohen_kappa,
+    disagreement,
+    fleiss_kappa,
+    krippendorff_alpha,
+)
+
+NAN = float("nan")
+PAIRS = [(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15
+ALIKE = "all answers are the same, so agreement by chance cannot be told apart"
+KRIPPENDORFF: list[
+    list[float]
+] = [  # Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, section C
+    [1, 1, NAN, 1],
+    [2, 2, 3, 2],
+    [3, 3, 3, 3],
+    [3, 3, 3, 3],
+    [2, 2, 2, 2],
+    [1, 2, 3, 4],
+    [4, 4, 4, 4],
+    [1, 1, 2, 1],
+    [2, 2, 2, 2],
+    [NAN, 5, 5, 5],
+    [NAN, NAN, 1, 1],
+    [NAN, NAN, 3, NAN],
+]
+
+
+def known(found):
+    """The same, and surely there."""
+    assert found is not None
+    return found
+
+
+def test_cohens_kappa_and_its_interval_are_those_of_statsmodels():
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    wanted = inter_rater.cohens_kappa(np.array([[15, 10], [5, 20]]))
+
+    found = cohen_kappa([a for a, _ in PAIRS], [b for _, b in PAIRS])
+
+    assert found.value == pytest.approx(wanted.kappa, rel=1e-12)
+    assert (found.low, found.high) == pytest.approx((wanted.kappa_low, wanted.kappa_upp), rel=1e-12)
+    assert found.items == 50
+
+
+def test_cohens_kappa_of_three_categories_is_that_of_statsmodels():
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    table = np.array([[44, 5, 1], [7, 20, 3], [9, 5, 6]])
+    first = np.repeat([0, 0, 0, 1, 1, 1, 2, 2, 2], table.ravel())
+    second = np.repeat([0, 1, 2] * 3, table.ravel())
+    wanted = inter_rater.cohens_kappa(table)
+
+    found = cohen_kappa(first, second, level=0.8)
+
+    half = 1.2815515655446004 * wanted.std_kappa
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (wanted.kappa, wanted.kappa - half, wanted.kappa + half)
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=2, max_size=40))
+def test_cohens_kappa_is_that_of_scikit_learn(pairs):
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+
+    found = known(cohen_kappa(first, second))
+
+    if len({*first, *second}) == 1:
+        assert found == Agreement(None, None, None, len(pairs), ALIKE)
+    elif found.value is not None:
+        assert found.value == pytest.approx(cohen_kappa_score(first, second), abs=1e-12)
+        assert -1 <= found.low <= found.value + 1e-12
+        assert found.value - 1e-12 <= found.high <= 1
+
+
+def test_items_that_one_of_two_did_not_answer_are_left_out():
+    usual = cohen_kappa([a for a, _ in PAIRS], [b for _, b in PAIRS])
+
+    found = cohen_kappa([*(a for a, _ in PAIRS), NAN, 1], [*(b for _, b in PAIRS), 1, NAN])
+
+    assert found == usual
+
+
+def test_fleiss_kappa_is_that_of_statsmodels():
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    rng = np.random.default_rng(3)
+    hard = rng.random((40, 1)) < 0.3
+    answers = np.where(hard, rng.integers(0, 3, (40, 4)), rng.integers(0, 3, (40, 1)))
+    table, _ = inter_rater.aggregate_raters(answers)
+
+    found = known(fleiss_kappa(answers))
+
+    assert found.value == pytest.approx(inter_rater.fleiss_kappa(table), rel=1e-12)
+    assert found.low < found.value < found.high
+    assert found.items == 40
+
+
+def test_alpha_of_nominal_answers_with_missing_ones_is_krippendorffs_own_743():
+    found = known(krippendorff_alpha(KRIPPENDORFF))
+
+    assert round(found.value, 3) == 0.743
+    assert found.items == 11
+
+
+def test_alpha_of_two_observers_is_krippendorffs_own_095():
+    meg = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]  # the same paper, section A
+    owen = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+
+    found = known(krippendorff_alpha(np.column_stack([meg, owen])))
+
+    assert round(found.value, 3) == 0.095
+
+
+def test_alpha_nears_fleiss_kappa_as_items_grow():
+    answers = np.array([(1, 1, 1)] * 300 + [(1, 0, 1)] * 100 + [(0, 0, 0)] * 600)
+
+    alpha, kappa = known(krippendorff_alpha(answers)), known(fleiss_kappa(answers))
+
+    n = answers.size
+    assert 1 - alpha.value == pytest.approx((1 - kappa.value) * (n - 1) / n, rel=1e-12)
+
+
+def test_the_bootstrap_interval_is_about_the_large_sample_one():
+    pairs = np.array(PAIRS * 10)
+    large = cohen_kappa(pairs[:, 0], pairs[:, 1])
+
+    found = krippendorff_alpha(pairs, resamples=4000)
+
+    assert found.low == pytest.approx(large.low, abs=0.015)
+    assert found.high == pytest.approx(large.high, abs=0.015)
+
+
+def test_the_same_seed_gives_the_same_interval():
+    first, again, other = (krippendorff_alpha(PAIRS, seed=seed) for seed in (1, 1, 2))
+
+    assert first == again
+    assert (first.value, first.low) != (other.value, other.low)
+    assert first.value == other.value
+
+
+def test_a_wider_level_gives_a_wider_interval():
+    for coefficient in (fleiss_kappa, krippendorff_alpha):
+        narrow, wide = (known(coefficient(PAIRS, level=level)) for level in (0.5, 0.99))
+        assert wide.low < narrow.low < narrow.value < narrow.high < wide.high
+
+
+@pytest.mark.parametrize("coefficient", [fleiss_kappa, krippendorff_alpha])
+def test_perfect_agreement_is_one_and_all_alike_has_no_value(coefficient):
+    assert coefficient([(1, 1)] * 5 + [(0, 0)] * 5).value == 1
+    assert coefficient([(1, 1)] * 5 + [(0, 0)] * 5).low == 1
+    assert coefficient([(1, 1)] * 5) == Agreement(None, None, None, 5, ALIKE)
+    assert str(coefficient([(1, 1)] * 5)) == ALIKE
+
+
+def test_without_items_answered_twice_there_is_no_value():
+    wanted = Agreement(None, None, None, 0, "no item was answered by two annotators")
+
+    assert cohen_kappa([1, NAN], [NAN, 0]) == wanted
+    assert krippendorff_alpha([[1, NAN], [NAN, 0]]) == wanted
+    assert krippendorff_alpha(np.empty((0, 2))) == wanted
+    assert fleiss_kappa(np.empty((0, 2))) == wanted
+
+
+def test_disagreement_is_the_prevalence_of_disagreed_items():
+    counts = Counts.of_arrays(
+        size=[0, 1000, 9000],
+        labeled=[0, 40, 40],
+        positive=[0, 8, 1],
+        is_flagged=[True, False, False],
+    )
+    wanted = estimate(counts, metrics=("prevalence",), level=0.9, seed=4)["prevalence"]
+
+    found = disagreement([1000, 9000], [40, 40], [8, 1], level=0.9, seed=4)
+
+    assert found == wanted.interval
+
+
+def test_disagreement_weighs_the_strata():
+    flagged = known(disagreement([9000, 1000], [40, 40], [8, 1]))
+    passed = known(disagreement([1000, 9000], [40, 40], [8, 1]))
+
+    assert flagged.point == pytest.approx(0.9 * 8 / 40 + 0.1 * 1 / 40, abs=0.01)
+    assert passed.point == pytest.approx(0.1 * 8 / 40 + 0.9 * 1 / 40, abs=0.01)
+
+
+def test_disagreement_without_items_answered_twice_is_none():
+    assert disagreement([1000, 9000], [0, 0], [0, 0]) is None
+
+
+@pytest.mark.parametrize("wrong", [-1, 0.5, float("inf")])
+def test_answers_that_are_no_category_are_refused(wrong):
+    sentence = f"answers are whole numbers from 0 on, or NaN for none; got {wrong:g}"
+    for ask in (krippendorff_alpha, fleiss_kappa):
+        with pytest.raises(ValueError, match=sentence):
+            ask([[1, wrong]])
+    with pytest.raises(ValueError, match=sentence):
+        cohen_kappa([1], [wrong])
+
+
+def test_fleiss_wants_the_same_number_of_answers_of_each_item():
+    with pytest.raises(ValueError, match=r"the same number of answers, 2 or more; found \[1, 2\]"):
+        fleiss_kappa(np.array([[1, 1], [1, NAN]]))
+    with pytest.raises(ValueError, match=r"the same number of answers, 2 or more; found \[1\]"):
+        fleiss_kappa(np.array([[1, NAN]]))
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0])
+def test_a_level_out_of_range_is_refused(level):
+    sentence = f"level must lie strictly between 0 and 1, got {level}"
+    for ask in (krippendorff_alpha, fleiss_kappa):
+        with pytest.raises(ValueError, match=sentence):
+            ask(PAIRS, level=level)
+    with pytest.raises(ValueError, match=sentence):
+        cohen_kappa([1], [1], level=level)
+
+
+@pytest.mark.simulation
+def test_intervals_of_kappa_and_alpha_cover():
+    rng = np.random.default_rng(5)
+    cells = np.array([0.30, 0.05, 0.05, 0.60])  # 11, 10, 01, 00: kappa = .7802
+    kappa = 1 - 0.1 / (2 * 0.35 * 0.65)
+    answers = np.array([(1, 1), (1, 0), (0, 1), (0, 0)])
+    covered = np.zeros((300, 2))
+    for hits in covered:
+        pairs = answers[rng.choice(4, size=100, p=cells)]
+        first = known(cohen_kappa(*pairs.T))
+        alpha = known(krippendorff_alpha(pairs, resamples=400))
+        hits[:] = first.low <= kappa <= first.high, alpha.low <= kappa <= alpha.high
+
+    assert (covered.mean(axis=0) > 0.90).all()

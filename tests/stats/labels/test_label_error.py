@@ -1,0 +1,258 @@
+"""The truth behind labels that may be wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.estimation.posterior import estimates
+from monitor.stats.labels.label_error import (
+    METHOD,
+    CorrectedDraws,
+    LabelAudit,
+    corrected_draws,
+    corrected_estimates,
+)
+
+COUNTS = Counts.of_matrix(tp=138, fp=22, fn=150, tn=4690, flagged_size=1600, passed_size=48_400)
+AUDIT = LabelAudit(tp=96, fn=4, tn=1980, fp=20)
+SURE = LabelAudit(tp=10**9, fn=0, tn=10**9, fp=0)
+
+
+def ends(found):
+    """Low, point and high, surely there."""
+    assert found.point is not None
+    return found.low, found.point, found.high
+
+
+def truth_by_quadrature(positive, labeled, audit, other):
+    """Posterior mean of one stratum's rate, with the other stratum's labels, on a grid.
+
+    Jeffreys' prior is even in the angle whose squared sine is the rate.
+    """
+    angle = (np.arange(1500) + 0.5) / 1500 * np.pi / 2
+    rate = np.sin(angle) ** 2
+    s, t = np.meshgrid(np.linspace(0.80, 0.999, 25), np.linspace(0.95, 0.9995, 61), indexing="ij")
+
+    def likely(count, of):
+        q = rate * s[..., None] + (1 - rate) * (1 - t[..., None])
+        return stats.binom.pmf(count, of, q)
+
+    own = likely(positive, labeled)
+    weight = stats.beta.pdf(s, *audit.sensitivity) * stats.beta.pdf(t, *audit.specificity)
+    weight *= likely(*other).mean(axis=-1)
+    top = integrate.simpson(integrate.simpson(weight * (own @ rate), x=t[0]), x=s[:, 0])
+    bottom = integrate.simpson(integrate.simpson(weight * own.sum(axis=-1), x=t[0]), x=s[:, 0])
+    return top / bottom
+
+
+def test_the_mean_of_the_true_rates_is_that_of_the_posterior_on_a_grid():
+    draws = corrected_draws(COUNTS, AUDIT, points=2**12)
+
+    wanted = (
+        truth_by_quadrature(138, 160, AUDIT, (150, 4840)),
+        truth_by_quadrature(150, 4840, AUDIT, (138, 160)),
+    )
+    assert draws.rates.mean(axis=0) == pytest.approx(wanted, rel=5e-3)
+
+
+@pytest.mark.parametrize("points", [2**10, 2**12])
+def test_where_labels_say_nothing_of_the_errors_they_are_as_the_audit_has_them(points):
+    few = Counts.of_matrix(tp=15, fp=10, fn=5, tn=20, flagged_size=1600, passed_size=48_400)
+
+    draws = corrected_draws(few, AUDIT, points=points)
+
+    assert draws.sensitivity.mean() == pytest.approx(stats.beta.mean(*AUDIT.sensitivity), abs=3e-3)
+    assert draws.sensitivity.std() == pytest.approx(stats.beta.std(*AUDIT.sensitivity), rel=0.1)
+    assert draws.effective > 0.9 * 2**12
+    assert len(draws.rates) == points
+
+
+def test_an_audit_without_a_doubt_changes_nothing():
+    plain = estimates(COUNTS, metrics=("precision", "recall", "prevalence"))
+
+    found = corrected_estimates(COUNTS, SURE, metrics=("precision", "recall", "prevalence"))
+
+    for one, other in zip(found, plain, strict=True):
+        assert (one.metric, one.estimand) == (other.metric, other.estimand)
+        assert (one.point, one.low, one.high) == pytest.approx(
+            (other.point, other.low, other.high), abs=4e-3
+        )
+
+
+def test_rates_are_rogan_and_gladens_of_the_rates_seen():
+    draws = corrected_draws(COUNTS, AUDIT)
+    s, t = draws.sensitivity, draws.specificity
+
+    seen = draws.rates[:, 0] * s + (1 - draws.rates[:, 0]) * (1 - t)
+
+    assert seen.mean() == pytest.approx(138.5 / 161, abs=2e-3)
+    assert (draws.rates >= 0).all()
+    assert (draws.rates <= 1).all()
+    assert ((s + t) > 1).all()
+
+
+def test_false_positives_among_the_passed_are_taken_out_of_recall():
+    sloppy = LabelAudit(tp=100, fn=0, tn=990, fp=10)
+
+    plain, found = (
+        estimates(COUNTS, estimands=("rate",))[1],
+        corrected_estimates(COUNTS, sloppy, estimands=("rate",))[1],
+    )
+
+    (low, point, high), (plain_low, plain_point, plain_high) = ends(found), ends(plain)
+    assert point > plain_point + 0.05
+    assert high - low > plain_high - plain_low
+
+
+def test_labels_of_a_rare_class_say_how_specific_they_are():
+    rare = Counts.of_matrix(tp=138, fp=22, fn=2, tn=4838, flagged_size=1600, passed_size=48_400)
+    small = LabelAudit(tp=96, fn=4, tn=97, fp=3)
+
+    draws = corrected_draws(rare, small)
+
+    assert stats.beta.mean(*small.specificity) < 0.97
+    assert draws.specificity.mean() > 0.998
+
+
+def test_even_a_census_is_not_known_when_labels_err():
+    census = Counts.of_matrix(tp=138, fp=22, fn=150, tn=4690, flagged_size=160, passed_size=4840)
+
+    found = corrected_estimates(census, AUDIT, estimands=("window",))
+
+    low, point, high = ends(found[0])
+    assert low < point < high
+    sure = corrected_estimates(census, SURE, estimands=("window",))
+    assert (sure[0].low, sure[0].high) == pytest.approx((138 / 160, 138 / 160))
+
+
+def test_in_the_window_each_item_is_drawn_by_its_label():
+    s, t, rate = 0.9, 0.95, 0.6
+    counts = Counts.of_matrix(tp=700, fp=300, fn=0, tn=0, flagged_size=1500, passed_size=0)
+    points = 4000
+    draws = CorrectedDraws(
+        rates=np.tile([rate, 0.0], (points, 1)),
+        uniforms=np.empty((points, 0)),
+        flagged=1,
+        sensitivity=np.full(points, s),
+        specificity=np.full(points, t),
+        seed=3,
+        effective=points,
+        supported=points,
+    )
+
+    matrix = draws.window_matrix(counts)
+
+    seen = rate * s + (1 - rate) * (1 - t)
+    mean = 700 * rate * s / seen + 300 * rate * (1 - s) / (1 - seen) + 500 * rate
+    assert matrix.tp.mean() == pytest.approx(mean, abs=1)
+    assert (matrix.tp + matrix.fp == 1500).all()
+    assert not matrix.fn.any()
+    again = draws.window_matrix(counts)
+    assert (matrix.tp == again.tp).all()
+
+
+def test_estimates_name_their_method_and_keep_their_order():
+    found = corrected_estimates(COUNTS, AUDIT, metrics=("recall", "npv"), level=0.8, seed=2)
+
+    assert [(e.estimand, e.metric) for e in found] == [
+        ("rate", "recall"),
+        ("rate", "npv"),
+        ("window", "recall"),
+        ("window", "npv"),
+    ]
+    assert {e.method for e in found} == {METHOD}
+    assert {e.level for e in found} == {0.8}
+    assert len(METHOD) <= 60
+    wider = corrected_estimates(COUNTS, AUDIT, metrics=("recall",), level=0.95, seed=2)
+    (low, _, high), (wide_low, _, wide_high) = ends(found[0]), ends(wider[0])
+    assert wide_low < low < high < wide_high
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    first, again, other = (
+        corrected_estimates(COUNTS, AUDIT, seed=seed, estimands=("rate",)) for seed in (1, 1, 2)
+    )
+
+    assert first == again
+    assert first != other
+
+
+def test_labels_that_contradict_the_audit_have_no_estimate():
+    none_at_all = Counts.of_matrix(
+        tp=0, fp=20_000, fn=0, tn=50_000, flagged_size=20_000, passed_size=50_000
+    )
+    certain = LabelAudit(tp=9000, fn=1000, tn=9000, fp=1000)
+
+    found = corrected_estimates(none_at_all, certain)
+
+    assert {(e.point, e.low, e.high) for e in found} == {(None, None, None)}
+    assert {e.method for e in found} == {METHOD}
+    assert found[0].reason == (
+        "the labels of this round contradict the audit: they would hardly ever come out so with "
+        "the errors it found"
+    )
+
+
+def test_a_class_without_labels_keeps_its_reason():
+    nothing = Counts.of_matrix(tp=0, fp=0, fn=15, tn=469, flagged_size=160, passed_size=4840)
+
+    precision, _ = corrected_estimates(nothing, AUDIT, estimands=("rate",))
+
+    assert precision.reason == "none of the 160 flagged items is labeled"
+
+
+def test_probability_of_no_better_than_chance_is_that_of_two_betas():
+    audit = LabelAudit(tp=8, fn=2, tn=12, fp=4)
+    rng = np.random.default_rng(1)
+    s, t = rng.beta(*audit.sensitivity, 200_000), rng.beta(*audit.specificity, 200_000)
+
+    assert audit.chance == pytest.approx(((s + t) <= 1).mean(), abs=2e-3)
+    assert audit.sensitivity == (8.5, 2.5)
+    assert audit.specificity == (12.5, 4.5)
+
+
+def test_an_audit_no_better_than_chance_is_refused():
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"labels are no better than chance with probability 0\.92 by this audit \(10 of 30 "
+            r"positive and 20 of 40 negative items labeled right\).*audit more items"
+        ),
+    ):
+        LabelAudit(tp=10, fn=20, tn=20, fp=20)
+
+
+def test_a_negative_count_is_refused():
+    with pytest.raises(ValueError, match="counts of an audit are 0 or more, got LabelAudit"):
+        LabelAudit(tp=10, fn=-1, tn=20, fp=20)
+
+
+@pytest.mark.simulation
+def test_corrected_intervals_cover_the_truth_where_the_others_do_not():
+    rng = np.random.default_rng(4)
+    rate, size = np.array([0.79, 0.018]), np.array([46_000, 1_000_000])
+    labels, sens, spec = np.array([300, 1500]), 0.9, 0.98
+    tp, fn = rate * size
+    truth = (rate[0], tp / (tp + fn))
+    hits = {"given": np.zeros((40, 2)), "corrected": np.zeros((40, 2))}
+    for place in range(40):
+        positive = rng.binomial(labels, rate * sens + (1 - rate) * (1 - spec))
+        right, kept = rng.binomial(400, sens), rng.binomial(2000, spec)
+        audit = LabelAudit(tp=int(right), fn=int(400 - right), tn=int(kept), fp=int(2000 - kept))
+        counts = Counts.of_arrays(
+            size=size, labeled=labels, positive=positive, is_flagged=[True, False]
+        )
+        for way, found in (
+            ("given", estimates(counts, estimands=("rate",), points=2**9)),
+            ("corrected", corrected_estimates(counts, audit, estimands=("rate",))),
+        ):
+            told = [ends(each) for each in found]
+            hits[way][place] = [
+                low <= t <= high for (low, _, high), t in zip(told, truth, strict=True)
+            ]
+
+    assert (hits["corrected"].mean(axis=0) > 0.85).all()
+    assert (hits["given"].mean(axis=0) <= 0.6).all()
