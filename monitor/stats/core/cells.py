@@ -9,8 +9,8 @@ classifier and not by the other". Within stratum h, with :math:`y_{hk}` labeled 
 are the shares of the stratum that are positives, and negatives, of each cell; :math:`a_h` is the
 prior of ``draws.round_posterior``, which is of two minds (``beta_mixture.round_priors``). The
 positives of all cells together then have exactly that posterior, so a threshold that cuts no
-stratum has the intervals of the round itself. With :math:`a_h = 0` it is the Bayesian bootstrap (Rubin, Annals of
-Statistics 9, 1981).
+stratum has the intervals of the round itself. With :math:`a_h = 0` it is the Bayesian bootstrap
+(Rubin, Annals of Statistics 9, 1981).
 """
 
 from __future__ import annotations
