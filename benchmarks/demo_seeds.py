@@ -27,7 +27,7 @@ from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.estimation.posterior import estimate
-from monitor.stats.history.change_point import carry
+from monitor.stats.history.change_point import pool
 
 if TYPE_CHECKING:
     from monitor.demo.digits import Batch
@@ -68,13 +68,13 @@ class Edges:
         return found
 
 
-def carried(rounds: list[Counts], reference: Counts) -> JointPosterior:
-    """Carry the reference and the rounds forward, each class by itself."""
+def pooled_history(rounds: list[Counts], reference: Counts) -> JointPosterior:
+    """Pooling the reference and the rounds forward, each class by itself."""
     classes = []
     for flagged in (True, False):
         mine = reference.is_flagged == flagged
         classes.append(
-            carry(
+            pool(
                 [(each.positive[mine], each.labeled[mine]) for each in rounds],
                 reference=(reference.positive[mine], reference.labeled[mine]),
                 hazard=0.5,
@@ -129,13 +129,13 @@ def play(scenario: Scenario, *, intervals: bool) -> Outcome:
     covered = []
     for number, week in enumerate(weeks, start=1):
         strata = edges.strata(week)
-        knowledge = Knowledge.of_posterior(carried(watching.rounds, reference))
+        knowledge = Knowledge.of_posterior(pooled_history(watching.rounds, reference))
         sizes = [len(each) for each in strata]
         plan = allocate(sizes, edges.is_flagged, knowledge, max_labels=scenario.labels)
         counts = counted(strata, plan.labels, edges, 1000 * scenario.seed + number)
         watching.close(counts, reference)
         if intervals:
-            posterior = carried(watching.rounds, reference)
+            posterior = pooled_history(watching.rounds, reference)
             covered += coverage(number, counts, posterior, true[number >= drop])
         elif watching.fired is not None:
             break
@@ -170,8 +170,8 @@ def coverage(
     """Whether the intervals of the rate hold what all weeks of the same camera have."""
     found = []
     alone = estimate(counts, metrics=METRICS)
-    joint = estimate(counts, metrics=METRICS, posterior=posterior, basis="carried")
-    for basis, each in (("round", alone), ("carried", joint)):
+    joint = estimate(counts, metrics=METRICS, posterior=posterior, basis="pooled")
+    for basis, each in (("round", alone), ("pooled", joint)):
         for metric in METRICS:
             low, high = each[metric].low or 0.0, each[metric].high or 1.0
             found.append((number, f"{metric}/{basis}", low <= true[metric] <= high))

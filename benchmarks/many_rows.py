@@ -108,7 +108,7 @@ def _rounds_of(
 
 def _estimates_of(round_id: int) -> Iterator[dict[str, Any]]:
     for metric in _METRICS:
-        for basis in ("round", "carried"):
+        for basis in ("round", "pooled"):
             for estimand in ("rate", "window"):
                 yield {
                     "round_id": round_id,

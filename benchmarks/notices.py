@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from monitor.domain.settings import Carry, RoundSettings, Schedule
+from monitor.domain.settings import Pooling, RoundSettings, Schedule
 from monitor.rounds.estimation.anomalies import round_news
 from monitor.rounds.estimation.history import known_around
 from monitor.rounds.estimation.tally import Tally
@@ -46,7 +46,7 @@ LABELS = {  # shared out by size times spread, passed bands first
 }
 DAY = timedelta(days=1)
 SETTINGS = RoundSettings(
-    schedule=Schedule(cron="0 6 * * MON"), deadline=DAY, late_labels=DAY, carry=Carry()
+    schedule=Schedule(cron="0 6 * * MON"), deadline=DAY, late_labels=DAY, pooling=Pooling()
 )
 
 
@@ -210,8 +210,8 @@ def _told(
     rates = [_wobbled(rate, wobble, rng) for _ in range(past)]
     rates.append(_wobbled(rate if now is None else now, wobble, rng))
     *earlier, last = (_tally(size, labels, each, rng) for each in rates)
-    known = known_around([*earlier, last], None, SETTINGS.carry)[-1]
-    news = round_news(last, earlier, known, hazard=SETTINGS.carry.hazard, seed=seed)
+    known = known_around([*earlier, last], None, SETTINGS.pooling)[-1]
+    news = round_news(last, earlier, known, hazard=SETTINGS.pooling.hazard, seed=seed)
     kinds = {row.kind for row in news.notices}
     return "predictive" in kinds, "changed" in kinds
 

@@ -103,7 +103,7 @@ def run(data: Data, path: Path, budget: int, folder: Path) -> None:
         connection.execute(store.update().values(id=str(fixed)))
     [parts] = plant.monitors
     print(f"\n{data.name}, at most {budget} labels a window")
-    heads = [f"{name:>9}  {'this round':<20}  {'carried':<20}" for name in ("precision", "recall")]
+    heads = [f"{name:>9}  {'this round':<20}  {'pooled':<20}" for name in ("precision", "recall")]
     print(f"{'window':>6} {'labels':>6}  {'  '.join(heads)}")
     for window, labels, cells in windows(parts, path):
         print(f"{window.start.year:>6} {labels:>6}  {'  '.join(cells)}")
@@ -134,7 +134,7 @@ def windows(parts: Parts, path: Path) -> Iterator[tuple[Window, int, list[str]]]
             for text in (
                 f"{true[metric]:9.3f}",
                 f"{number_text(find_row(rows, metric, 'round')):<20}",
-                f"{number_text(find_row(rows, metric, 'carried')):<20}",
+                f"{number_text(find_row(rows, metric, 'pooled')):<20}",
             )
         ]
         yield window, sum(each.labeled for each in counts), cells

@@ -157,7 +157,7 @@ def rates_covered(design: Design, scenario: str, replicates: int) -> dict[tuple[
                     estimands=("rate",),
                     posterior=posterior(segment, whole),
                     points=POINTS,
-                    basis="carried",  # shows an interval even without a label
+                    basis="pooled",  # shows an interval even without a label
                 )
                 for row in rows:
                     truth = design.value(row.metric, rate[s] * size[s], size[s])

@@ -32,7 +32,7 @@ monitors:
     reference: {tp: 138, fp: 22, fn: 108, tn: 4732}
     limits: {precision: 0.80, recall: 0.50, false_alarm_every: 52}
     bad_rows_max: 0.01
-    carry: {hazard: 0.35}
+    pooling: {hazard: 0.35}
     hooks: [ops]
 hooks:
   ops: {kind: webhook, url: "${OPS_HOOK}", secret: "${OPS_HOOK_SECRET}"}
@@ -102,7 +102,7 @@ tp: 138, fp: 22, fn: 108, tn: 4732 => tp: 0, fp: 0, fn: 0, tn: 0
 bad_rows_max: 0.01 => bad_rows_max: 2
     18, monitors[mail-travel].bad_rows_max: 2 is too large. It must be at most 1
 hazard: 0.35 => hazard: .inf
-    19, monitors[mail-travel].carry.hazard: a finite number is wanted, found inf
+    19, monitors[mail-travel].pooling.hazard: a finite number is wanted, found inf
 hooks: [ops] => hooks: [oops]
     20, monitors[mail-travel].hooks[0]: there is no hook 'oops'; known are ops
 bad_rows_max: 0.01 => name: mail-travel

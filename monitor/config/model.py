@@ -25,11 +25,11 @@ from monitor.config.web import WebSettings
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.settings import (
     Bands,
-    Carry,
     FalseAlarms,
     Limits,
     Matrix,
     MonitorSettings,
+    Pooling,
     RoundSettings,
     Sample,
     Schedule,
@@ -120,7 +120,7 @@ class MonitorConfig(Settings):
     labeling: Labeler
     reference: Reference | None = None
     limits: Limits = Limits()
-    carry: Carry = Carry()
+    pooling: Pooling = Pooling()
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     hooks: tuple[str, ...] = ()
 
@@ -154,7 +154,7 @@ class MonitorConfig(Settings):
                 threshold=self.source.threshold,
                 schedule=self.schedule,
                 sample=sample,
-                carry=self.carry,
+                pooling=self.pooling,
                 limits=self.limits,
                 reference=given,
                 deadline=self.labeling.deadline,

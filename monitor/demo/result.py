@@ -117,7 +117,7 @@ def _round(each: DemoRound) -> dict[str, Any]:
         "labels": each.labeled.size,
         "true": {metric: each.true(metric) for metric in METRICS},
         "round_alone": {name: asdict(found) for name, found in each.alone.items()},
-        "carried": {name: asdict(found) for name, found in each.carried.items()},
+        "pooled": {name: asdict(found) for name, found in each.pooled.items()},
         "naive_recall": each.naive_recall,
         "evidence": each.evidence,
         "fires_at": each.fires_at,

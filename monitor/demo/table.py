@@ -56,7 +56,7 @@ def show_round(console: Console, found: DemoRound) -> None:
     cells += [f"{found.naive_recall:.2f}", _evidence(found.evidence)]
     _say(console, _line(cells), style="bold red" if found.fired else "")
     for metric in found.fired:
-        value = said(found.carried.get(metric))
+        value = said(found.pooled.get(metric))
         _say(
             console,
             f"       ALERT: {metric} is under its limit; with earlier rounds it is {value}",

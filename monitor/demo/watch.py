@@ -50,7 +50,7 @@ class Estimate:
 class DemoRound:
     """One round: the truth, the labels it got, and what was said.
 
-    ``alone`` and ``carried`` are by metric: from this round's labels, and with earlier rounds.
+    ``alone`` and ``pooled`` are by metric: from this round's labels, and with earlier rounds.
     ``evidence`` is the largest M of any limit, None while an alert is open; an alert fires at
     ``fires_at``. ``told`` are the sentences that went to the log.
     """
@@ -60,7 +60,7 @@ class DemoRound:
     truth: Confusion
     labeled: Confusion
     alone: dict[str, Estimate]
-    carried: dict[str, Estimate]
+    pooled: dict[str, Estimate]
     evidence: float | None
     fires_at: float
     fired: tuple[str, ...]
@@ -124,7 +124,7 @@ def _read(connection: Connection, found: Round, truth: Confusion, news: list[Not
         truth=truth,
         labeled=_labeled(connection, found.id),
         alone=_estimates(rows, "round"),
-        carried=_estimates(rows, "carried"),
+        pooled=_estimates(rows, "pooled"),
         evidence=max(
             (math.exp(r.log_evidence) for r in readings if r.log_evidence is not None),
             default=None,

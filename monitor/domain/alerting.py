@@ -68,7 +68,7 @@ class Reading:
     fires
         Whether this closing opens an alert.
     recovered
-        Probability that the metric keeps the limit, under the carried posterior.
+        Probability that the metric keeps the limit, under the pooled posterior.
     """
 
     limit: float

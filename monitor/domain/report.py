@@ -291,9 +291,9 @@ class TimelinePoint(Report):
     round: int
     slot: datetime
     precision_round: tuple[float, float, float] | None = None
-    precision_carried: tuple[float, float, float] | None = None
+    precision_pooled: tuple[float, float, float] | None = None
     recall_round: tuple[float, float, float] | None = None
-    recall_carried: tuple[float, float, float] | None = None
+    recall_pooled: tuple[float, float, float] | None = None
     alert: bool = False
 
 

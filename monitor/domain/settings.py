@@ -165,21 +165,21 @@ class Sample(Settings):
     cost: Cost = Cost()
 
 
-class Carry(Settings):
+class Pooling(Settings):
     """How earlier rounds inform this one (beta run-length mixture, docs/method.md).
 
     ``hazard`` is the chance per round that a class changed; ``restart`` how many of a stratum's
-    rarer answers its memory is worth when it did; ``own_share`` the weight that the round alone
-    keeps, whatever the history says; ``lean`` by how many standard errors that part leans to the
-    worse. A larger share, or 0.22 with no lean, covers better after improvements and narrows
-    less. The defaults cover 90 % in the first round after drops of 3 to 15 points, at .7 of the
-    width of the round alone in quiet times (benchmarks/carry_coverage.py).
+    rarer answers its memory is worth when it did; ``robust_weight`` the weight that the round
+    alone keeps, whatever the history says; ``shift`` by how many standard errors that part is
+    shifted to the worse. A larger weight, or 0.22 with no shift, covers better after improvements
+    and narrows less. The defaults cover 90 % in the first round after drops of 3 to 15 points, at
+    .7 of the width of the round alone in quiet times (benchmarks/pooling_coverage.py).
     """
 
     hazard: Annotated[float, Field(gt=0, lt=1)] = 0.04
     restart: Annotated[float, Field(gt=0)] = 3.0
-    own_share: Annotated[float, Field(ge=0, le=1)] = 0.16
-    lean: Annotated[float, Field(ge=0, le=3)] = 0.4
+    robust_weight: Annotated[float, Field(ge=0, le=1)] = 0.16
+    shift: Annotated[float, Field(ge=0, le=3)] = 0.4
 
 
 class Bound(Settings):
@@ -361,7 +361,7 @@ class RoundSettings(Settings):
     threshold: float | None = None
     schedule: Schedule
     sample: Sample = Sample()
-    carry: Carry = Carry()
+    pooling: Pooling = Pooling()
     limits: Limits = Limits()
     reference: Matrix | None = None
     deadline: Duration

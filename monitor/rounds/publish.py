@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.alerting import Reading
-    from monitor.domain.settings import Carry
+    from monitor.domain.settings import Pooling
     from monitor.rounds.context import Parts
     from monitor.rounds.estimation.batch import Estimates, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
@@ -83,7 +83,7 @@ def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: st
 def correct(
     parts: Parts, found: Round, claim: Claim, *, above: Mapping[int, int] | None = None
 ) -> None:
-    """Give a closed round, and those that carry it, a new version from labels that came late.
+    """Give a closed round, and those that pool it, a new version from labels that came late.
 
     Label events that leave all counts as they were (a second annotator agrees) make none, unless
     ``above`` says, by round id, which versions MLflow shows that the store has forgotten.
@@ -210,16 +210,16 @@ def _estimated(batch: Batch) -> Estimates:
     known = _known(batch, tallies)
     return {
         member.round.id: _estimate(
-            batch, member, tallies[:place], known[member.round.settings.carry][place]
+            batch, member, tallies[:place], known[member.round.settings.pooling][place]
         )
         for place, member in enumerate(batch.affected, start=batch.due)
     }
 
 
-def _known(batch: Batch, tallies: Sequence[Tally]) -> dict[Carry, list[Known]]:
-    """Carry the history once for each way that the affected rounds ask for: mostly just one."""
-    asked = {member.round.settings.carry for member in batch.affected}
-    return {carry: known_around(tallies, batch.history.reference, carry) for carry in asked}
+def _known(batch: Batch, tallies: Sequence[Tally]) -> dict[Pooling, list[Known]]:
+    """Pooling the history once for each way that the affected rounds ask for: mostly just one."""
+    asked = {member.round.settings.pooling for member in batch.affected}
+    return {each: known_around(tallies, batch.history.reference, each) for each in asked}
 
 
 def _estimate(batch: Batch, member: Member, earlier: list[Tally], known: Known) -> RoundEstimate:
@@ -233,7 +233,7 @@ def _estimate(batch: Batch, member: Member, earlier: list[Tally], known: Known) 
         settings=settings,
         seed=seed,
     )
-    news = round_news(member.tally, earlier, known, hazard=settings.carry.hazard, seed=seed)
+    news = round_news(member.tally, earlier, known, hazard=settings.pooling.hazard, seed=seed)
     return replace(estimate, notices=news.notices, distances=news.distances)
 
 
@@ -246,7 +246,7 @@ def _write_versions(
         estimate = estimates[found.id]
         estimate_store.write_counts(connection, found.id, version, member.tally.strata)
         estimate_store.write_estimates(connection, found.id, version, estimate.rows)
-        estimate_store.write_posterior(connection, found.id, version, estimate.carried)
+        estimate_store.write_posterior(connection, found.id, version, estimate.pooled)
         write_beside(connection, found.id, version, beside[found.id])
         estimate_store.set_version(
             connection, found.id, version, estimated_revision=found.label_revision

@@ -193,7 +193,7 @@ def finish(parts: Parts, round_id: int) -> None:
 
 
 def publish_above(parts: Parts, round_id: int, above: Mapping[int, int]) -> None:
-    """Give a closed round, and those that carry it, versions above these, by round id."""
+    """Give a closed round, and those that pool it, versions above these, by round id."""
 
     def step(claim: Claim) -> None:
         _retried(lambda: publish.correct(parts, _read(parts, round_id), claim, above=above))

@@ -236,7 +236,7 @@ def _by_monitor(found: Iterable[Of]) -> dict[str, list[Of]]:
 def shown_estimates(
     connection: Connection, found: Round, version: int | None = None
 ) -> list[EstimateRow]:
-    """Read precision and recall of a round, from its labels alone and carried."""
+    """Read precision and recall of a round, from its labels alone and pooled."""
     return _shown(estimate_store.read_estimates(connection, found.id, version or found.version))
 
 

@@ -2,7 +2,7 @@
 
 From labels to estimates: ``Counts`` -> ``round_posterior`` -> ``estimates``. Before labels:
 ``band_edges`` cuts a class into strata, ``Knowledge`` says what is known of them, ``allocate``
-turns it into labels per stratum. Over rounds: ``carry`` brings earlier ones forward,
+turns it into labels per stratum. Over rounds: ``pool`` brings earlier ones forward,
 ``log_e_factor`` and ``Evidence`` watch a ``Limit``.
 """
 
@@ -105,9 +105,9 @@ from monitor.stats.estimation.segments import (
     segment_posterior,
 )
 from monitor.stats.estimation.small_counts import few_labels, unlabeled_share
-from monitor.stats.history.change_point import CarryStep, carry, carry_steps
+from monitor.stats.history.change_point import PoolingStep, pool, pooling_steps
 from monitor.stats.history.change_probability import change_probability
-from monitor.stats.history.robust_mixture import with_own_share
+from monitor.stats.history.robust_mixture import with_robust_weight
 from monitor.stats.labels.agreement import (
     Agreement,
     cohen_kappa,
@@ -132,7 +132,6 @@ __all__ = [
     "Basis",
     "BetaMixture",
     "Bought",
-    "CarryStep",
     "Comparison",
     "CorrectedDraws",
     "Counts",
@@ -161,6 +160,7 @@ __all__ = [
     "NextEstimate",
     "Outlook",
     "PairedMetric",
+    "PoolingStep",
     "PrecisionChange",
     "PrevalenceCurve",
     "Prospect",
@@ -182,8 +182,6 @@ __all__ = [
     "average_precision",
     "band_edges",
     "band_of",
-    "carry",
-    "carry_steps",
     "change_probability",
     "check_testable",
     "cohen_kappa",
@@ -227,6 +225,8 @@ __all__ = [
     "moves",
     "next_estimates",
     "point_range",
+    "pool",
+    "pooling_steps",
     "population_stability_index",
     "precision_at",
     "precision_bounds",
@@ -253,5 +253,5 @@ __all__ = [
     "widest",
     "width_curve",
     "width_of_variations",
-    "with_own_share",
+    "with_robust_weight",
 ]

@@ -172,9 +172,9 @@ def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any
 
 
 def write_posterior(
-    connection: Connection, round_id: int, version: int, carried: JointPosterior
+    connection: Connection, round_id: int, version: int, pooled: JointPosterior
 ) -> None:
-    """Store the carried posterior of a version, to be looked at, never to be read back."""
+    """Store the pooled posterior of a version, to be looked at, never to be read back."""
     connection.execute(
         insert(posteriors),
         [
@@ -186,7 +186,7 @@ def write_posterior(
                 "alpha": np.round(mixture.alpha, 9).tolist(),
                 "beta": np.round(mixture.beta, 9).tolist(),
             }
-            for name, mixture in (("flagged", carried.flagged), ("passed", carried.passed))
+            for name, mixture in (("flagged", pooled.flagged), ("passed", pooled.passed))
         ],
     )
 

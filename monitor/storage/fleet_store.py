@@ -194,7 +194,7 @@ def _newest_closed(now: datetime) -> Subquery:
 
 
 def _estimates(newest: Subquery) -> Select[Any]:
-    """Precision and recall as reports show them: of the window alone, and of the rate carried."""
+    """Precision and recall as reports show them: of the window alone, and of the rate pooled."""
     shown = case((estimates.c.basis == "round", "window"), else_="rate")
     return (
         select(

@@ -312,7 +312,7 @@ posteriors = Table(
     Column("weight", JSON, nullable=False),
     Column("alpha", JSON, nullable=False),
     Column("beta", JSON, nullable=False),
-    comment="The carried posterior of each predicted class, as output; never read back.",
+    comment="The pooled posterior of each predicted class, as output; never read back.",
 )
 
 evidence = Table(

@@ -66,7 +66,7 @@ def timeline_figure(report: RoundReport) -> Figure:
 def _draw_panel(
     axes: Axes, points: Sequence[TimelinePoint], metric: str, limit: float | None
 ) -> None:
-    _draw_carried(axes, _series(points, metric, "carried"))
+    _draw_pooled(axes, _series(points, metric, "pooled"))
     _draw_rounds(axes, _series(points, metric, "round"))
     if limit is not None:
         axes.axhline(limit, color=_LIMIT, linestyle=(0, (5, 3)), linewidth=1.3, label="limit")
@@ -87,7 +87,7 @@ def _series(
     return [(slot, triple) for slot, triple in found if triple is not None]
 
 
-def _draw_carried(axes: Axes, series: Sequence[tuple[datetime, Triple]]) -> None:
+def _draw_pooled(axes: Axes, series: Sequence[tuple[datetime, Triple]]) -> None:
     if not series:
         return
     slots = _days([slot for slot, _ in series])
@@ -148,7 +148,7 @@ def _mark_alerts(axes: Axes, slots: Sequence[datetime]) -> None:
 
 def _floor(points: Sequence[TimelinePoint], metric: str, limit: float | None) -> float:
     """Choose a lower end in tenths that shows everything and leaves some room."""
-    lows = [triple[1] for b in ("round", "carried") for _, triple in _series(points, metric, b)]
+    lows = [triple[1] for b in ("round", "pooled") for _, triple in _series(points, metric, b)]
     lowest = min([*lows, *([] if limit is None else [limit]), 0.9])
     return max(0.0, int((lowest - 0.06) * 10) / 10)
 
@@ -208,7 +208,7 @@ def _title(report: RoundReport) -> str:
 
 
 def _footnote(report: RoundReport) -> str:
-    prevalence = report.estimate("prevalence", basis="carried", estimand="rate") or report.estimate(
+    prevalence = report.estimate("prevalence", basis="pooled", estimand="rate") or report.estimate(
         "prevalence", basis="round", estimand="window"
     )
     facts = [f"{report.level:.0%} credible intervals, each for one metric"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import AnswersRow, RoundReport
 
 HEADLINE = ("precision", "recall", "f1", "prevalence")
-BASES = (("round", "window"), ("carried", "rate"))
+BASES = (("round", "window"), ("pooled", "rate"))
 CORRECTED = ("corrected", "window")
 SOURCE = "pr-monitor"
 _FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in its lists
@@ -169,7 +169,7 @@ def source_tags() -> dict[str, str]:
 
 
 def interval(report: RoundReport, metric: str) -> str:
-    """Write the best interval there is, carried before round alone: ``0.83 [0.79, 0.87]``."""
+    """Write the best interval there is, pooled before round alone: ``0.83 [0.79, 0.87]``."""
     for basis, estimand in reversed(BASES):
         row = report.estimate(metric, basis=basis, estimand=estimand)
         if row and row.point is not None and row.low is not None and row.high is not None:

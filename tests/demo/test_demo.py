@@ -208,4 +208,4 @@ def test_the_same_result_comes_as_json(played):
 
     assert told["fired_round"] == result.fired_round
     assert [each["labels"] for each in told["rounds"]] == [300] * 6
-    assert {"round", "true", "round_alone", "carried", "naive_recall"} <= set(told["rounds"][0])
+    assert {"round", "true", "round_alone", "pooled", "naive_recall"} <= set(told["rounds"][0])

@@ -43,7 +43,7 @@ TREE = {
             "labeling": {"kind": "files", "deadline": "5d", "late_labels": "9d"},
             "reference": {"tp": 1, "fp": 1, "fn": 1, "tn": 1},
             "limits": {"recall": 0.5, "prevalence": {"at_most": 0.3}, "false_alarm_every": 50},
-            "carry": {"hazard": 0.2, "restart": 2},
+            "pooling": {"hazard": 0.2, "restart": 2},
             "hooks": ["h"],
         }
     ],

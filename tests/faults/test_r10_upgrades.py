@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from datetime import timedelta
 
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.domain.settings import RoundSettings
 from monitor.rounds.delivery.deliver import deliver
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.faults.sizes import SOAK
-from tests.rounds.scene import MONDAY, WEEK, Scene
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 from tests.storage.old_stores import (
     REVISIONS,
     columns_of,
@@ -169,8 +167,8 @@ def test_the_rounds_of_an_old_store_go_on_to_their_end(old, revision):
 
 def resume(database):
     """Go on with the monitor whose rounds these are, with its settings of then."""
-    frozen = json.dumps(written_rows(REVISIONS[0])["rounds"][0]["settings"])
-    scene = Scene(database, RoundSettings.model_validate_json(frozen))
+    scene = Scene(database, settings())
+    scene.settings = scene.round(1).settings
     for number in range(1, 8):
         scene.week(number)
     scene.now = MONDAY + 6 * WEEK

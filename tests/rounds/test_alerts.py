@@ -1,4 +1,4 @@
-"""Alerts over rounds: fired by frozen evidence, resolved by the carried posterior, revised."""
+"""Alerts over rounds: fired by frozen evidence, resolved by the pooled posterior, revised."""
 
 import json
 

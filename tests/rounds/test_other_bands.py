@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from monitor.domain.settings import Bands, Carry, Sample
+from monitor.domain.settings import Bands, Pooling, Sample
 from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings, week_of_rows
 
 ONE = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
@@ -59,16 +59,16 @@ def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(scene):
     assert sum(y for y, _ in found.values()) == old["positive"]
 
 
-def test_the_carried_interval_does_not_jump_to_that_of_the_round_alone(scene):
+def test_the_pooled_interval_does_not_jump_to_that_of_the_round_alone(scene):
     scene.settings = settings(sample=Sample(max_labels=700, bands=Bands(flagged=1, passed=1)))
     for number in (1, 2, 3):
         play_quiet(scene, number)
-    before = width(scene, 3, "carried") / width(scene, 3, "round")
+    before = width(scene, 3, "pooled") / width(scene, 3, "round")
 
     scene.settings = settings(sample=Sample(max_labels=700, bands=Bands(flagged=2, passed=3)))
     play_quiet(scene, 4)
 
-    after = width(scene, 4, "carried") / width(scene, 4, "round")
+    after = width(scene, 4, "pooled") / width(scene, 4, "round")
     assert before < 0.85
     assert after < 0.85
 
@@ -167,4 +167,4 @@ def test_a_round_keeps_a_share_of_the_weight_once_there_is_something_to_carry(sc
         for row in stored
     ]
     assert weights[:2] == [[1.0], [1.0]]
-    assert [each[-1] for each in weights[2:]] == [Carry().own_share] * 2
+    assert [each[-1] for each in weights[2:]] == [Pooling().robust_weight] * 2

@@ -110,7 +110,7 @@ def test_a_backfill_fills_a_recorded_skip(scene):
     list(run.backfill(scene.parts, MONDAY))
 
     assert scene.round(2).state is RoundState.CLOSED
-    assert scene.round(3).version == 2  # it carries round 2 now
+    assert scene.round(3).version == 2  # it pools round 2 now
 
 
 def test_a_backfill_numbers_rounds_before_the_first_one_downwards(scene):

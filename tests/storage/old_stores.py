@@ -42,8 +42,22 @@ def tables_of(connection):
     return found
 
 
+RENAMED = {  # by revision 0005
+    "precision_carried": "precision_pooled",
+    "recall_carried": "recall_pooled",
+    "carried": "pooled",
+    "carry": "pooling",
+    "own_share": "robust_weight",
+    "lean": "shift",
+}
+PUBLISHED_AGAIN = "/renamed"  # ends the keys of effects that revision 0005 adds
+
+
 def rows_of(database, columns):
-    """Read these columns of each table as they are stored: what an upgrade must not change."""
+    """Read these columns of each table as they are stored, in today's words.
+
+    That is what an upgrade must not change.
+    """
     with database.read() as connection:
         return {name: _rows(connection, name, wanted) for name, wanted in columns.items()}
 
@@ -51,7 +65,22 @@ def rows_of(database, columns):
 def _rows(connection, table, columns):
     listed = ", ".join(f'"{name}"' for name in columns)
     found = connection.exec_driver_sql(f"select {listed} from {table}")
-    return sorted((tuple(row) for row in found), key=str)
+    rows = [tuple(_in_todays_words(cell) for cell in row) for row in found]
+    return sorted((row for row in rows if not _is_published_again(row)), key=str)
+
+
+def _is_published_again(row):
+    return any(str(cell).endswith(PUBLISHED_AGAIN) for cell in row)
+
+
+def _in_todays_words(cell):
+    if isinstance(cell, str) and cell.startswith("{"):
+        cell = json.loads(cell)
+    if isinstance(cell, dict):
+        return {RENAMED.get(key, key): _in_todays_words(value) for key, value in cell.items()}
+    if isinstance(cell, list):
+        return [_in_todays_words(each) for each in cell]
+    return RENAMED.get(cell, cell) if isinstance(cell, str) else cell
 
 
 def columns_of(revision):

@@ -125,6 +125,9 @@ def test_migrations_go_up_down_and_up_again(database):
     schema.check(database)
 
 
+ROWS_ONLY = ("0005",)  # migrations that change what stands in the tables, not the tables
+
+
 def test_each_migration_goes_down_to_what_was_there_before_it(empty):
     script = ScriptDirectory.from_config(schema.alembic_config())
     revisions = [each.revision for each in script.walk_revisions()][::-1]
@@ -141,7 +144,7 @@ def test_each_migration_goes_down_to_what_was_there_before_it(empty):
 
     up, down = shapes[: len(revisions)], shapes[len(revisions) :]
     assert [*down] == up[-2::-1]
-    assert len({str(each) for each in up}) == len(revisions)
+    assert len({str(each) for each in up}) == len(revisions) - len(ROWS_ONLY)
 
 
 def shape(database):

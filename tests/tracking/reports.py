@@ -46,9 +46,9 @@ def timeline(up_to):
             round=number,
             slot=slot_of(number),
             precision_round=triple(center("precision", number), 0.055),
-            precision_carried=triple(center("precision", max(number - 1, 1)), 0.03),
+            precision_pooled=triple(center("precision", max(number - 1, 1)), 0.03),
             recall_round=None if number == 5 else triple(center("recall", number), 0.12),
-            recall_carried=triple(center("recall", max(number - 1, 1)), 0.05),
+            recall_pooled=triple(center("recall", max(number - 1, 1)), 0.05),
             alert=is_firing(number),
         )
         for number in range(1, up_to + 1)
@@ -58,7 +58,7 @@ def timeline(up_to):
 def estimates(number, shift):
     rows = []
     for metric in ("precision", "recall", "f1"):
-        for basis, estimand, half in (("round", "window", 0.055), ("carried", "rate", 0.03)):
+        for basis, estimand, half in (("round", "window", 0.055), ("pooled", "rate", 0.03)):
             point, low, high = triple(center(metric, number) + shift, half)
             rows.append(
                 EstimateRow(
@@ -74,7 +74,7 @@ def estimates(number, shift):
                     bound_high=high + 0.01 if basis == "round" else None,
                 )
             )
-    for basis, estimand in (("round", "window"), ("carried", "rate")):
+    for basis, estimand in (("round", "window"), ("pooled", "rate")):
         rows.append(
             EstimateRow(
                 metric="prevalence",
@@ -91,7 +91,7 @@ def estimates(number, shift):
         EstimateRow(
             metric="accuracy",
             estimand="rate",
-            basis="carried",
+            basis="pooled",
             point=None,
             low=None,
             high=None,

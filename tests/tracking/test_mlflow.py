@@ -52,8 +52,8 @@ def test_a_round_becomes_one_run_with_figures_description_and_files(handler, cli
     assert run.info.start_time == slot_of(3).timestamp() * 1000
     assert run.data.metrics["precision/round_point"] == center("precision", 3)
     assert run.data.metrics["labels/unanswered"] == 18
-    assert run.data.metrics["population/prevalence_carried_high"] == 0.057
-    assert "accuracy/carried_point" not in run.data.metrics
+    assert run.data.metrics["population/prevalence_pooled_high"] == 0.057
+    assert "accuracy/pooled_point" not in run.data.metrics
     assert run.data.tags["monitor.alert"] == "none"
     assert run.data.tags["mlflow.user"] == "pr-monitor"
     assert run.data.tags["mlflow.note.content"].startswith("Of the mail flagged")
@@ -123,7 +123,7 @@ def test_a_correction_downwards_shows_as_the_latest_value(handler, client, prefi
 
     for name in (f"{prefix}/mail-travel", prefix):
         run = the_run(client, name)
-        assert run.data.metrics["precision/carried_point"] == pytest.approx(
+        assert run.data.metrics["precision/pooled_point"] == pytest.approx(
             center("precision", 4) - 0.1
         )
         assert run.data.tags["mlflow.note.content"].startswith("Late labels say it was worse.")
@@ -280,7 +280,7 @@ def test_the_fleet_has_one_run_per_monitor_with_a_step_per_round(handler, client
 
     runs = {run.info.run_name: run for run in runs_in(client, prefix)}
     assert set(runs) == {"mail-travel", "other"}
-    history = client.get_metric_history(runs["other"].info.run_id, "recall/carried_point")
+    history = client.get_metric_history(runs["other"].info.run_id, "recall/pooled_point")
     assert [point.step for point in history] == [1, 2, 3]
     assert runs["other"].info.status == "RUNNING"
 

@@ -100,7 +100,7 @@ def rounds(
 ) -> None:
     """List rounds with their precision and recall.
 
-    Each from this round alone (round) and with the earlier rounds of its history (carried). Says
+    Each from this round alone (round) and with the earlier rounds of its history (pooled). Says
     where a new history or another schedule began.
     """
     from monitor.cli.views.rounds_page import listed, round_json, say_rounds

@@ -237,14 +237,14 @@ def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]
 def _say_estimates(rows: Sequence[EstimateRow], cautions: dict[str, str]) -> None:
     """Print a line for each metric, precision and recall first; then what to know of some.
 
-    A round alone shows the window's own value and the carried one the rate, as everywhere.
+    A round alone shows the window's own value and the pooled one the rate, as everywhere.
     """
     shown = [
-        (metric, find_row(rows, metric, "round"), find_row(rows, metric, "carried"))
+        (metric, find_row(rows, metric, "round"), find_row(rows, metric, "pooled"))
         for metric in _metrics(rows)
     ]
     head = ["metric", "this round alone", "with earlier rounds"]
-    table = [[metric, _number(own), _number(carried)] for metric, own, carried in shown]
+    table = [[metric, _number(own), _number(pooled)] for metric, own, pooled in shown]
     corrected = {row.metric: row for row in rows if (row.basis, row.estimand) == CORRECTED}
     if corrected:
         head.append("this round, corrected for label errors")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.storage.round_store import Round
 
 HEAD = ["round", "due (UTC)", "state"]
-ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "carried")]
+ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _two_lines(row: Row) -> list[list[str]]:
     second = ["", _more(found), ""]
     return [
         [*begin, basis, numbers["precision", basis], numbers["recall", basis]]
-        for begin, basis in ((first, "round"), (second, "carried"))
+        for begin, basis in ((first, "round"), (second, "pooled"))
     ]
 
 

@@ -28,7 +28,7 @@ COLOURS = {
     "ok": "green",
     "learning": "cyan",
 }
-BASES = {"round": "this round alone", "carried": "with earlier rounds"}
+BASES = {"round": "this round alone", "pooled": "with earlier rounds"}
 
 
 def overview_json(found: Overview) -> dict[str, Any]:

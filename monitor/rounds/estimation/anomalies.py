@@ -61,7 +61,7 @@ def round_news(
 ) -> News:
     """Compare a round with what its history led one to expect.
 
-    Parameters are those of ``estimate_round``; ``hazard`` is that of carrying.
+    Parameters are those of ``estimate_round``; ``hazard`` is that of pooling.
     """
     counts = now.counts
     found = moves(

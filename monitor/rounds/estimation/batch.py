@@ -32,7 +32,7 @@ class Member:
 class Batch:
     """One state of the store: a history, its rounds in slot order, and which one is due.
 
-    The rounds from the due one on get a new version, because they carry it. ``evidence`` has their
+    The rounds from the due one on get a new version, because they pool it. ``evidence`` has their
     labels, by round id, as evidence counts them (`monitor.domain.labels`).
     """
 

@@ -62,7 +62,7 @@ def with_pictures(database: Database, batch: Batch, estimates: Estimates) -> Est
                 database,
                 member,
                 tallies[: batch.due + offset],
-                estimates[member.round.id].carried,
+                estimates[member.round.id].pooled,
             ),
         )
         for offset, member in enumerate(batch.affected)
@@ -70,26 +70,26 @@ def with_pictures(database: Database, batch: Batch, estimates: Estimates) -> Est
 
 
 def _pictures(
-    database: Database, member: Member, earlier: Sequence[Tally], carried: JointPosterior
+    database: Database, member: Member, earlier: Sequence[Tally], pooled: JointPosterior
 ) -> Pictures:
     found = member.round
     level, seed = found.settings.level, found.sobol_seed
     return Pictures(
         cause=precision_cause(member.tally, earlier, level=level, seed=seed),
-        p3=_p3(member.tally, carried, level, seed),
+        p3=_p3(member.tally, pooled, level, seed),
         curves=None
         if found.label_revision == found.estimated_revision
         else _curves(database, found, level, seed),
     )
 
 
-def _p3(now: Tally, carried: JointPosterior, level: float, seed: int) -> PrevalenceRow | None:
+def _p3(now: Tally, pooled: JointPosterior, level: float, seed: int) -> PrevalenceRow | None:
     """Read precision at other prevalences from all that is known of the rates."""
     counts = now.counts
     labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
     if not all(labeled):
         return None
-    draws = draw(carried, seed=seed, points=POINTS, size=counts.size)
+    draws = draw(pooled, seed=seed, points=POINTS, size=counts.size)
     found = prevalence_curve(draws, counts.size, level=level)
     return PrevalenceRow(
         curve=_row(Band(found.prevalence, found.point, found.low, found.high)),

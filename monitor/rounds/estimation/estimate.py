@@ -22,7 +22,7 @@ from monitor.stats.estimation.probability import (
     probability_at_least,
     probability_at_most,
 )
-from monitor.stats.history.robust_mixture import with_own_share
+from monitor.stats.history.robust_mixture import with_robust_weight
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ class RoundEstimate:
     """All that one version of a round says."""
 
     rows: list[EstimateRow]
-    carried: JointPosterior
+    pooled: JointPosterior
     readings: list[LimitReading]
     proposed_limits: dict[str, float] = field(default_factory=dict)
     notices: list[NoticeRow] = field(default_factory=list)
@@ -109,11 +109,11 @@ def estimate_round(
     """
     counts = now.counts
     before = None if reference is None else reference_counts(now.frame, reference)
-    carried = _with_own_share(known.after, counts, settings)
-    draws = draw(carried, seed=seed, size=counts.size)
+    pooled = _with_robust_weight(known.after, counts, settings)
+    draws = draw(pooled, seed=seed, size=counts.size)
     return RoundEstimate(
-        rows=_rows(now, carried, draws, settings, seed),
-        carried=carried,
+        rows=_rows(now, pooled, draws, settings, seed),
+        pooled=pooled,
         readings=_readings(evidence.counts, earlier, before, draws, settings),
         proposed_limits={}
         if settings.limits.bounds
@@ -122,7 +122,7 @@ def estimate_round(
 
 
 def _rows(
-    now: Tally, carried: JointPosterior, draws: Draws, settings: RoundSettings, seed: int
+    now: Tally, pooled: JointPosterior, draws: Draws, settings: RoundSettings, seed: int
 ) -> list[EstimateRow]:
     counts = now.counts
     level = settings.level
@@ -132,8 +132,8 @@ def _rows(
         metrics=METRICS,
         estimands=("rate",),
         level=level,
-        posterior=carried,
-        basis="carried",
+        posterior=pooled,
+        basis="pooled",
         draws=draws,
     )
     corrected = corrected_rows(counts, METRICS, settings, seed=seed)
@@ -166,20 +166,22 @@ def _row(each: MetricEstimate, now: Tally, seed: int) -> EstimateRow:
     )
 
 
-def _with_own_share(
-    carried: JointPosterior, counts: Counts, settings: RoundSettings
+def _with_robust_weight(
+    pooled: JointPosterior, counts: Counts, settings: RoundSettings
 ) -> JointPosterior:
-    """Reserve weight for the round alone: it leans down where flagged, up where passed."""
-    share, lean = settings.carry.own_share, settings.carry.lean
+    """Reserve weight for the round alone: it is shifted down where flagged, up where passed."""
+    share, shift = settings.pooling.robust_weight, settings.pooling.shift
 
-    def shared(mixture: BetaMixture, lean: float, *, flagged: bool) -> BetaMixture:
+    def shared(mixture: BetaMixture, shift: float, *, flagged: bool) -> BetaMixture:
         if mixture.weight.size == 1:  # nothing was known before: it is the round alone
             return mixture
-        return with_own_share(mixture, *of_class(counts, flagged=flagged), share=share, lean=lean)
+        return with_robust_weight(
+            mixture, *of_class(counts, flagged=flagged), share=share, shift=shift
+        )
 
     return JointPosterior(
-        flagged=shared(carried.flagged, -lean, flagged=True),
-        passed=shared(carried.passed, lean, flagged=False),
+        flagged=shared(pooled.flagged, -shift, flagged=True),
+        passed=shared(pooled.passed, shift, flagged=False),
     )
 
 

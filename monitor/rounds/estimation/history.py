@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
-from monitor.stats.history.change_point import carry, carry_steps
+from monitor.stats.history.change_point import pool, pooling_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.model import Stratum
-    from monitor.domain.settings import Carry
+    from monitor.domain.settings import Pooling
     from monitor.rounds.estimation.tally import Tally
-    from monitor.stats.history.change_point import CarryStep
+    from monitor.stats.history.change_point import PoolingStep
 
 CLASSES = {"flagged": True, "passed": False}
 
@@ -33,14 +33,14 @@ class Known:
 
     before: JointPosterior | None
     after: JointPosterior
-    steps: Mapping[str, CarryStep]
+    steps: Mapping[str, PoolingStep]
     place: int
 
 
 def known_around(
-    rounds: Sequence[Tally], reference: Mapping[str, tuple[int, int]] | None, settings: Carry
+    rounds: Sequence[Tally], reference: Mapping[str, tuple[int, int]] | None, settings: Pooling
 ) -> list[Known]:
-    """Carry a history round by round; one `Known` for each.
+    """Pooling a history round by round; one `Known` for each.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ def known_around(
     reference
         Positive and labeled per stratum from before launch, or None.
     settings
-        How they are carried.
+        How they are pooled.
     """
-    before = carried_before([], rounds[0].frame, reference, settings)
+    before = pooled_before([], rounds[0].frame, reference, settings)
     counted = None if reference is None else reference_counts(rounds[0].frame, reference)
     taken = {name: _steps(rounds, counted, settings, flagged=up) for name, up in CLASSES.items()}
     found: list[Known] = []
@@ -62,11 +62,11 @@ def known_around(
     return found
 
 
-def carried_before(
+def pooled_before(
     earlier: Sequence[Tally],
     strata: Sequence[Stratum],
     reference: Mapping[str, tuple[int, int]] | None,
-    settings: Carry,
+    settings: Pooling,
 ) -> JointPosterior | None:
     """Say what is known of the strata before a round is labeled; None where nothing is."""
     if earlier:
@@ -76,7 +76,7 @@ def carried_before(
     counted = reference_counts(strata, reference)
     return JointPosterior(
         *(
-            carry(
+            pool(
                 [],
                 reference=of_class(counted, flagged=up),
                 hazard=settings.hazard,
@@ -105,9 +105,9 @@ def of_class(counts: Counts, *, flagged: bool) -> tuple[NDArray[np.int64], NDArr
 
 
 def _steps(
-    rounds: Sequence[Tally], reference: Counts | None, settings: Carry, *, flagged: bool
-) -> tuple[CarryStep, ...]:
-    return carry_steps(
+    rounds: Sequence[Tally], reference: Counts | None, settings: Pooling, *, flagged: bool
+) -> tuple[PoolingStep, ...]:
+    return pooling_steps(
         [of_class(tally.counts, flagged=flagged) for tally in rounds],
         reference=None if reference is None else of_class(reference, flagged=flagged),
         hazard=settings.hazard,

@@ -1,4 +1,4 @@
-"""What a version of a round says beside its estimates; nothing here is carried or alerts."""
+"""What a version of a round says beside its estimates; nothing here is pooled or alerts."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 from monitor.domain.errors import InputRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.slots import newest_slot, window_of
-from monitor.rounds.estimation.history import carried_before
+from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.sampling.rebin import binned
 from monitor.stats.core.beta_mixture import prior_count
@@ -214,7 +214,7 @@ def _of_levels(levels: Levels, settings: RoundSettings) -> Scenario:
 
 
 def _of_rounds(parts: Parts) -> Known | None:
-    """Take the newest closed round's sizes, and the rates that its history carries."""
+    """Take the newest closed round's sizes, and the rates pooled over its history."""
     with parts.database.read() as connection:
         rounds = round_store.find_rounds(connection, parts.settings.name)
         closed = [each for each in rounds if each.estimated_version and each.history_id is not None]
@@ -225,11 +225,11 @@ def _of_rounds(parts: Parts) -> Known | None:
         stored = estimate_store.read_counts(connection, ids)
     tallies = [Tally(stored[each]) for each in ids]
     settings = parts.settings.round
-    carried = carried_before(tallies, tallies[-1].frame, history.reference, settings.carry)
-    if carried is None:
+    pooled = pooled_before(tallies, tallies[-1].frame, history.reference, settings.pooling)
+    if pooled is None:
         return None
     counts = tallies[-1].counts
-    scenario = _planned(counts.size, counts.is_flagged, carried.mean(), settings)
+    scenario = _planned(counts.size, counts.is_flagged, pooled.mean(), settings)
     more = "" if history.reference is None else " and the reference"
     what = "1 closed round" if len(ids) == 1 else f"{len(ids)} closed rounds"
     return Known(scenario, f"{what}{more}")

@@ -79,7 +79,7 @@ def alert_notice(
     why: str | None = None,
 ) -> Notice:
     """Tell people of an alert that fired, resolved or was revised."""
-    carried = report.estimate(alert.metric, basis="carried", estimand="rate")
+    pooled = report.estimate(alert.metric, basis="pooled", estimand="rate")
     return Notice(
         id=notice_id(event, alert.id),
         event=event,
@@ -91,12 +91,12 @@ def alert_notice(
         metric=alert.metric,
         side=alert.side,
         limit=alert.limit,
-        point=None if carried is None else carried.point,
-        low=None if carried is None else carried.low,
-        high=None if carried is None else carried.high,
+        point=None if pooled is None else pooled.point,
+        low=None if pooled is None else pooled.low,
+        high=None if pooled is None else pooled.high,
         false_alarm_every=found.settings.limits.false_alarm_every,
         model=found.settings.model,
-        sentence=_ALERT_SENTENCES[event](alert, carried, report, why),
+        sentence=_ALERT_SENTENCES[event](alert, pooled, report, why),
         at=at,
         alert=alert.id,
         since=alert.fired_at,
@@ -279,10 +279,10 @@ def _after_abandoned(found: Round) -> str:
     )
 
 
-def _firing(alert: Alert, carried: EstimateRow | None, report: RoundReport, why: str | None) -> str:
+def _firing(alert: Alert, pooled: EstimateRow | None, report: RoundReport, why: str | None) -> str:
     del why
     return (
-        f"{report.monitor}: {named(alert)}: {_how_sure(carried)} with earlier rounds."
+        f"{report.monitor}: {named(alert)}: {_how_sure(pooled)} with earlier rounds."
         f"{_cause(alert, report)} {_capital(fired(alert))}."
     )
 
@@ -294,24 +294,22 @@ def _how_sure(row: EstimateRow | None) -> str:
 
 
 def _resolved(
-    alert: Alert, carried: EstimateRow | None, report: RoundReport, why: str | None
+    alert: Alert, pooled: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
     reason = why or "it kept its limit in two rounds running with probability over 0.9"
     return (
         f"{report.monitor}: the alert on {alert.metric} ({alert.side.replace('_', ' ')} "
         f"{alert.limit:g}) is resolved in round {report.round}: {reason}. It is "
-        f"{number_text(carried)} with earlier rounds. The alert {fired(alert)}."
+        f"{number_text(pooled)} with earlier rounds. The alert {fired(alert)}."
     )
 
 
-def _revised(
-    alert: Alert, carried: EstimateRow | None, report: RoundReport, why: str | None
-) -> str:
+def _revised(alert: Alert, pooled: EstimateRow | None, report: RoundReport, why: str | None) -> str:
     del why
     return (
         f"{report.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is "
         f"revised: with the labels that came late it would not have fired. It is "
-        f"{number_text(carried)} in round {report.round}. The alert {fired(alert)}."
+        f"{number_text(pooled)} in round {report.round}. The alert {fired(alert)}."
     )
 
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 TIMELINE = 104
 """Rounds shown in the figure: two years of weeks."""
 
-ESTIMAND_OF = {"round": "window", "carried": "rate"}
-"""Reports show the window's own value for a round alone, and the rate for the carried one."""
+ESTIMAND_OF = {"round": "window", "pooled": "rate"}
+"""Reports show the window's own value for a round alone, and the rate for the pooled one."""
 
 _TOLD = ("precision", "recall")
 
@@ -57,9 +57,9 @@ def timeline_point(found: Round, rows: Sequence[EstimateRow], *, alert: bool) ->
         round=found.number,
         slot=found.slot,
         precision_round=_triple(find_row(rows, "precision", "round")),
-        precision_carried=_triple(find_row(rows, "precision", "carried")),
+        precision_pooled=_triple(find_row(rows, "precision", "pooled")),
         recall_round=_triple(find_row(rows, "recall", "round")),
-        recall_carried=_triple(find_row(rows, "recall", "carried")),
+        recall_pooled=_triple(find_row(rows, "recall", "pooled")),
         alert=alert,
     )
 
@@ -255,9 +255,9 @@ def _sentence(
     alerts: Sequence[Alert],
     proposed: Mapping[str, float],
 ) -> str:
-    own, carried = (
+    own, pooled = (
         ", ".join(f"{metric} {number_text(find_row(rows, metric, basis))}" for metric in _TOLD)
-        for basis in ("round", "carried")
+        for basis in ("round", "pooled")
     )
     from monitor.stats.estimation.small_counts import few_labels  # noqa: PLC0415  scipy takes half a second
 
@@ -270,7 +270,7 @@ def _sentence(
     start, end = found.window.start, found.window.end
     return (
         f"Window {start:%Y-%m-%d} to {end:%Y-%m-%d}: {own} from this round alone{decided}; "
-        f"{carried} with earlier rounds; {told}."
+        f"{pooled} with earlier rounds; {told}."
     )
 
 

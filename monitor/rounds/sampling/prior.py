@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import BandEdges
-from monitor.rounds.estimation.history import carried_before
+from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
-from monitor.rounds.sampling.rebin import binned, carried_reference, earlier_rounds
+from monitor.rounds.sampling.rebin import binned, earlier_rounds, pooled_reference
 from monitor.storage import estimate_store, round_store
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def known_before(
             ids = [each.id for each in closed if each.slot < found.slot]
             stored = estimate_store.read_counts(connection, ids)
         earlier = [Tally(stored[each]) for each in ids]
-    return carried_before(earlier, sight.edges.strata(), reference, found.settings.carry)
+    return pooled_before(earlier, sight.edges.strata(), reference, found.settings.pooling)
 
 
 def reference_of(parts: Parts, found: Round, sight: Sight) -> References | None:
@@ -44,13 +44,13 @@ def reference_of(parts: Parts, found: Round, sight: Sight) -> References | None:
         rounds = earlier_rounds(connection, found, sight.frame.model_version)
         if not rounds:
             return before
-        return carried_reference(
+        return pooled_reference(
             connection,
             rounds,
             sight.edges,
             before,
-            hazard=found.settings.carry.hazard,
-            restart=found.settings.carry.restart,
+            hazard=found.settings.pooling.hazard,
+            restart=found.settings.pooling.restart,
         )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from monitor.stats.design.restratify import restratify
 from monitor.stats.design.score_bands import band_of
-from monitor.stats.history.change_point import carry_steps
+from monitor.stats.history.change_point import pooling_steps
 from monitor.storage import frame_store, label_store, round_store
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def earlier_rounds(connection: Connection, found: Round, model_version: str | No
     return sorted(rounds, key=lambda each: each.slot)
 
 
-def carried_reference(
+def pooled_reference(
     connection: Connection,
     rounds: Sequence[Round],
     edges: BandEdges,
@@ -93,7 +93,7 @@ def carried_reference(
     before
         Positive and labeled per new stratum, or None.
     hazard, restart
-        As for carrying.
+        As for pooling.
     """
     reference: dict[str, tuple[int, int]] = {}
     for is_flagged in (True, False):
@@ -102,7 +102,7 @@ def carried_reference(
         known = [items for items in drawn if items is not None]
         old = [(before or {}).get(name, (0, 0)) for name in names]
         each_round = [_pooled([items], edges, is_flagged) for items in known]
-        steps = carry_steps(
+        steps = pooling_steps(
             [(found.positive, found.labeled) for found in each_round],
             reference=None if before is None else ([y for y, _ in old], [n for _, n in old]),
             hazard=hazard,

@@ -73,7 +73,7 @@ def restratify(
 
     Weights of several rounds are first put on one scale, by :math:`\sum_r w / \sum_r w^2` over
     the items that a round has in the stratum, so that its weights sum to its own effective size:
-    a round then counts by its labels, as in carrying, not by its window.
+    a round then counts by its labels, as in pooling, not by its window.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ __all__ = [
     "round_posterior",
 ]
 
-Basis = Literal["round", "carried"]
+Basis = Literal["round", "pooled"]
 
 UNDEFINED_LIMIT = 0.05
 """Largest share of draws without a value of the metric at which an estimate is still given.
@@ -69,7 +69,7 @@ class MetricEstimate:
     ----------
     metric, estimand, basis
         Which metric; of the rates or of the window's own items; from this round alone
-        (``round``) or with its history (``carried``).
+        (``round``) or with its history (``pooled``).
     point, low, high
         Posterior mean and equal-tailed interval, or ``None`` with a ``reason``.
     level
@@ -179,7 +179,7 @@ def estimates(
     metrics
         Names as ``metrics.metric`` knows them.
     estimands
-        ``rate``: the rates behind the window, to carry forward and to compare with limits.
+        ``rate``: the rates behind the window, to pool and to compare with limits.
         ``window``: the window's own items, of which the labeled ones are known.
     level
         Posterior probability inside each interval, in (0, 1).
@@ -211,7 +211,7 @@ def estimates(
 
     - the metric is undefined in more than ``UNDEFINED_LIMIT`` of the draws (the others are
       left out, and ``undefined_share`` counts them);
-    - a class that the metric depends on has items but no label, and nothing was carried: the
+    - a class that the metric depends on has items but no label, and nothing was pooled: the
       prior alone is not an estimate;
     - a predicted class is empty and the metric looks within an actual class (``rate`` only):
       with nothing flagged recall is 0 or undefined whatever the classifier is worth. The

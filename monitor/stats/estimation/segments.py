@@ -26,7 +26,7 @@ from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.prior import Knowledge
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
-from monitor.stats.history.change_point import carry
+from monitor.stats.history.change_point import pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ def segment_posterior(segment: Counts, whole: Counts) -> JointPosterior:
         \operatorname{logit} m_h = \operatorname{logit}\frac{A_h}{A_h+B_h} + \delta
 
     with :math:`s_h = \min\{A_h+B_h,\ 1/\min(m_h, 1-m_h)\}`; its own labels then weigh the
-    components and update each. It is ``change_point.carry`` with the rest as the reference.
+    components and update each. It is ``change_point.pool`` with the rest as the reference.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def segment_posterior(segment: Counts, whole: Counts) -> JointPosterior:
     positive = whole.positive - segment.positive
 
     def of_class(chosen: NDArray[np.bool_]) -> BetaMixture:
-        return carry(
+        return pool(
             [(segment.positive[chosen], segment.labeled[chosen])],
             reference=(positive[chosen], labeled[chosen]),
             hazard=DIFFERS,

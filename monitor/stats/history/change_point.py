@@ -7,11 +7,11 @@ and a change moves the odds of all of them by one factor, of which a few are tri
 a classifier that gets worse mostly does so in every band. A restart at the old mean alone
 learns a large drop band by band, and with few labels a band it learns too slowly.
 
-A carried posterior that people see keeps a share of its weight for the newest round alone besides:
+A pooled posterior that people see keeps a share of its weight for the newest round alone besides:
 that is ``robust_mixture``.
 
 Nothing here is state: the mixture is recomputed from the stored counts each time, so late or
-corrected labels only mean calling :func:`carry` again.
+corrected labels only mean calling :func:`pool` again.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ UNSHIFTED: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CarryStep:
+class PoolingStep:
     r"""What is known of the class after one round.
 
     Parameters
     ----------
     mixture
-        The carried posterior, one component per round at which the last change may have been.
+        The pooled posterior, one component per round at which the last change may have been.
     started
         Round at which each component began, 1 for the first one given and 0 for "unchanged since
         the reference"; shape ``(J,)``, in the order of ``mixture.weight``.
@@ -66,14 +66,14 @@ class CarryStep:
 
         Examples
         --------
-        >>> carry_steps([([80], [100]), ([79], [100]), ([40], [100])])[-1].most_likely_start()
+        >>> pooling_steps([([80], [100]), ([79], [100]), ([40], [100])])[-1].most_likely_start()
         3
         """
         weight = np.bincount(self.started, weights=self.mixture.weight)
         return int(weight.argmax())
 
 
-def carry(
+def pool(
     rounds: Sequence[ClassCounts],
     *,
     reference: ClassCounts | None = None,
@@ -84,7 +84,7 @@ def carry(
 ) -> BetaMixture:
     r"""Posterior of a class's rates given its reference and all its rounds.
 
-    The last of :func:`carry_steps`, where the recursion is written down; with no rounds, the
+    The last of :func:`pooling_steps`, where the recursion is written down; with no rounds, the
     reference alone.
 
     Parameters
@@ -118,23 +118,23 @@ def carry(
     Examples
     --------
     >>> steady = [([81], [100]), ([79], [100]), ([80], [100])]
-    >>> print(carry(steady).mean().round(3))
+    >>> print(pool(steady).mean().round(3))
     [0.799]
-    >>> print(carry([*steady, ([40], [100])]).mean().round(3))  # a drop: the past counts little
+    >>> print(pool([*steady, ([40], [100])]).mean().round(3))  # a drop: the past counts little
     [0.415]
     """
-    steps = carry_steps(
+    steps = pooling_steps(
         rounds, reference=reference, hazard=hazard, restart=restart, shifts=shifts, keep=keep
     )
     if steps:
         return steps[-1].mixture
     if reference is None:
-        message = "nothing to carry: give at least one round or a reference"
+        message = "nothing to pool: give at least one round or a reference"
         raise ValueError(message)
     return _mixture(begin(*_checked(reference, "reference")))
 
 
-def carry_steps(
+def pooling_steps(
     rounds: Sequence[ClassCounts],
     *,
     reference: ClassCounts | None = None,
@@ -142,8 +142,8 @@ def carry_steps(
     restart: float = 3.0,
     shifts: Sequence[tuple[float, float]] = SHIFTS,
     keep: int = 50,
-) -> tuple[CarryStep, ...]:
-    r"""Carry round by round: one step per round given.
+) -> tuple[PoolingStep, ...]:
+    r"""Pooling round by round: one step per round given.
 
     With :math:`a_0 = 1/(2H)` and :math:`A_{th}, B_{th}` the prior plus all positives and
     negatives before round t, component 0 starts at :math:`(A_1, B_1)`. In round t one component
@@ -162,11 +162,11 @@ def carry_steps(
     reference the first round has component 0 only. A round without any label in the class takes
     no step: it repeats the step before it, with ``log_predictive`` 0.
 
-    Parameters and errors are those of :func:`carry`.
+    Parameters and errors are those of :func:`pool`.
 
     Examples
     --------
-    >>> steps = carry_steps([([80], [100]), ([40], [100])], shifts=UNSHIFTED)
+    >>> steps = pooling_steps([([80], [100]), ([40], [100])], shifts=UNSHIFTED)
     >>> print(steps[-1].started, steps[-1].mixture.weight.round(4))
     [0 2] [1.000e-04 9.999e-01]
     """
@@ -177,7 +177,7 @@ def carry_steps(
     strata = labels[0][0].size
     nothing = np.zeros(strata)
     run = begin(*((nothing, nothing) if reference is None else _checked(reference, "reference")))
-    steps: list[CarryStep] = []
+    steps: list[PoolingStep] = []
     for t, (positive, labeled) in enumerate(labels, start=1):
         if positive.size != run.history_alpha.size:
             message = (
@@ -189,7 +189,7 @@ def carry_steps(
         if labeled.any():
             run, foreseen = advance(run, positive, labeled, t, settings)
             log_predictive = float(foreseen)
-        steps.append(CarryStep(_mixture(run), run.started, log_predictive))
+        steps.append(PoolingStep(_mixture(run), run.started, log_predictive))
     return tuple(steps)
 
 

@@ -1,4 +1,4 @@
-"""Did a class's rates change just before a round? What the carried history says of it."""
+"""Did a class's rates change just before a round? What the pooled history says of it."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from monitor.stats.history.change_point import CarryStep
+    from monitor.stats.history.change_point import PoolingStep
 
 
-def change_probability(step: CarryStep, place: int, hazard: float) -> float:
+def change_probability(step: PoolingStep, place: int, hazard: float) -> float:
     r"""Probability that a class changed just before a round, had it been as likely as not.
 
     With w the weight of the components that began in this round,
 
     .. math:: \frac{b}{1+b}, \quad b = \frac{w}{1-w} \cdot \frac{1-\text{hazard}}{\text{hazard}}
 
-    where b is the Bayes factor of "changed now" against "not". The hazard of carrying is set for
+    where b is the Bayes factor of "changed now" against "not". The hazard of pooling is set for
     the coverage of its intervals and says little of how often classifiers change, so it is
     taken out again; b is what the labels say.
 
     Parameters
     ----------
     step
-        What :func:`monitor.stats.history.change_point.carry_steps` gave for the round.
+        What :func:`monitor.stats.history.change_point.pooling_steps` gave for the round.
     place
         Its place among the rounds given there, from 1.
     hazard
@@ -41,10 +41,10 @@ def change_probability(step: CarryStep, place: int, hazard: float) -> float:
 
     Examples
     --------
-    >>> from monitor.stats.history.change_point import carry_steps
+    >>> from monitor.stats.history.change_point import pooling_steps
     >>> same, drop = ([81], [100]), ([50], [100])
-    >>> quiet = carry_steps([same, same, same], hazard=0.5)[-1]
-    >>> fell = carry_steps([same, same, drop], hazard=0.5)[-1]
+    >>> quiet = pooling_steps([same, same, same], hazard=0.5)[-1]
+    >>> fell = pooling_steps([same, same, drop], hazard=0.5)[-1]
     >>> change_probability(quiet, 3, 0.5) < 0.5, change_probability(fell, 3, 0.5) > 0.99
     (True, True)
     """

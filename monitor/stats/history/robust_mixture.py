@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-OWN_SHARE = 0.16
+ROBUST_WEIGHT = 0.16
 """Share of the weight that the round alone keeps."""
 
-LEAN = 0.4
-"""Standard errors of a round by which its own part leans to the worse: an interval that is too
+SHIFT = 0.4
+"""Standard errors of a round by which its own part is shifted to the worse: an interval that is too
 good after a drop costs more than one that is too bad after a repair."""
 
 
-def with_own_share(
+def with_robust_weight(
     mixture: BetaMixture,
     positive: ArrayLike,
     labeled: ArrayLike,
     *,
-    share: float = OWN_SHARE,
-    lean: float = 0.0,
+    share: float = ROBUST_WEIGHT,
+    shift: float = 0.0,
 ) -> BetaMixture:
     r"""Reserve a share of the weight for the round alone.
 
@@ -57,12 +57,12 @@ def with_own_share(
     Parameters
     ----------
     mixture
-        The carried posterior over H strata.
+        The pooled posterior over H strata.
     positive, labeled
         The newest round's labels, shape ``(H,)``; they are in ``mixture`` too.
     share
         Weight q of the round alone, from 0 (the mixture as it is) to 1.
-    lean
+    shift
         :math:`\lambda`, in standard errors: above 0 to higher rates (worse among predicted
         negatives), below 0 to lower ones (worse among predicted positives).
 
@@ -75,12 +75,12 @@ def with_own_share(
     Raises
     ------
     ValueError
-        If ``share`` lies outside [0, 1] or ``lean`` is not finite.
+        If ``share`` lies outside [0, 1] or ``shift`` is not finite.
 
     Examples
     --------
-    >>> carried = BetaMixture.single(np.array([812.0]), np.array([203.0]))
-    >>> both = with_own_share(carried, [12], [15], share=0.25)
+    >>> pooled = BetaMixture.single(np.array([812.0]), np.array([203.0]))
+    >>> both = with_robust_weight(pooled, [12], [15], share=0.25)
     >>> both.weight, both.alpha.ravel(), both.beta.ravel()
     (array([0.75, 0.25]), array([812. ,  12.5]), array([203. ,   3.5]))
     """
@@ -90,7 +90,7 @@ def with_own_share(
     y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
     if share == 0 or not n.any():
         return mixture
-    alpha, beta = own_part(y, n, lean=lean)
+    alpha, beta = own_part(y, n, shift=shift)
     other_alpha, other_beta = _matched(mixture)
     return BetaMixture(
         weight=np.append((1 - share) * mixture.weight, share),
@@ -99,24 +99,24 @@ def with_own_share(
     )
 
 
-def own_part(positive: Floats, labeled: Floats, *, lean: float) -> tuple[Floats, Floats]:
-    """Beta parameters of the round alone, leaning; arrays of shape ``(..., H)``.
+def own_part(positive: Floats, labeled: Floats, *, shift: float) -> tuple[Floats, Floats]:
+    """Beta parameters of the round alone, shifted; arrays of shape ``(..., H)``.
 
     Examples
     --------
-    >>> alpha, beta = own_part(np.array([12.0]), np.array([15.0]), lean=-0.5)
+    >>> alpha, beta = own_part(np.array([12.0]), np.array([15.0]), shift=-0.5)
     >>> print(alpha.round(3), beta.round(3))
     [11.604] [4.396]
     """
-    if not math.isfinite(lean):
-        message = f"lean must be a finite number of standard errors, got {lean!r}"
+    if not math.isfinite(shift):
+        message = f"shift must be a finite number of standard errors, got {shift!r}"
         raise ValueError(message)
     prior = prior_count(positive.shape[-1])
     alpha, beta = prior + positive, prior + labeled - positive
     worth = alpha + beta
     seen = np.where(labeled > 0, alpha * beta / worth, 0.0)
     information = np.maximum(seen.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
-    odds = alpha / beta * np.exp(lean / np.sqrt(information))
+    odds = alpha / beta * np.exp(shift / np.sqrt(information))
     mean = odds / (1 + odds)
     return worth * mean, worth * (1 - mean)
 

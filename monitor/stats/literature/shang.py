@@ -110,7 +110,7 @@ def recall_interval(
     .. math:: \Big(1 + \frac{\hat\pi_0}{k \hat\pi_1} e^{\pm z \sqrt{v}}\Big)^{-1}, \quad
         v = \frac{1 - \hat\pi_1}{n_1 \hat\pi_1} + \frac{1 - \hat\pi_0}{n_0 \hat\pi_0}
 
-    The interval of Katz et al. (1978) for a ratio of proportions, carried over to recall. The
+    The interval of Katz et al. (1978) for a ratio of proportions, transferred to recall. The
     paper prefers it to Eq. 5.
 
     Parameters

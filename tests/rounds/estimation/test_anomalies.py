@@ -49,9 +49,9 @@ QUIET = [
 
 
 def news(now, earlier=QUIET, reference=None, seed=7):
-    carry = settings().carry
-    known = known_around([*earlier, now], reference, carry)[-1]
-    return round_news(now, earlier, known, hazard=carry.hazard, seed=seed)
+    pooling = settings().pooling
+    known = known_around([*earlier, now], reference, pooling)[-1]
+    return round_news(now, earlier, known, hazard=pooling.hazard, seed=seed)
 
 
 def told(found):

@@ -44,7 +44,7 @@ def test_a_closed_round_reports_its_curves_and_the_prevalence_they_hold_for(scen
     own = report.estimate("prevalence", basis="round", estimand="rate")
     assert curves.prevalence[0] == pytest.approx(own.point, abs=0.005)
     assert p3.value[0] == pytest.approx(
-        report.estimate("precision", basis="carried", estimand="rate").point, abs=0.005
+        report.estimate("precision", basis="pooled", estimand="rate").point, abs=0.005
     )
     assert report.cause is None
     assert len(report.model_dump_json()) < 20_000

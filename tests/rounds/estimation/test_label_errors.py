@@ -67,7 +67,7 @@ def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
     asked = settings(limits=LIMITS, reference=REFERENCE)
     corrected = asked.model_copy(update={"gold": GOLD})
 
-    known = known_around([now, now], None, asked.carry)[-1]
+    known = known_around([now, now], None, asked.pooling)[-1]
     plain, audited = (
         estimate_round(now, [now], known, evidence=now, reference=None, settings=each, seed=1)
         for each in (asked, corrected)

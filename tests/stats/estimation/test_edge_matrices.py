@@ -84,10 +84,10 @@ def test_no_true_positive_seen_lets_precision_and_recall_reach_zero():
     assert (found["precision"].low, found["recall"].low) == (0.0, 0.0)
 
 
-def test_a_carried_estimate_does_not_reach_to_the_edge_of_one_round():
+def test_a_pooled_estimate_does_not_reach_to_the_edge_of_one_round():
     counts = of_matrix(30, 5, 0, 60, flagged_size=4000, passed_size=90_000)
 
-    recall = estimate(counts, basis="carried")["recall"]
+    recall = estimate(counts, basis="pooled")["recall"]
 
     assert recall.high is not None
     assert 0.9 < recall.high < 1.0

@@ -27,7 +27,7 @@ from monitor.stats.estimation.quick import SUMMARY_METRICS, estimate_matrix
 from monitor.stats.estimation.small_counts import unlabeled_share
 
 EXACT = json.loads((Path(__file__).parents[1] / "reference" / "posterior_exact.json").read_text())
-CARRIED = json.loads((Path(__file__).parents[1] / "reference" / "carryover.json").read_text())
+CARRIED = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
 ALL = tuple(METRICS)
 FEW = 2**8  # enough points where only logic is tested
 
@@ -113,7 +113,7 @@ def test_agrees_with_the_quadrature_of_a_mixture_after_four_rounds():
         tp=219, fp=88, fn=118, tn=4292, flagged_size=46_000, passed_size=1_000_000
     )
 
-    found = estimate(counts, posterior=posterior, basis="carried", seed=4)
+    found = estimate(counts, posterior=posterior, basis="pooled", seed=4)
 
     precision, recall = found["precision"], found["recall"]
     assert [precision.low, precision.high] == pytest.approx(
@@ -122,7 +122,7 @@ def test_agrees_with_the_quadrature_of_a_mixture_after_four_rounds():
     assert [recall.low, recall.high] == pytest.approx(expected["recall_quantiles"][::2], abs=6e-4)
     assert precision.point == pytest.approx(expected["precision_mean"], abs=5e-5)
     assert (precision.basis, precision.method.split(",")[0]) == (
-        "carried",
+        "pooled",
         "joint Beta mixture posterior",
     )
 
@@ -351,10 +351,10 @@ def test_a_class_without_a_label_has_no_estimate_from_the_prior_alone():
     assert found["flagged_rate"].point == pytest.approx(0.05)
 
 
-def test_a_carried_posterior_speaks_for_a_class_without_a_label():
+def test_a_pooled_posterior_speaks_for_a_class_without_a_label():
     counts = Counts.of_matrix(tp=90, fp=10, fn=0, tn=0, flagged_size=500, passed_size=9500)
 
-    found = estimate(counts, posterior=round_posterior(TABLE_1), basis="carried")
+    found = estimate(counts, posterior=round_posterior(TABLE_1), basis="pooled")
 
     assert found["recall"].reason is None
 
@@ -432,7 +432,7 @@ def test_nothing_missing_leaves_the_interval_as_it_is(name):
         ({"level": 1.0}, "level must lie strictly between 0 and 1, got 1.0"),
         ({"metrics": ("recal",)}, "did you mean 'recall'"),
         ({"estimands": ("next",)}, "no estimand is called 'next'; there are rate, window"),
-        ({"basis": "old"}, "no basis is called 'old'; there are round, carried"),
+        ({"basis": "old"}, "no basis is called 'old'; there are round, pooled"),
         ({"points": 1000}, "points must be a power of 2, got 1000"),
         ({"posterior": round_posterior(BANDED)}, "the counts have 1 flagged and 1 passed"),
     ],

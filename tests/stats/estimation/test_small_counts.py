@@ -106,7 +106,7 @@ def test_with_its_history_an_estimate_has_no_caution():
     counts = of_matrix(80, 20, 1, 900)
 
     assert estimate(counts, basis="round")["recall"].caution is not None
-    assert estimate(counts, basis="carried")["recall"].caution is None
+    assert estimate(counts, basis="pooled")["recall"].caution is None
 
 
 def test_an_unknown_metric_is_refused():

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
-from monitor.stats.history.change_point import UNSHIFTED, carry, carry_steps
+from monitor.stats.history.change_point import UNSHIFTED, pool, pooling_steps
 from monitor.stats.history.run_length import SHIFTS, log_beta_binomial, restarted
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "carryover.json").read_text())
+REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
 OLD_SETTINGS: dict[str, Any] = {"hazard": 0.2, "restart": 5.0, "shifts": UNSHIFTED}
 PLAIN: dict[str, Any] = {"hazard": 0.35, "restart": 3.0, "shifts": UNSHIFTED}
 
@@ -157,11 +157,11 @@ def test_a_shifted_restart_moves_the_odds_by_its_factor_and_keeps_its_worth(shif
 
 
 def test_weights_after_each_round_are_the_stated_ones():
-    steps = carry_steps(**FLAGGED, **OLD_SETTINGS)
+    steps = pooling_steps(**FLAGGED, **OLD_SETTINGS)
 
     for step, weights in zip(steps, REFERENCE["flagged"]["weights"], strict=True):
         assert step.mixture.weight == pytest.approx(weights, abs=1e-8)
-    assert carry(**PASSED, **OLD_SETTINGS).weight == pytest.approx(
+    assert pool(**PASSED, **OLD_SETTINGS).weight == pytest.approx(
         REFERENCE["passed"]["weights_after_4"], abs=1e-8
     )
 
@@ -170,7 +170,7 @@ def test_weights_after_each_round_are_the_stated_ones():
     ("name", "data"), [("flagged", FLAGGED), ("passed", PASSED)], ids=["flagged", "passed"]
 )
 def test_log_predictives_and_final_betas_are_the_stated_ones(name, data):
-    steps = carry_steps(**data, **OLD_SETTINGS)
+    steps = pooling_steps(**data, **OLD_SETTINGS)
     final = np.array(REFERENCE[name]["final"])
 
     assert [step.log_predictive for step in steps] == pytest.approx(
@@ -200,7 +200,7 @@ AFTER_4, ONE_IN_20 = REFERENCE["after_round_4"], REFERENCE["same_with_hazard_1_2
 def test_precision_and_recall_quantiles_after_four_rounds_are_the_stated_ones(
     chosen, precision, recall
 ):
-    flagged, passed = carry(**FLAGGED, **chosen), carry(**PASSED, **chosen)
+    flagged, passed = pool(**FLAGGED, **chosen), pool(**PASSED, **chosen)
 
     assert [rate_quantile(flagged, p) for p in AFTER_4["at"]] == pytest.approx(precision, abs=1e-9)
     assert [
@@ -208,14 +208,14 @@ def test_precision_and_recall_quantiles_after_four_rounds_are_the_stated_ones(
     ] == pytest.approx(recall, abs=1e-8)
 
 
-def test_the_carried_mean_of_precision_is_the_stated_one():
-    mean = carry(**FLAGGED, **OLD_SETTINGS).mean()
+def test_the_pooled_mean_of_precision_is_the_stated_one():
+    mean = pool(**FLAGGED, **OLD_SETTINGS).mean()
 
     assert mean == pytest.approx(AFTER_4["precision_mean"], abs=1e-11)
 
 
 def test_two_strata_of_a_class_share_one_run_length_with_the_stated_weights():
-    steps = carry_steps(**TWO_STRATA, **PLAIN)
+    steps = pooling_steps(**TWO_STRATA, **PLAIN)
     final = np.array(TWO["final"])
 
     for step, weights in zip(steps, TWO["weights"], strict=True):
@@ -225,7 +225,7 @@ def test_two_strata_of_a_class_share_one_run_length_with_the_stated_weights():
 
 
 def test_the_rate_of_a_class_of_two_strata_has_the_stated_quantiles():
-    mixture = carry(**TWO_STRATA, **PLAIN)
+    mixture = pool(**TWO_STRATA, **PLAIN)
 
     found = [class_rate_quantile(mixture, TWO["class_weights"], p) for p in TWO["at"]]
 
@@ -242,7 +242,7 @@ def test_weights_agree_with_a_forty_digit_product_over_whole_stretches_of_rounds
     with mpmath.workdps(40):
         weights, log_total = weights_by_product(pairs[1:], pairs[0], 0.5, 3, shifts)
 
-    steps = carry_steps(pairs[1:], reference=pairs[0], hazard=0.5, shifts=shifts)
+    steps = pooling_steps(pairs[1:], reference=pairs[0], hazard=0.5, shifts=shifts)
 
     assert steps[-1].mixture.weight == pytest.approx(weights, rel=1e-10, abs=1e-14)
     assert np.cumsum([step.log_predictive for step in steps]) == pytest.approx(
@@ -273,7 +273,7 @@ def test_component_zero_holds_the_prior_and_every_label_ever_given(rounds):
     positive, labeled = (np.sum(part, axis=0) for part in zip(*rounds, strict=True))
     prior = 1 / (2 * len(positive))
 
-    last = carry_steps(rounds)[-1]
+    last = pooling_steps(rounds)[-1]
 
     oldest = int(np.flatnonzero(last.started == 0)[0])
     assert last.mixture.alpha[oldest] == pytest.approx(prior + positive)
@@ -285,12 +285,12 @@ def test_component_zero_holds_the_prior_and_every_label_ever_given(rounds):
 def test_calling_positives_negatives_swaps_alpha_and_beta_and_leaves_the_weights(rounds):
     swapped = [([n - y for y, n in zip(*pair, strict=True)], pair[1]) for pair in rounds]
 
-    here, there = carry(rounds, shifts=UNSHIFTED), carry(swapped, shifts=UNSHIFTED)
+    here, there = pool(rounds, shifts=UNSHIFTED), pool(swapped, shifts=UNSHIFTED)
 
     assert there.weight == pytest.approx(here.weight, rel=1e-7, abs=1e-12)
     assert there.alpha == pytest.approx(here.beta)
     assert there.beta == pytest.approx(here.alpha)
-    assert carry(swapped).mean() == pytest.approx(1 - carry(rounds).mean(), abs=1e-9)
+    assert pool(swapped).mean() == pytest.approx(1 - pool(rounds).mean(), abs=1e-9)
 
 
 @QUICK
@@ -298,7 +298,7 @@ def test_calling_positives_negatives_swaps_alpha_and_beta_and_leaves_the_weights
 def test_the_order_of_the_strata_does_not_matter(rounds):
     turned = [(positive[::-1], labeled[::-1]) for positive, labeled in rounds]
 
-    here, there = carry(rounds), carry(turned)
+    here, there = pool(rounds), pool(turned)
 
     assert there.weight == pytest.approx(here.weight, rel=1e-7, abs=1e-12)
     assert there.alpha[:, ::-1] == pytest.approx(here.alpha)
@@ -309,9 +309,9 @@ def test_the_order_of_the_strata_does_not_matter(rounds):
 def test_a_round_without_labels_in_the_class_takes_no_step(rounds, data):
     at = data.draw(st.integers(0, len(rounds)))
     empty = ([0] * len(rounds[0][0]), [0] * len(rounds[0][0]))
-    here = carry(rounds)
+    here = pool(rounds)
 
-    there = carry([*rounds[:at], empty, *rounds[at:]])
+    there = pool([*rounds[:at], empty, *rounds[at:]])
 
     assert there.weight.tolist() == here.weight.tolist()
     assert there.alpha.tolist() == here.alpha.tolist()
@@ -320,9 +320,9 @@ def test_a_round_without_labels_in_the_class_takes_no_step(rounds, data):
 @QUICK
 @given(histories())
 def test_a_later_round_never_rewrites_the_steps_before_it(rounds):
-    steps = carry_steps([*rounds, rounds[0]])
+    steps = pooling_steps([*rounds, rounds[0]])
 
-    for early, late in zip(carry_steps(rounds), steps, strict=False):
+    for early, late in zip(pooling_steps(rounds), steps, strict=False):
         assert late.mixture.weight.tolist() == early.mixture.weight.tolist()
         assert late.log_predictive == early.log_predictive
 
@@ -330,7 +330,7 @@ def test_a_later_round_never_rewrites_the_steps_before_it(rounds):
 @QUICK
 @given(histories(), st.integers(1, 3))
 def test_only_the_heaviest_components_are_kept_and_their_weights_sum_to_one(rounds, keep):
-    everything, kept = carry_steps(rounds), carry_steps(rounds, keep=keep)
+    everything, kept = pooling_steps(rounds), pooling_steps(rounds, keep=keep)
 
     assert all(step.mixture.weight.size <= keep for step in kept)
     assert all(step.mixture.weight.sum() == pytest.approx(1, abs=1e-12) for step in kept)
@@ -342,7 +342,7 @@ def test_only_the_heaviest_components_are_kept_and_their_weights_sum_to_one(roun
 
 
 def test_without_a_reference_the_first_round_is_its_own_posterior_and_cannot_be_a_change():
-    (step,) = carry_steps([([7, 1], [9, 50])])
+    (step,) = pooling_steps([([7, 1], [9, 50])])
 
     assert step.started.tolist() == [0]
     assert step.mixture.weight.tolist() == [1.0]
@@ -354,7 +354,7 @@ def test_without_a_reference_the_first_round_is_its_own_posterior_and_cannot_be_
 
 
 def test_before_any_label_the_prior_is_all_there_is():
-    mixture = carry([([0, 0, 0], [0, 0, 0])])
+    mixture = pool([([0, 0, 0], [0, 0, 0])])
 
     assert mixture.alpha.tolist() == mixture.beta.tolist() == [[1 / 6] * 3]
 
@@ -362,11 +362,11 @@ def test_before_any_label_the_prior_is_all_there_is():
 def test_a_reference_without_labels_is_no_reference():
     rounds = [([7], [9]), ([3], [9])]
 
-    assert carry(rounds, reference=([0], [0])).weight.tolist() == carry(rounds).weight.tolist()
+    assert pool(rounds, reference=([0], [0])).weight.tolist() == pool(rounds).weight.tolist()
 
 
 def test_a_stratum_left_unlabeled_keeps_its_betas_while_the_class_takes_its_step():
-    before, after = carry_steps([([8, 2], [10, 40]), ([5, 0], [10, 0])], shifts=UNSHIFTED)
+    before, after = pooling_steps([([8, 2], [10, 40]), ([5, 0], [10, 0])], shifts=UNSHIFTED)
 
     assert after.started.tolist() == [0, 2]
     assert after.mixture.alpha[0, 1] == before.mixture.alpha[0, 1]
@@ -376,7 +376,7 @@ def test_a_stratum_left_unlabeled_keeps_its_betas_while_the_class_takes_its_step
 def test_the_most_likely_start_is_that_of_the_heaviest_components_together():
     quiet, fell = ([80], [100]), ([40], [100])
 
-    steps = carry_steps([quiet, quiet, fell, fell])
+    steps = pooling_steps([quiet, quiet, fell, fell])
 
     assert [step.most_likely_start() for step in steps] == [0, 0, 3, 3]
     shares = [steps[-1].mixture.weight[steps[-1].started == t].sum() for t in (0, 3)]
@@ -385,7 +385,7 @@ def test_the_most_likely_start_is_that_of_the_heaviest_components_together():
 
 
 def test_with_no_rounds_the_reference_speaks():
-    mixture = carry([], reference=([79], [100]))
+    mixture = pool([], reference=([79], [100]))
 
     assert (mixture.alpha.tolist(), mixture.beta.tolist()) == ([[79.5]], [[21.5]])
 
@@ -395,7 +395,7 @@ def test_with_no_rounds_the_reference_speaks():
 
 def test_nothing_at_all_is_refused():
     with pytest.raises(ValueError, match="at least one round or a reference"):
-        carry([])
+        pool([])
 
 
 @pytest.mark.parametrize(
@@ -413,17 +413,17 @@ def test_nothing_at_all_is_refused():
 )
 def test_a_round_of_impossible_counts_is_named(pair, found):
     with pytest.raises(ValueError, match=found):
-        carry([([1], [4]), pair])
+        pool([([1], [4]), pair])
 
 
 def test_a_reference_of_other_strata_is_refused():
     with pytest.raises(ValueError, match="round 1 has 1 strata where 2 were expected"):
-        carry([([1], [4])], reference=([1, 1], [4, 4]))
+        pool([([1], [4])], reference=([1, 1], [4, 4]))
 
 
 def test_an_impossible_reference_is_named():
     with pytest.raises(ValueError, match="reference: needs 0 <= positive"):
-        carry([], reference=([5], [4]))
+        pool([], reference=([5], [4]))
 
 
 @pytest.mark.parametrize(
@@ -444,13 +444,13 @@ def test_settings_out_of_range_are_refused(chosen):
     (name,) = chosen
 
     with pytest.raises(ValueError, match=f"^{name} (must|are)"):
-        carry([([1], [4])], **chosen)
+        pool([([1], [4])], **chosen)
 
 
 # --- simulation ----------------------------------------------------------------------------------
 
 
-def carried_interval(mixtures):
+def pooled_interval(mixtures):
     """Equal-tailed 95 % intervals of one-stratum mixtures of equal size, by bisection."""
     weight, alpha, beta = (
         np.stack(part)
@@ -471,13 +471,13 @@ def carried_interval(mixtures):
 
 
 @pytest.mark.simulation
-def test_carried_precision_is_narrower_in_quiet_times_and_finds_its_feet_after_a_drop():
+def test_pooled_precision_is_narrower_in_quiet_times_and_finds_its_feet_after_a_drop():
     # the row "1+1, hazard .35, c 3": width .71, quiet coverage .97-.99, P -10 .94/.96/.97
     rng = np.random.default_rng(2023)
     n, replicates, rate, drop_at = 307, 400, 0.79, 13
     truth = np.where(np.arange(1, 17) < drop_at, rate, rate - 0.10)
     steps = [
-        carry_steps(
+        pooling_steps(
             [([y], [n]) for y in rng.binomial(n, truth)],
             reference=([rng.binomial(n, rate)], [n]),
             **PLAIN,
@@ -485,10 +485,10 @@ def test_carried_precision_is_narrower_in_quiet_times_and_finds_its_feet_after_a
         for _ in range(replicates)
     ]
 
-    low, high = carried_interval([s[drop_at - 2].mixture for s in steps])
+    low, high = pooled_interval([s[drop_at - 2].mixture for s in steps])
     covered = {}
     for after in (1, 2, 4):
-        ends = carried_interval([s[drop_at - 2 + after].mixture for s in steps])
+        ends = pooled_interval([s[drop_at - 2 + after].mixture for s in steps])
         covered[after] = np.mean((ends[0] <= rate - 0.10) & (rate - 0.10 <= ends[1]))
     alone = np.mean(np.diff(stats.beta.interval(0.95, n * rate + 0.5, n * (1 - rate) + 0.5)))
 
@@ -505,8 +505,8 @@ def test_plain_pooling_would_never_cover_the_truth_after_that_drop():
     pooled = rounds.sum(axis=1)
 
     low, high = stats.beta.interval(0.95, pooled + 0.5, 15 * n - pooled + 0.5)
-    carried = [carry([([y], [n]) for y in row]) for row in rounds]
-    carried_low, carried_high = carried_interval(carried)
+    pooled = [pool([([y], [n]) for y in row]) for row in rounds]
+    pooled_low, pooled_high = pooled_interval(pooled)
 
     assert np.mean((low <= 0.69) & (high >= 0.69)) == 0
-    assert np.mean((carried_low <= 0.69) & (carried_high >= 0.69)) > 0.9
+    assert np.mean((pooled_low <= 0.69) & (pooled_high >= 0.69)) > 0.9

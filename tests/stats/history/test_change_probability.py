@@ -9,13 +9,13 @@ import pytest
 from scipy import special
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.history.change_point import UNSHIFTED, CarryStep, carry_steps
+from monitor.stats.history.change_point import UNSHIFTED, PoolingStep, pooling_steps
 from monitor.stats.history.change_probability import change_probability
 
 
 def step(weights, started):
     ones = np.ones((len(weights), 1))
-    return CarryStep(
+    return PoolingStep(
         BetaMixture(np.array(weights, dtype=float), ones, ones), np.array(started), 0.0
     )
 
@@ -30,7 +30,7 @@ def test_it_is_the_bayes_factor_of_a_restart_whatever_the_hazard(hazard):
     ) - (special.betaln(a + 55, b + 45) - special.betaln(a, b))
     factor = math.exp(float(log_factor))
 
-    last = carry_steps(rounds, hazard=hazard, restart=3.0, shifts=UNSHIFTED)[-1]
+    last = pooling_steps(rounds, hazard=hazard, restart=3.0, shifts=UNSHIFTED)[-1]
 
     assert change_probability(last, 2, hazard) == pytest.approx(factor / (1 + factor), rel=1e-9)
 
@@ -50,8 +50,8 @@ def test_a_certain_change_and_none_at_all():
 
 
 def test_a_first_round_and_one_without_labels_cannot_have_changed():
-    first = carry_steps([([5], [10])], hazard=0.5)
-    silent = carry_steps([([5], [10]), ([0], [10]), ([0], [0])], hazard=0.5)
+    first = pooling_steps([([5], [10])], hazard=0.5)
+    silent = pooling_steps([([5], [10]), ([0], [10]), ([0], [0])], hazard=0.5)
 
     assert change_probability(first[-1], 1, 0.5) == 0
     assert change_probability(silent[-1], 3, 0.5) == 0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.history.robust_mixture import LEAN, OWN_SHARE, own_part, with_own_share
+from monitor.stats.history.robust_mixture import ROBUST_WEIGHT, SHIFT, own_part, with_robust_weight
 
 
 def known(rate, worth=1e9):
@@ -39,7 +39,7 @@ def test_with_a_quarter_and_an_exact_history_it_is_the_interval_of_pratt():
     y = np.arange(1800, 2301, 5)
     ends = []
     for positive in y:
-        both = with_own_share(known(rate), [positive], [n], share=0.25)
+        both = with_robust_weight(known(rate), [positive], [n], share=0.25)
         ends.append([quantiles(both, 0.025), quantiles(both, 0.975)])
     low, high = np.array(ends).T
 
@@ -55,10 +55,10 @@ def test_with_a_quarter_and_an_exact_history_it_is_the_interval_of_pratt():
 
 
 def test_the_leaning_part_solves_for_the_shift_of_one_score_step():
-    # log odds move together by lean over the root of the information on a common shift
+    # log odds move together by shift over the root of the information on a common shift
     y, n = np.array([7.0, 150.0]), np.array([20.0, 160.0])
 
-    alpha, beta = own_part(y, n, lean=0.4)
+    alpha, beta = own_part(y, n, shift=0.4)
 
     a, b = y + 0.25, n - y + 0.25
     information = sum(p * (1 - p) * s for p, s in zip(a / (a + b), a + b, strict=True))
@@ -66,14 +66,14 @@ def test_the_leaning_part_solves_for_the_shift_of_one_score_step():
     assert alpha + beta == pytest.approx(a + b)
 
 
-def test_a_stratum_without_labels_keeps_mean_and_variance_of_what_is_carried():
+def test_a_stratum_without_labels_keeps_mean_and_variance_of_what_is_pooled():
     mixture = BetaMixture(
         weight=np.array([0.3, 0.7]),
         alpha=np.array([[5.0, 2.0], [9.0, 30.0]]),
         beta=np.array([[5.0, 8.0], [3.0, 50.0]]),
     )
 
-    both = with_own_share(mixture, [3, 0], [9, 0], share=0.2)
+    both = with_robust_weight(mixture, [3, 0], [9, 0], share=0.2)
 
     parts = [stats.beta(a, b) for a, b in zip(mixture.alpha[:, 1], mixture.beta[:, 1], strict=True)]
     mean = 0.3 * parts[0].mean() + 0.7 * parts[1].mean()
@@ -85,8 +85,8 @@ def test_a_stratum_without_labels_keeps_mean_and_variance_of_what_is_carried():
 
 
 def test_a_stratum_without_labels_says_nothing_of_the_standard_error():
-    alone, _ = own_part(np.array([3.0]), np.array([9.0]), lean=0.5)
-    beside, _ = own_part(np.array([3.0, 0.0]), np.array([9.0, 0.0]), lean=0.5)
+    alone, _ = own_part(np.array([3.0]), np.array([9.0]), shift=0.5)
+    beside, _ = own_part(np.array([3.0, 0.0]), np.array([9.0, 0.0]), shift=0.5)
     odds = 3.25 / 6.25 * np.exp(0.5 / np.sqrt(3.25 * 6.25 / 9.5))
 
     assert beside[0] == pytest.approx(9.5 * odds / (1 + odds))
@@ -103,7 +103,7 @@ def test_the_interval_always_holds_the_inner_interval_of_the_round_alone(n, part
     tail = 0.025 / share
     alone = stats.beta(y + 0.5, n - y + 0.5)
 
-    both = with_own_share(known(rate, worth=50.0), [y], [n], share=share)
+    both = with_robust_weight(known(rate, worth=50.0), [y], [n], share=share)
 
     assert quantiles(both, 0.025) <= alone.ppf(tail) + 1e-9
     assert quantiles(both, 0.975) >= alone.ppf(1 - tail) - 1e-9
@@ -112,7 +112,7 @@ def test_the_interval_always_holds_the_inner_interval_of_the_round_alone(n, part
 def test_the_other_components_keep_their_proportions_and_their_betas():
     mixture = BetaMixture(np.array([0.3, 0.7]), np.array([[5.0], [9.0]]), np.array([[5.0], [3.0]]))
 
-    both = with_own_share(mixture, [3], [9], share=0.2)
+    both = with_robust_weight(mixture, [3], [9], share=0.2)
 
     assert both.weight == pytest.approx([0.24, 0.56, 0.2], abs=1e-15)
     assert both.alpha.ravel() == pytest.approx([5.0, 9.0, 3.5])
@@ -123,18 +123,18 @@ def test_the_other_components_keep_their_proportions_and_their_betas():
 def test_without_a_share_or_without_labels_the_mixture_stays_as_it_is(labeled, share):
     mixture = known(0.5)
 
-    assert with_own_share(mixture, [0], labeled, share=share) is mixture
+    assert with_robust_weight(mixture, [0], labeled, share=share) is mixture
 
 
 def test_the_whole_share_leaves_the_round_alone_and_no_doubt():
-    both = with_own_share(known(0.5), [3], [9], share=1.0)
+    both = with_robust_weight(known(0.5), [3], [9], share=1.0)
 
     assert both.weight.tolist() == [0.0, 1.0]
 
 
 def test_leaning_up_and_down_mirror_each_other():
-    up = own_part(np.array([3.0]), np.array([9.0]), lean=0.7)
-    down = own_part(np.array([6.0]), np.array([9.0]), lean=-0.7)
+    up = own_part(np.array([3.0]), np.array([9.0]), shift=0.7)
+    down = own_part(np.array([6.0]), np.array([9.0]), shift=-0.7)
 
     assert up[0] == pytest.approx(down[1])
     assert up[1] == pytest.approx(down[0])
@@ -144,18 +144,18 @@ def test_leaning_up_and_down_mirror_each_other():
 def test_many_histories_at_once_give_what_each_gives_alone():
     y, n = np.array([[3.0, 40.0], [9.0, 0.0]]), np.array([9.0, 50.0])
 
-    alpha, beta = own_part(y, n, lean=-0.3)
+    alpha, beta = own_part(y, n, shift=-0.3)
 
     for row in (0, 1):
-        each = own_part(y[row], n, lean=-0.3)
+        each = own_part(y[row], n, shift=-0.3)
         assert (alpha[row], beta[row]) == (pytest.approx(each[0]), pytest.approx(each[1]))
 
 
 def test_the_defaults_are_those_of_the_documented_table():
-    assert (OWN_SHARE, LEAN) == (0.16, 0.4)
-    both = with_own_share(known(0.5), [3], [9])
-    assert both.weight.tolist() == [1 - OWN_SHARE, OWN_SHARE]
-    assert both.alpha[1, 0] == pytest.approx(3.5, abs=1e-12)  # no lean unless asked for
+    assert (ROBUST_WEIGHT, SHIFT) == (0.16, 0.4)
+    both = with_robust_weight(known(0.5), [3], [9])
+    assert both.weight.tolist() == [1 - ROBUST_WEIGHT, ROBUST_WEIGHT]
+    assert both.alpha[1, 0] == pytest.approx(3.5, abs=1e-12)  # no shift unless asked for
 
 
 # --- refused inputs ------------------------------------------------------------------------------
@@ -164,9 +164,9 @@ def test_the_defaults_are_those_of_the_documented_table():
 @pytest.mark.parametrize("share", [-0.01, 1.01, float("nan")])
 def test_a_share_outside_zero_to_one_is_refused(share):
     with pytest.raises(ValueError, match=rf"^share must lie between 0 and 1, got {share!r}$"):
-        with_own_share(known(0.5), [3], [9], share=share)
+        with_robust_weight(known(0.5), [3], [9], share=share)
 
 
 def test_an_infinite_lean_is_refused():
-    with pytest.raises(ValueError, match=r"^lean must be a finite number of standard .* got inf$"):
-        with_own_share(known(0.5), [3], [9], lean=float("inf"))
+    with pytest.raises(ValueError, match=r"^shift must be a finite number of standard .* got inf$"):
+        with_robust_weight(known(0.5), [3], [9], shift=float("inf"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.stats.history.change_point import carry_steps
+from monitor.stats.history.change_point import pooling_steps
 from monitor.stats.history.run_length import SHIFTS, RunLength, advance, begin
 
 
 @pytest.mark.parametrize("keep", [4, 50])
-def test_replicates_that_advance_together_are_each_carried_as_if_alone(keep):
+def test_replicates_that_advance_together_are_each_pooled_as_if_alone(keep):
     rng = np.random.default_rng(3)
     labeled = np.array([20.0, 60.0, 5.0])
     rounds = rng.binomial(labeled.astype(int), [0.9, 0.4, 0.1], size=(6, 7, 3)).astype(float)
@@ -22,7 +22,7 @@ def test_replicates_that_advance_together_are_each_carried_as_if_alone(keep):
         total += log_predictive
 
     for replicate in range(7):
-        steps = carry_steps(
+        steps = pooling_steps(
             [(each[replicate], labeled) for each in rounds[1:]],
             reference=(rounds[0][replicate], labeled),
             hazard=0.3,

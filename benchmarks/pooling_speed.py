@@ -1,6 +1,6 @@
-"""Time of a core to carry a year of weekly rounds from scratch: 3 flagged + 5 passed strata.
+"""Time of a core to pool a year of weekly rounds from scratch: 3 flagged + 5 passed strata.
 
-Run with ``python -m benchmarks.carry_speed`` from the root of the repository.
+Run with ``python -m benchmarks.pooling_speed`` from the root of the repository.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from monitor.stats.history.change_point import carry
+from monitor.stats.history.change_point import pool
 
 ROUNDS, REPEATS = 52, 20
 FLAGGED_RATE, PASSED_RATE = [0.6, 0.8, 0.95], [0.0005, 0.002, 0.01, 0.05, 0.2]
@@ -27,10 +27,10 @@ def main() -> None:
     for _ in range(REPEATS):
         start = time.process_time()
         for history in histories:
-            carry(history)
+            pool(history)
         taken.append(time.process_time() - start)
     print(
-        f"carry {ROUNDS} rounds of 3+5 strata from scratch: "
+        f"pool {ROUNDS} rounds of 3+5 strata from scratch: "
         f"median {1e3 * float(np.median(taken)):.1f} ms, slowest {1e3 * max(taken):.1f} ms"
     )
 

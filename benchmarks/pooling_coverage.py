@@ -1,12 +1,12 @@
-"""How well carried intervals cover after a change, and how much narrower they are before it.
+"""How well pooled intervals cover after a change, and how much narrower they are before it.
 
-    python benchmarks/carry_coverage.py [--replicates 1000] [--designs 200+1050 60+300 307+4408]
+    python benchmarks/pooling_coverage.py [--replicates 1000] [--designs 200+1050 60+300 307+4408]
 
 Population: logit p ~ N(-8.898, 5.160^2), y ~ Bernoulli(p), predicted positive from .4768: the
 first classifier of Shang et al. 2023, Table 4 (precision .79, recall .67), in 3 + 5 score bands
 (307+4408: one stratum a class). A reference and 11 quiet rounds, then a change, by one factor on
 the wrong answers of a class. `width` is against the round alone in the last quiet round, and the
-other figures are the shares of carried 95 % intervals that hold the truth. All replicates advance
+other figures are the shares of pooled 95 % intervals that hold the truth. All replicates advance
 together. Standard errors are printed; under two minutes on one core.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special, stats
 
 from monitor.stats.design.score_bands import band_edges, band_of
-from monitor.stats.history.robust_mixture import LEAN, OWN_SHARE, own_part
+from monitor.stats.history.robust_mixture import ROBUST_WEIGHT, SHIFT, own_part
 from monitor.stats.history.run_length import Run, RunLength, advance, begin
 
 if TYPE_CHECKING:
@@ -38,23 +38,23 @@ LOOKS = {1: "first", 2: "second", 4: "fourth", 10: "tenth"}
 
 @dataclass(frozen=True)
 class Scheme:
-    """A way of carrying."""
+    """A way of pooling."""
 
     name: str
     settings: RunLength
     share: float = 0.0
-    lean: float = 0.0
+    shift: float = 0.0
 
 
 ONE = ((0.0, 1.0),)
-DEFAULT = Scheme("default: .16, lean .4", RunLength(), OWN_SHARE, LEAN)
+DEFAULT = Scheme("default: .16, shift .4", RunLength(), ROBUST_WEIGHT, SHIFT)
 SCHEMES = (
     Scheme("one restart, hazard .35", RunLength(hazard=0.35, shifts=ONE)),
     Scheme("five restarts, hazard .5", RunLength(hazard=0.5)),
     Scheme("nothing for the round", RunLength()),
-    Scheme(".16 for the round, no lean", RunLength(), 0.16),
-    Scheme(".22 for the round, no lean", RunLength(), 0.22),
-    Scheme(".30 for the round, no lean", RunLength(), 0.30),
+    Scheme(".16 for the round, no shift", RunLength(), 0.16),
+    Scheme(".22 for the round, no shift", RunLength(), 0.22),
+    Scheme(".30 for the round, no shift", RunLength(), 0.30),
     DEFAULT,
 )
 
@@ -225,7 +225,7 @@ def shared_out(window: Window, flagged: int, passed: int) -> Values:
 def run(
     window: Window, labels: Values, scheme: Scheme, stories: tuple[Story, ...], replicates: int
 ) -> Result:
-    """Carry the quiet rounds once, then each story from there."""
+    """Pooling the quiet rounds once, then each story from there."""
     rng = np.random.default_rng(1)
     rounds = [labeled(window.rate, labels, replicates, [1, t]) for t in range(QUIET + 1)]
     before = {}
@@ -236,7 +236,7 @@ def run(
             before[up], _ = advance(before[up], positive[:, mine], labels[mine], t, scheme.settings)
     result = Result()
     for metric in ("precision", "recall"):
-        drawn = {up: carried(before[up], window, labels, rounds[-1], up, scheme) for up in before}
+        drawn = {up: pooled(before[up], window, labels, rounds[-1], up, scheme) for up in before}
         ends = interval(metric_draws(window, drawn, metric, rng, window.size))
         alone = {up: own(window, labels, rounds[-1], up, 0.0) for up in before}
         own_ends = interval(metric_draws(window, alone, metric, rng, window.size))
@@ -274,7 +274,7 @@ def told(
         if after not in LOOKS:
             continue
         size = window.size * np.exp(story.wobble * rng.standard_normal(positive.shape))
-        drawn = {up: carried(runs[up], window, labels, positive, up, scheme) for up in runs}
+        drawn = {up: pooled(runs[up], window, labels, positive, up, scheme) for up in runs}
         low, high = interval(metric_draws(window, drawn, story.metric, rng, size))
         truth = window.value(story.metric, rate, size)
         covered[LOOKS[after]] = float(np.mean((low <= truth) & (truth <= high)))
@@ -288,18 +288,18 @@ def labeled(rate: Values, labels: Values, replicates: int, seed: list[int]) -> V
     return found.astype(np.float64)
 
 
-def own(window: Window, labels: Values, positive: Values, up: bool, lean: float) -> Betas:
+def own(window: Window, labels: Values, positive: Values, up: bool, shift: float) -> Betas:
     """Take the round alone, as one component."""
     mine = window.of_class(up)
-    alpha, beta = own_part(positive[:, mine], labels[mine], lean=-lean if up else lean)
+    alpha, beta = own_part(positive[:, mine], labels[mine], shift=-shift if up else shift)
     return np.ones((len(alpha), 1)), alpha[:, np.newaxis], beta[:, np.newaxis]
 
 
-def carried(
+def pooled(
     run: Run, window: Window, labels: Values, positive: Values, up: bool, scheme: Scheme
 ) -> Betas:
-    """Take what is carried, with the scheme's share for the round alone."""
-    weight, alpha, beta = own(window, labels, positive, up, scheme.lean)
+    """Take what is pooled, with the scheme's share for the round alone."""
+    weight, alpha, beta = own(window, labels, positive, up, scheme.shift)
     return (
         np.concatenate([(1 - scheme.share) * run.weight, scheme.share * weight], axis=1),
         np.concatenate([run.alpha, alpha], axis=1),
