@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-THOROUGH = ("tests/faults/",)
-"""Folders of which `make test` runs nothing: each has its feature tested elsewhere as well."""
+THOROUGH = "tests/faults/"
+"""Of this folder `make test` runs nothing: each feature has tests elsewhere as well."""
 
 POSTGRESQL = {"postgres_server", "postgres_url"}
-ONE_SERVER = "mlflow_url"
+SHARED = {"mlflow_url", "filled_folder"}
+"""Fixtures of the session that take seconds to make: whoever needs one goes where it is."""
 
 
 def sort(item: pytest.Item) -> None:
-    """Mark a test as `thorough`, and by the server that it shares with others.
+    """Mark a test as `thorough`, or by what it shares with others.
 
-    A test of its own may be marked where it stands, as `slow` or `simulation`.
+    A single test is marked where it stands, as `slow` or `simulation`.
     """
     names = set(getattr(item, "fixturenames", ()))
     marks = {mark.name for mark in item.iter_markers()}
@@ -24,5 +25,6 @@ def sort(item: pytest.Item) -> None:
         or names & POSTGRESQL
     ):
         item.add_marker("thorough")
-    elif ONE_SERVER in names:
-        item.add_marker(pytest.mark.xdist_group("mlflow"))
+        return
+    for name in sorted(names & SHARED):
+        item.add_marker(pytest.mark.xdist_group(name))
