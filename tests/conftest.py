@@ -5,11 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-import sqlite3
 import uuid
 
 import pytest
-from sqlalchemy import Engine, create_engine, event, text, update
+from sqlalchemy import create_engine, event, text, update
 from sqlalchemy.engine import make_url
 
 from monitor.storage import schema
@@ -29,13 +28,6 @@ hypothesis_profiles.load()
 def pytest_collection_modifyitems(items):
     for item in items:
         tiers.sort(item)
-
-
-@event.listens_for(Engine, "connect")
-def _no_sync(connection, _):
-    """Let SQLite not wait for the disk; what a killed process wrote is in the file all the same."""
-    if isinstance(connection, sqlite3.Connection):
-        connection.execute("pragma synchronous=off")
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -67,10 +59,17 @@ def store_url(request, tmp_path):
     return request.getfixturevalue("postgres_url")
 
 
+def _no_sync(connection, _):
+    """Do not wait for the disk, as PostgreSQL here does not: no test cuts the power."""
+    connection.execute("pragma synchronous=off")
+
+
 @pytest.fixture
 def database(store_url):
     """A store with this version's tables; its id, and so every draw, is the same each time."""
     database = Database(store_url)
+    if database.is_sqlite:
+        event.listen(database.engine, "connect", _no_sync)  # after what the product sets
     schema.ready(database)
     with database.write() as connection:
         connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.faults import figures
+from tests.faults.few_points import few_points
 from tests.faults.sizes import SOAK
 from tests.workers import worker
 
@@ -17,6 +18,12 @@ def pytest_collection_modifyitems(config, items):
     if long:
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
+
+
+@pytest.fixture(autouse=True)
+def _coarse():
+    with few_points(2**10):
+        yield
 
 
 @pytest.fixture

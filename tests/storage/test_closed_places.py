@@ -13,9 +13,11 @@ import pytest
 from monitor.domain.errors import MonitorError
 from monitor.storage import schema
 from monitor.storage.database import Database
+from tests.servers import cannot_start
 
 NOBODY = 65_534
 WITHOUT_RIGHTS = 0o555
+NO_OTHER_USER = "root may not become another user here, and may write everywhere"
 
 
 @pytest.fixture
@@ -32,16 +34,28 @@ def opened_by_nobody(folder):
     """Open the store as a user whom permissions bind, even where root runs the tests."""
     read, write = os.pipe()
     if not (child := os.fork()):
-        if os.getuid() == 0:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-        os.write(write, said_on_opening(folder).encode())
-        os._exit(0)
+        try:
+            os.write(write, said_by_nobody(folder).encode())
+        finally:
+            os._exit(0)  # whatever happens: the tests go on in one process, not in two
     os.waitpid(child, 0)
     os.close(write)
     with os.fdopen(read) as stream:
-        return stream.read()
+        said = stream.read()
+    if said == NO_OTHER_USER:
+        cannot_start(said)
+    return said
+
+
+def said_by_nobody(folder):
+    if os.getuid() == 0:
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        except PermissionError:
+            return NO_OTHER_USER
+    return said_on_opening(folder)
 
 
 def said_on_opening(folder):
