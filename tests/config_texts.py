@@ -79,6 +79,8 @@ threshold: 0.5 => threshold: half
     13, monitors[mail-travel].schedule.cron: '0 6 30 2 *' is not a cron line (bad day-of-month); write five, such as '0 6 * * MON'
 lag: 6h => lag: 6
     13, monitors[mail-travel].schedule.lag: 6 has no unit; write a number and s, m, h, d or w, such as 6d
+lag: 6h => lag: true
+    13, monitors[mail-travel].schedule.lag: 'true' is not a duration; write a number and s, m, h, d or w, such as 6h
 lag: 6h => lag: soon
     13, monitors[mail-travel].schedule.lag: 'soon' is not a duration; write a number and s, m, h, d or w, such as 6h
 lag: 6h => lag: 99999999999d

@@ -70,11 +70,12 @@ def _names(tree: Tree) -> Iterator[Problem]:
     hooks = tree.at(("hooks",))
     known = list(hooks) if isinstance(hooks, dict) else []
     choice = f"known are {', '.join(known)}" if known else "add a section `hooks:` with it"
-    first: dict[str, int] = {}
+    first: dict[str, Way] = {}
     for way in [("monitors", place) for place in range(len(_list(tree, ("monitors",))))]:
-        name, line = tree.at((*way, "name")), tree.lines.get((*way, "name"), 0)
-        if isinstance(name, str) and first.setdefault(name, line) != line:
-            message = f"line {first[name]} has a monitor of this name already; names must differ"
+        name = tree.at((*way, "name"))
+        if isinstance(name, str) and first.setdefault(name, way) != way:
+            line = tree.lines[(*first[name], "name")]
+            message = f"line {line} has a monitor of this name already; names must differ"
             yield tree.problem((*way, "name"), message)
         for place, hook in enumerate(_list(tree, (*way, "hooks"))):
             if isinstance(hook, str) and hook not in known:

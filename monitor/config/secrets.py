@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
@@ -21,6 +22,7 @@ _ONLY_VARIABLES = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*\})+")
 _IN_URL = re.compile(
     r"://[^/\s:@]*:(?!\$\{)[^/\s@]+@|[?&](password|sslpassword|token|secret)=(?!\$\{)"
 )
+_COUNTED = {int, float, timedelta}
 _FILE_MAX = 10_000  # bytes; a secret is a line, not a document
 
 
@@ -70,7 +72,7 @@ class Filled:
         self.problems.append(self.tree.problem(way, message))
 
     def _scalar(self, value: Scalar, way: Way, kinds: tuple[object, ...]) -> Scalar:
-        if isinstance(value, bool) and {int, float} & {*kinds} and bool not in kinds:
+        if isinstance(value, bool) and _COUNTED & {*kinds} and bool not in kinds:
             return str(value).lower()  # a truth, which pydantic would take for 1 or 0
         if value is not None:
             self._refuse_literal(str(value), way, secret=SecretStr in kinds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -81,15 +81,13 @@ class Tree:
 
     def at(self, way: Way) -> Value:
         """Return the value at a way, None if the file has none."""
-        value = self.values
-        for part in way:
-            if isinstance(value, dict) and isinstance(part, str):
-                value = value.get(part)
-            elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+        value: Any = self.values
+        try:
+            for part in way:
                 value = value[part]
-            else:
-                return None
-        return value
+        except (LookupError, TypeError):
+            return None
+        return value  # type: ignore[no-any-return]
 
     def leaves(self) -> Iterator[tuple[Way, Scalar]]:
         """Every scalar, with the way to it."""

@@ -27,6 +27,9 @@ from pydantic import (
 if TYPE_CHECKING:
     from monitor.stats.detection.half_space import Limit
 
+CREDIBLE_LEVEL = 0.95
+"""Probability inside every interval of a round; what is proven of them is proven at this level."""
+
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST = 100 * 365 * 86_400  # seconds; keeps every date that is made from a duration possible
 
@@ -374,9 +377,16 @@ class RoundSettings(Settings):
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     grace: Duration | None = None
     hooks: tuple[str, ...] = ()
-    level: Annotated[float, Field(ge=0.95, le=0.95)] = 0.95
     origin: Literal["schedule", "by_hand", "backfill"] = "schedule"
     planned: dict[str, int] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _the_level_was_a_setting(cls, value: object) -> object:
+        """Read rounds of older versions, which froze the one level that there was."""
+        if isinstance(value, dict) and value.get("level") == CREDIBLE_LEVEL:
+            return {key: of for key, of in value.items() if key != "level"}
+        return value
 
 
 class MonitorSettings(Settings):

@@ -171,6 +171,22 @@ def test_two_monitors_of_one_name_are_refused(refused):
     ]
 
 
+def test_two_monitors_of_one_name_are_refused_also_on_one_line_and_from_an_alias(refused):
+    config = load_config(TOP / "config.yaml", {})
+    monitor = json.dumps(config.monitors[0].model_dump(mode="json", exclude_unset=True))
+
+    on_one_line, by_alias = (
+        refused(f"monitors: [{first}, {second}]")
+        for first, second in ((monitor, monitor), (f"&m {monitor}", "*m"))
+    )
+
+    assert on_one_line == by_alias
+    assert on_one_line == [
+        "config.yaml:1, monitors[mail-travel].name: line 1 has a monitor of this name already; "
+        "names must differ"
+    ]
+
+
 def test_a_config_without_monitors_is_refused(refused):
     assert refused("monitors: []") == [
         "config.yaml:1, monitors: it should have at least 1 item, not 0"

@@ -282,7 +282,7 @@ PLANNED = [PlannedStratum(s, size, 9) for s, size in zip(STRATA, (100, 900), str
 
 
 def row_of(answers):
-    return agreement_row(answers, PLANNED, level=0.95, seed=1)
+    return agreement_row(answers, PLANNED, seed=1)
 
 
 def test_three_people_are_compared_by_fleiss_and_weighed_by_stratum():

@@ -34,7 +34,6 @@ def agreement_row(
     several: Sequence[SeveralAnswers],
     strata: Sequence[PlannedStratum],
     *,
-    level: float,
     seed: int,
 ) -> AgreementRow | None:
     """Compute the agreement of a round; None where no item has two answers."""
@@ -51,9 +50,9 @@ def agreement_row(
         [_of(several, part.stratum.name) for part in strata],
         [_of(differ, part.stratum.name) for part in strata],
     )
-    share = disagreement(sizes, doubled, disagreed, level=level, seed=seed)
-    kappa = _kappa(answers, level, seed)
-    alpha = krippendorff_alpha(answers, level=level, seed=seed)
+    share = disagreement(sizes, doubled, disagreed, seed=seed)
+    kappa = _kappa(answers, seed)
+    alpha = krippendorff_alpha(answers, seed=seed)
     return AgreementRow(
         items=len(several),
         disagreed=len(differ),
@@ -74,12 +73,12 @@ def _of(several: Sequence[SeveralAnswers], stratum: str) -> int:
     return sum(each.stratum == stratum for each in several)
 
 
-def _kappa(answers: NDArray[np.float64], level: float, seed: int) -> Agreement:
+def _kappa(answers: NDArray[np.float64], seed: int) -> Agreement:
     """Cohen's kappa of two people, else Fleiss' of the first two answers to each item."""
     if answers.shape[1] == 2:  # noqa: PLR2004
-        return cohen_kappa(answers[:, 0], answers[:, 1], level=level)
+        return cohen_kappa(answers[:, 0], answers[:, 1])
     pairs = np.array([row[~np.isnan(row)][:2] for row in answers])
-    return fleiss_kappa(pairs, level=level, seed=seed)
+    return fleiss_kappa(pairs, seed=seed)
 
 
 def disagreement_notices(found: AgreementRow | None) -> list[NoticeRow]:

@@ -20,9 +20,7 @@ POINTS = 2**11
 """An explanation needs two digits."""
 
 
-def precision_cause(
-    now: Tally, earlier: Sequence[Tally], *, level: float, seed: int
-) -> CauseRow | None:
+def precision_cause(now: Tally, earlier: Sequence[Tally], *, seed: int) -> CauseRow | None:
     """Explain precision in this round alone against all earlier rounds of its history, pooled.
 
     None where there is no earlier round, or a predicted class is empty or without a label on
@@ -40,7 +38,7 @@ def precision_cause(
         )
         for i, counts in enumerate((before, after))
     ]
-    return _row(precision_change(*works, level=level), len(earlier))
+    return _row(precision_change(*works), len(earlier))
 
 
 def pooled(rounds: Sequence[Counts]) -> Counts:

@@ -73,35 +73,35 @@ def _pictures(
     database: Database, member: Member, earlier: Sequence[Tally], pooled: JointPosterior
 ) -> Pictures:
     found = member.round
-    level, seed = found.settings.level, found.sobol_seed
+    seed = found.sobol_seed
     return Pictures(
-        cause=precision_cause(member.tally, earlier, level=level, seed=seed),
-        p3=_p3(member.tally, pooled, level, seed),
+        cause=precision_cause(member.tally, earlier, seed=seed),
+        p3=_p3(member.tally, pooled, seed),
         curves=None
         if found.label_revision == found.estimated_revision
-        else _curves(database, found, level, seed),
+        else _curves(database, found, seed),
     )
 
 
-def _p3(now: Tally, pooled: JointPosterior, level: float, seed: int) -> PrevalenceRow | None:
+def _p3(now: Tally, pooled: JointPosterior, seed: int) -> PrevalenceRow | None:
     """Read precision at other prevalences from all that is known of the rates."""
     counts = now.counts
     labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
     if not all(labeled):
         return None
     draws = draw(pooled, seed=seed, points=POINTS, size=counts.size)
-    found = prevalence_curve(draws, counts.size, level=level)
+    found = prevalence_curve(draws, counts.size)
     return PrevalenceRow(
         curve=_row(Band(found.prevalence, found.point, found.low, found.high)),
         prevalence=_triple(found.now),
         value=_triple(found.value),
         tpr=_triple(found.tpr),
         fpr=_triple(found.fpr),
-        level=level,
+        level=found.level,
     )
 
 
-def _curves(database: Database, found: Round, level: float, seed: int) -> CurvesRow | None:
+def _curves(database: Database, found: Round, seed: int) -> CurvesRow | None:
     with database.read() as connection:
         try:
             sample = scored_sample(connection, found)
@@ -110,7 +110,7 @@ def _curves(database: Database, found: Round, level: float, seed: int) -> Curves
     positive = int(sample.items.positive.sum())
     if min(positive, len(sample.score) - positive) < FEWEST:
         return None
-    bands = curve_bands(sample, points=PLACES, level=level, rng=np.random.default_rng(seed))
+    bands = curve_bands(sample, points=PLACES, rng=np.random.default_rng(seed))
     return CurvesRow(
         roc=_row(bands.roc),
         precision_recall=_row(bands.precision_recall),
@@ -121,7 +121,7 @@ def _curves(database: Database, found: Round, level: float, seed: int) -> Curves
         prevalence=_triple(bands.prevalence),
         labeled=len(sample.score),
         positive=positive,
-        level=level,
+        level=bands.level,
     )
 
 

@@ -125,13 +125,11 @@ def _rows(
     now: Tally, pooled: JointPosterior, draws: Draws, settings: RoundSettings, seed: int
 ) -> list[EstimateRow]:
     counts = now.counts
-    level = settings.level
-    own = estimates(counts, metrics=METRICS, level=level, seed=seed, basis="round")
+    own = estimates(counts, metrics=METRICS, seed=seed, basis="round")
     with_history = estimates(
         counts,
         metrics=METRICS,
         estimands=("rate",),
-        level=level,
         posterior=pooled,
         basis="pooled",
         draws=draws,

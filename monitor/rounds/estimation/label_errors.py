@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import EstimateRow
+from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.stats.core.draws import ESTIMANDS
 from monitor.stats.labels.label_error import METHOD, LabelAudit, corrected_estimates
 
@@ -31,11 +32,9 @@ def corrected_rows(
         audit = LabelAudit(**settings.gold.model_dump())
     except ValueError as error:
         return [
-            _nothing(metric, estimand, settings.level, str(error))
-            for estimand in ESTIMANDS
-            for metric in metrics
+            _nothing(metric, estimand, str(error)) for estimand in ESTIMANDS for metric in metrics
         ]
-    found = corrected_estimates(counts, audit, metrics=metrics, level=settings.level, seed=seed)
+    found = corrected_estimates(counts, audit, metrics=metrics, seed=seed)
     return [
         EstimateRow(
             metric=each.metric,
@@ -52,7 +51,7 @@ def corrected_rows(
     ]
 
 
-def _nothing(metric: str, estimand: str, level: float, reason: str) -> EstimateRow:
+def _nothing(metric: str, estimand: str, reason: str) -> EstimateRow:
     return EstimateRow(
         metric=metric,
         estimand=estimand,
@@ -60,7 +59,7 @@ def _nothing(metric: str, estimand: str, level: float, reason: str) -> EstimateR
         point=None,
         low=None,
         high=None,
-        level=level,
+        level=CREDIBLE_LEVEL,
         method=METHOD,
         reason=reason,
     )

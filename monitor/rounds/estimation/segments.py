@@ -29,7 +29,7 @@ def segment_rows(cells: Sequence[Cell], settings: RoundSettings, *, seed: int) -
     cells
         Sizes and labels per stratum, segment column and value, all of the round.
     settings
-        As frozen when the round opened: the level and the margins.
+        As frozen when the round opened: the margins.
     seed
         Fixes the Sobol points.
     """
@@ -40,7 +40,7 @@ def segment_rows(cells: Sequence[Cell], settings: RoundSettings, *, seed: int) -
         whole = _counts(mine, strata)
         for value in sorted({cell.value for cell in mine}):
             part = _counts([cell for cell in mine if cell.value == value], strata)
-            found = segment_estimates(part, whole, metrics=METRICS, level=settings.level, seed=seed)
+            found = segment_estimates(part, whole, metrics=METRICS, seed=seed)
             rows += [_row(segment, value, part, whole, each, settings) for each in found]
     return rows
 
@@ -88,6 +88,6 @@ def _row(
     if flagged == 0 or (found.metric == "recall" and flagged == size):
         return row
     margin = settings.sample.margin.wanted().get(found.metric, MARGIN)
-    more = more_labels(part, whole, found.metric, margin, level=settings.level)
+    more = more_labels(part, whole, found.metric, margin)
     needed = {"margin": margin, "more_round": more.of_round, "more_segment": more.of_segment}
     return row.model_copy(update=needed)

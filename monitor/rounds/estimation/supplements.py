@@ -47,7 +47,7 @@ def look_beside(database: Database, batch: Batch) -> dict[int, Beside]:
 def _agreement(connection: Connection, found: Round) -> AgreementRow | None:
     several = copy_store.several_answers(connection, found.id)
     strata = frame_store.read_strata(connection, found.id)
-    return agreement_row(several, strata, level=found.settings.level, seed=found.sobol_seed)
+    return agreement_row(several, strata, seed=found.sobol_seed)
 
 
 def stored_beside(connection: Connection, round_id: int, version: int) -> Beside:

@@ -79,9 +79,7 @@ def at_threshold(connection: Connection, found: Round, threshold: float) -> Comp
         sample = scored_sample(connection, found)
     except NoCurves as error:
         raise _refused(found, error) from error
-    comparison = compare_threshold(
-        sample, threshold, level=found.settings.level, estimand="window", rng=_rng(found)
-    )
+    comparison = compare_threshold(sample, threshold, estimand="window", rng=_rng(found))
     labeled, positive = len(sample.score), int(sample.items.positive.sum())
     return Compared(comparison, labeled, positive, counted=False)
 
@@ -106,7 +104,6 @@ def with_others(connection: Connection, found: Round, others: Others) -> Compare
             sample.is_flagged,
             np.array([others.flags[item.id] for item in drawn]),
             second_flagged=others.flagged if counted else None,
-            level=found.settings.level,
             estimand="window",
             rng=_rng(found),
         )

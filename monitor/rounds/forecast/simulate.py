@@ -263,7 +263,6 @@ def _planned(
         Knowledge.of_rates(np.clip(rates, 1e-9, 1 - 1e-9)),
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,
-        level=settings.level,
         cost=[cost.flagged if up else cost.passed for up in is_flagged],
     )
     return Scenario.of(size, plan.labels, is_flagged, rates)

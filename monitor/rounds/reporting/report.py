@@ -16,6 +16,7 @@ from monitor.domain.report import (
     StratumRow,
     TimelinePoint,
 )
+from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.rounds.reporting.notices import ended, named, number_text, round_key
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def _frame_fields(
         "window_end": found.window.end,
         "model": found.settings.model,
         "threshold": found.settings.threshold,
-        "level": found.settings.level,
+        "level": CREDIBLE_LEVEL,
         "false_alarm_every": found.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
     }

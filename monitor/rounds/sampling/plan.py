@@ -37,7 +37,6 @@ def plan_labels(frame: Frame, known: JointPosterior | None, settings: RoundSetti
         knowledge_of(frame, known, settings),
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,
-        level=settings.level,
         cost=label_cost(frame, settings),
     )
 

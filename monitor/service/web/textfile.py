@@ -34,6 +34,8 @@ def write_textfile(path: Path, text: str) -> None:
 
 
 def _write_whole(path: Path, text: str) -> None:
+    # `prometheus_client.write_to_textfile` leaves the mode to the umask, so that the exporter may
+    # not read the file, and opens a name that can be guessed, so that it follows a planted link.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:

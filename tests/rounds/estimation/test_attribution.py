@@ -20,7 +20,7 @@ def tally(tp=430, fp=70, fn=5, tn=995, flagged=3_300, passed=96_700):
 
 
 def told(now, *earlier):
-    return precision_cause(now, earlier, level=0.95, seed=1)
+    return precision_cause(now, earlier, seed=1)
 
 
 def test_nothing_is_told_without_an_earlier_round():

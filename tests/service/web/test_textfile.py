@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import threading
 
 import pytest
 
+from monitor.service.web.textfile import write_textfile
 from tests.cli.workplace import PEOPLE, Workplace
 from tests.service.web.serving import samples
 
@@ -38,6 +41,31 @@ def test_a_pass_leaves_its_metrics_for_all_to_read(place):
     assert stat.S_IMODE((place.folder / "out.prom").stat().st_mode) == 0o644
     assert [path.name for path in place.folder.glob("*.prom*")] == ["out.prom"]
     assert not list(place.folder.glob(".out*"))
+
+
+@pytest.fixture
+def closed_umask():
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("closed_umask")
+def test_the_exporter_may_read_the_file_though_the_umask_forbids_it(tmp_path):
+    write_textfile(tmp_path / "out.prom", "up 1\n")
+
+    assert stat.S_IMODE((tmp_path / "out.prom").stat().st_mode) == 0o644
+
+
+def test_a_link_planted_under_the_name_of_another_writer_is_not_followed(tmp_path):
+    kept = tmp_path / "kept"
+    kept.write_text("as it was")
+    guessed = f"out.prom.{os.getpid()}.{threading.get_ident()}"  # as prometheus_client names it
+    (tmp_path / guessed).symlink_to(kept)
+
+    write_textfile(tmp_path / "out.prom", "up 1\n")
+
+    assert (kept.read_text(), (tmp_path / "out.prom").read_text()) == ("as it was", "up 1\n")
 
 
 def test_a_pass_with_errors_tells_them_and_when_the_last_good_one_was(place):

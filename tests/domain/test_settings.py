@@ -1,0 +1,53 @@
+"""What a round freezes: read also as older versions wrote it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
+from monitor.stats.curves.curve_draws import curve_bands
+from monitor.stats.design.allocation import allocate
+from monitor.stats.drift.attribution import precision_change
+from monitor.stats.estimation.paired import compare, compare_threshold
+from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.prevalence import prevalence_curve
+from monitor.stats.estimation.segments import more_labels, segment_estimates
+from monitor.stats.labels.agreement import (
+    cohen_kappa,
+    disagreement,
+    fleiss_kappa,
+    krippendorff_alpha,
+)
+from monitor.stats.labels.label_error import corrected_estimates
+
+FROZEN = {"schedule": {"cron": "0 6 * * MON"}, "deadline": "5d", "late_labels": "90d"}
+OF_ROUNDS = (
+    *(allocate, cohen_kappa, compare, compare_threshold, corrected_estimates, curve_bands),
+    *(disagreement, estimates, fleiss_kappa, krippendorff_alpha, more_labels, precision_change),
+    *(prevalence_curve, segment_estimates),
+)
+
+
+def test_a_round_of_an_older_version_that_froze_the_level_is_read():
+    frozen = json.dumps({**FROZEN, "level": 0.95})
+
+    settings = RoundSettings.model_validate_json(frozen)
+
+    assert settings == RoundSettings.model_validate(FROZEN)
+    assert "level" not in settings.model_dump()
+
+
+@pytest.mark.parametrize("level", [0.9, "0.95", None])
+def test_another_level_is_refused_and_not_taken_for_the_one_there_is(level):
+    with pytest.raises(ValidationError, match="level"):
+        RoundSettings.model_validate({**FROZEN, "level": level})
+
+
+def test_whatever_a_round_computes_is_at_the_level_that_its_report_names():
+    levels = {of.__name__: inspect.signature(of).parameters["level"].default for of in OF_ROUNDS}
+
+    assert levels == dict.fromkeys(levels, CREDIBLE_LEVEL)
