@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from enum import StrEnum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -21,20 +22,35 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
+
+class _Want(StrEnum):
+    """What a setting may hold, in words."""
+
+    TEXT = "text"
+    WHOLE_NUMBER = "a whole number"
+    NUMBER = "a number"
+    FINITE_NUMBER = "a finite number"
+    TRUTH = "true or false"
+    LIST = "a list"
+    MAPPING = "a mapping"
+    DURATION = "a duration such as 6h"
+    PATH = "a path"
+
+
 _WANTED = {
-    "string": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "finite": "a finite number",
-    "bool": "true or false",
-    "list": "a list",
-    "tuple": "a list",
-    "set": "a list",
-    "dict": "a mapping",
-    "model": "a mapping",
-    "mapping": "a mapping",
-    "time": "a duration such as 6h",
-    "path": "a path",
+    "string": _Want.TEXT,
+    "int": _Want.WHOLE_NUMBER,
+    "float": _Want.NUMBER,
+    "finite": _Want.FINITE_NUMBER,
+    "bool": _Want.TRUTH,
+    "list": _Want.LIST,
+    "tuple": _Want.LIST,
+    "set": _Want.LIST,
+    "dict": _Want.MAPPING,
+    "model": _Want.MAPPING,
+    "mapping": _Want.MAPPING,
+    "time": _Want.DURATION,
+    "path": _Want.PATH,
 }
 _BOUNDS = {
     "greater_than": ("gt", "small", "more than"),
@@ -141,7 +157,7 @@ def _way_in_file(root: Node, error: ErrorDetails) -> Way:
 def _sentence(errors: list[ErrorDetails], way: Way, top: type[BaseModel]) -> str:
     wants = dict.fromkeys(want for one in errors if (want := _wanted(one["type"])) is not None)
     if wants:
-        return _wrong_type(_either(list(wants)), errors[0]["input"])
+        return _wrong_type(_narrowest(list(wants)), errors[0]["input"])
     first = errors[0]
     kind, context = first["type"], first.get("ctx", {})
     if kind == "missing":
@@ -206,28 +222,30 @@ def _plain(limit: object) -> str:
     return f"{seconds}s"
 
 
-def _wanted(kind: str) -> str | None:
+def _wanted(kind: str) -> _Want | None:
     if not kind.endswith(_TYPE_ENDS):
         return None
     return _WANTED.get(kind.partition("_")[0])
 
 
-def _either(wants: list[str]) -> str:
-    if "a number" in wants and "a whole number" in wants:
-        wants = [want for want in wants if want != "a whole number"]
-    return " or ".join(wants)
+def _narrowest(wants: list[_Want]) -> list[_Want]:
+    """Leave out what another one says already."""
+    if _Want.NUMBER in wants:
+        return [want for want in wants if want is not _Want.WHOLE_NUMBER]
+    return wants
 
 
-def _wrong_type(wanted: str, value: object) -> str:
+def _wrong_type(wants: list[_Want], value: object) -> str:
+    wanted = " or ".join(wants)
     if value is None:
         return f"{wanted} is wanted, found nothing; write a value or leave the line out"
-    if wanted == "text" and isinstance(value, bool | int | float):
+    if wants == [_Want.TEXT] and isinstance(value, bool | int | float):
         return f"text is wanted, found {kind_of(value)}; put it in quotes"
-    is_word = isinstance(value, str | int | float) and not wanted.startswith(("text", "a mapping"))
+    is_word = isinstance(value, str | int | float) and wants[0] not in {_Want.TEXT, _Want.MAPPING}
     what = shown(value) if is_word else kind_of(value)
-    if wanted == "a whole number" and isinstance(value, float) and 0 < value < 1:
+    if wants == [_Want.WHOLE_NUMBER] and isinstance(value, float) and 0 < value < 1:
         return f"a whole number is wanted, found {what}; this is a count, not a share"
-    if wanted == "a list" and isinstance(value, str) and len(value) <= _LONGEST:
+    if wants == [_Want.LIST] and isinstance(value, str) and len(value) <= _LONGEST:
         what = f"text; write [{value}]"
     return f"{wanted} is wanted, found {what}"
 

@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.model import UNTAGGED, EffectKind
+from monitor.domain.model import EffectKind
+from monitor.domain.receipts import why_untagged
 from monitor.domain.report import EstimateRow, Notice, Status
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
@@ -387,10 +388,13 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     if settings.round.model is None:
         return []
     found = effect_admin.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
-    if found is None or not found[1].startswith(UNTAGGED):
+    if found is None:
         return []
     report, receipt = found
-    return [f"the model is {receipt}"] if report["model"] == settings.round.model else []
+    why = why_untagged(receipt)
+    if why is None or report["model"] != settings.round.model:
+        return []
+    return [f"the model is not tagged: {why}"]
 
 
 def waiting_sentence(waiting: Waiting) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import NO_SCORE, BandEdges, Item
+from monitor.domain.model import BadRow, BandEdges, Item
 from monitor.domain.state import RoundState
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
@@ -193,7 +193,7 @@ def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bo
 
     With a threshold the score decides the class, so there an item without one is a bad row.
     """
-    return settings.threshold is None and not edges.unscored and NO_SCORE in frame.bad_rows
+    return settings.threshold is None and not edges.unscored and BadRow.NO_SCORE in frame.bad_rows
 
 
 def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
@@ -382,5 +382,5 @@ def _untestable(frame: Frame, known: JointPosterior | None, settings: RoundSetti
 
 
 def _issues(frame: Frame) -> dict[str, tuple[int, bool]]:
-    bad = {reason: (count, True) for reason, count in frame.bad_rows.items()}
+    bad = {str(reason): (count, True) for reason, count in frame.bad_rows.items()}
     return bad | {reason: (count, False) for reason, count in frame.notes.items()}
