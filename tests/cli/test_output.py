@@ -15,7 +15,7 @@ import termios
 
 import pytest
 
-from monitor.cli.views.numbers import interval_text
+from monitor.presentation.numbers import interval_text
 from monitor.stats.estimation.posterior import MetricEstimate
 from tests.cli.workplace import PEOPLE
 

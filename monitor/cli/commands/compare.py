@@ -17,6 +17,7 @@ from monitor.cli.common import (
     opened,
 )
 from monitor.cli.views.printing import say, say_json, say_table
+from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, percent_text
 
 if TYPE_CHECKING:
     from monitor.rounds.forecast.compare import Compared, Others
@@ -147,8 +148,8 @@ def _say(found: Round, compared: Compared, other: str) -> None:
     say(f"{found.monitor}, round {found.number}: as it is, and {other}", indent="  ")
     say(
         f"by {compared.labeled} labels, {compared.positive} of them positive; prevalence "
-        f"{_percent(both.prevalence.point)} ({_percent(both.prevalence.low)} to "
-        f"{_percent(both.prevalence.high)}); {both.level:.0%} intervals of this window's items",
+        f"{percent_text(both.prevalence.point)} ({percent_text(both.prevalence.low)} to "
+        f"{percent_text(both.prevalence.high)}); {both.level:.0%} intervals of this window's items",
         indent="  ",
     )
     say()
@@ -171,15 +172,11 @@ def _say(found: Round, compared: Compared, other: str) -> None:
 
 def _row(each: PairedMetric) -> list[str]:
     if each.first is None or each.second is None or each.difference is None:
-        return [each.metric, "not estimable", "not estimable", "", ""]
-    first, second = (_number(value) for value in (each.first, each.second))
+        return [each.metric, NOT_ESTIMABLE, NOT_ESTIMABLE, "", ""]
+    first, second = (interval_text(value) for value in (each.first, each.second))
     gap = each.difference
     difference = f"{gap.point:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
     return [each.metric, first, second, difference, f"{each.higher:.3f}"]
-
-
-def _number(found: Interval) -> str:
-    return f"{found.point:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
 def _sentence(each: PairedMetric, other: str) -> str:
@@ -195,7 +192,3 @@ def _sentence(each: PairedMetric, other: str) -> str:
 def _items(found: Interval) -> str:
     point, low, high = (f"{round(each):,}" for each in (found.point, found.low, found.high))
     return point if low == high else f"{point} ({low} to {high})"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

@@ -57,7 +57,8 @@ def estimate(
 
 
 def _say_estimates(found: Sequence[dict[str, Any]]) -> None:
-    from monitor.cli.views.numbers import caution_lines, interval_text, reason_text
+    from monitor.presentation.estimates import caution_lines, reason_text
+    from monitor.presentation.numbers import interval_text
     from monitor.stats.estimation.posterior import MetricEstimate
 
     rows = [MetricEstimate(**each) for each in found]

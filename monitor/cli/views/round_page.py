@@ -7,12 +7,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
-from monitor.cli.views.numbers import caution_lines, interval_text, reason_text
 from monitor.cli.views.printing import say, say_table
 from monitor.cli.views.segments_table import say_segments
 from monitor.domain.alerting import LEARNS, EvidenceState
 from monitor.domain.errors import InputRefused
 from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow, SegmentRow
+from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.estimates import caution_lines, reason_text
+from monitor.presentation.numbers import interval_text, limit_text
+from monitor.presentation.rows import agreement_sentence, answers_sentence
 from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.report import find_row
 from monitor.storage import (
@@ -110,10 +113,10 @@ def say_round(page: dict[str, Any]) -> None:
     if page["estimates"]:
         say()
         _say_estimates([EstimateRow(**row) for row in page["estimates"]], page["cautions"])
-    if page["answers"] is not None and (told := AnswersRow(**page["answers"]).sentence):
+    if page["answers"] is not None and (told := answers_sentence(AnswersRow(**page["answers"]))):
         say(told, indent="  ")
     if page["agreement"] is not None:
-        say(f"agreement: {AgreementRow(**page['agreement']).sentence}", indent="  ")
+        say(f"agreement: {agreement_sentence(AgreementRow(**page['agreement']))}", indent="  ")
     say_segments([SegmentRow(**row) for row in page["segments"]])
     _say_lines(_cause_lines(page))
     _say_lines(_evidence_sentence(row) for row in page["evidence"])
@@ -132,7 +135,7 @@ def _cause_lines(page: dict[str, Any]) -> list[str]:
         and (row["fires"] or row["state"] == EvidenceState.ALERT_OPEN)
         for row in page["evidence"]
     )
-    told = cause.beside_an_alert() if is_low else cause.sentence
+    told = cause_beside_alert(cause) if is_low else cause.sentence
     return [f"against earlier rounds: {told}"]
 
 
@@ -291,7 +294,7 @@ def _number(row: EstimateRow | None) -> str:
 
 
 def _evidence_sentence(row: dict[str, Any]) -> str:
-    limit = f"{row['metric']} {row['side'].replace('_', ' ')} {row['limit']:g}"
+    limit = limit_text(row["metric"], row["side"], row["limit"])
     told = [_NO_EVIDENCE[row["state"]]] if row["state"] in _NO_EVIDENCE else []
     if row["log_evidence"] is not None:
         found, wanted = math.exp(min(row["log_evidence"], LARGEST)), math.exp(row["log_threshold"])

@@ -13,10 +13,10 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BadRow, BandEdges, Item
 from monitor.domain.state import RoundState
+from monitor.presentation.rounds import show_command
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import tell_abandoned
-from monitor.rounds.reporting.notices import show_command
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.completeness import doubts
 from monitor.rounds.sampling.empty_window import why_empty
@@ -125,7 +125,8 @@ def _seen(parts: Parts, found: Round) -> Found:
             fault = why_empty(parts, found)
         concerns = doubts(parts, found, sight.frame) if fault is None else ()
     except SourceRefused as error:
-        told = None if error.is_public else f"{_HELD_BACK} {show_command(found)}"
+        shown = show_command(found.monitor, found.number)
+        told = None if error.is_public else f"{_HELD_BACK} {shown}"
         return Found(None, str(error), told)
     return Found(sight, fault, concerns=concerns)
 
