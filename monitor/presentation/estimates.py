@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from monitor.presentation.numbers import NOT_ESTIMABLE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -18,8 +20,7 @@ class Reasoned(Protocol):
 
 def reason_text(found: Reasoned) -> str:
     """Say why there is no number."""
-    reason = found.reason or "no reason was kept"
-    return reason if reason.startswith("not estimable") else f"not estimable: {reason}"
+    return f"{NOT_ESTIMABLE}: {found.reason or 'no reason was kept'}"
 
 
 def caution_lines(cautions: Iterable[tuple[str, str | None]]) -> list[str]:

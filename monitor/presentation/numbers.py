@@ -52,6 +52,13 @@ def range_text(low: float, high: float, digits: int = 3) -> str:
     return f"[{low:.{digits}f}, {high:.{digits}f}]"
 
 
+def difference_text(found: Estimate) -> str:
+    """Write a difference and its interval, with their signs: ``-0.020 [-0.041, +0.003]``."""
+    if found.point is None or found.low is None or found.high is None:
+        return NOT_ESTIMABLE
+    return f"{found.point:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+
+
 def number_text(row: Estimate | None) -> str:
     """Write a point and its interval for a sentence: ``0.86 (0.80 to 0.91)``."""
     if row is None or row.point is None or row.low is None or row.high is None:

@@ -17,7 +17,7 @@ from monitor.cli.common import (
     opened,
 )
 from monitor.cli.views.printing import say, say_json, say_table
-from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, percent_text
+from monitor.presentation.numbers import NOT_ESTIMABLE, difference_text, interval_text, percent_text
 
 if TYPE_CHECKING:
     from monitor.rounds.forecast.compare import Compared, Others
@@ -131,7 +131,13 @@ def _others(
 
 
 def _page(found: Round, compared: Compared, other: str) -> dict[str, Any]:
+    from monitor.presentation.reasons import undefined_reason
+
     whole = asdict(compared.comparison)
+    whole["metrics"] = [
+        each | {"reason": each["reason"] and undefined_reason(each["reason"])}
+        for each in whole["metrics"]
+    ]
     return {
         "monitor": found.monitor,
         "round": found.number,
@@ -174,14 +180,15 @@ def _row(each: PairedMetric) -> list[str]:
     if each.first is None or each.second is None or each.difference is None:
         return [each.metric, NOT_ESTIMABLE, NOT_ESTIMABLE, "", ""]
     first, second = (interval_text(value) for value in (each.first, each.second))
-    gap = each.difference
-    difference = f"{gap.point:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
-    return [each.metric, first, second, difference, f"{each.higher:.3f}"]
+    return [each.metric, first, second, difference_text(each.difference), f"{each.higher:.3f}"]
 
 
 def _sentence(each: PairedMetric, other: str) -> str:
     if each.difference is None:
-        return f"{each.metric}: not estimable: {each.reason}"
+        from monitor.presentation.reasons import undefined_reason
+
+        why = "" if each.reason is None else undefined_reason(each.reason)
+        return f"{each.metric}: {NOT_ESTIMABLE}: {why}"
     if each.difference.low > 0:
         return f"{each.metric} is higher with {other}"
     if each.difference.high < 0:

@@ -219,6 +219,7 @@ def _is_compared(connection: Connection, found: Round) -> bool:
 
 def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]) -> dict[str, str]:
     """Say which metrics of this round alone few labels decide."""
+    from monitor.presentation.reasons import caution_text
     from monitor.stats.core.counts import Counts
     from monitor.stats.estimation.small_counts import few_labels
 
@@ -233,7 +234,9 @@ def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]
         **{name: [row[name] for row in strata] for name in ("size", "labeled", "positive")},
         is_flagged=[row["flagged"] for row in strata],
     )
-    found = {metric: few_labels(counts, metric, estimand="window") for metric in metrics}
+    found = {
+        metric: caution_text(few_labels(counts, metric, estimand="window")) for metric in metrics
+    }
     return {metric: caution for metric, caution in found.items() if caution is not None}
 
 
@@ -278,8 +281,7 @@ def _reasons(rows: Sequence[EstimateRow]) -> list[str]:
     found: dict[str, dict[str, None]] = {}
     for row in rows:
         if row.point is None:
-            general = reason_text(row).replace(f"so {row.metric} says", "so it says")
-            found.setdefault(general, {})[row.metric] = None
+            found.setdefault(reason_text(row), {})[row.metric] = None
     return [f"{', '.join(metrics)}: {reason}" for reason, metrics in found.items()]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import EstimateRow
+from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.draws import ESTIMANDS
 from monitor.stats.labels.label_error import METHOD, LabelAudit, corrected_estimates
 
@@ -46,7 +47,7 @@ def corrected_rows(
             high=each.high,
             level=each.level,
             method=each.method,
-            reason=each.reason,
+            reason=no_estimate_reason(each.reason),
         )
         for each in found
     ]

@@ -13,6 +13,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BadRow, BandEdges, Item
 from monitor.domain.state import RoundState
+from monitor.presentation.reasons import plan_note
 from monitor.presentation.rounds import show_command
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
@@ -262,6 +263,7 @@ def _write_sample(
     plan = plan_labels(frame, known, settings)
     untestable = _untestable(frame, known, settings)
     odd = look_odd(parts, frame, found.slot, settings)
+    notes = [plan_note(note) for note in plan.notes]
     planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
     wanted = _as_before(frame, settings) or planned
     drawn = _items(frame, wanted)
@@ -280,8 +282,7 @@ def _write_sample(
             ],
             drawn=drawn,
             shown=shown,
-            issues=_issues(frame)
-            | dict.fromkeys((*plan.notes, *untestable, *odd.notes), (1, False)),
+            issues=_issues(frame) | dict.fromkeys((*notes, *untestable, *odd.notes), (1, False)),
             doubled=_doubled(drawn, settings.overlap),
         )
         segment_store.write_sizes(connection, found.id, frame)

@@ -27,6 +27,7 @@ from scipy.stats import qmc
 
 from monitor.stats.core.draws import ESTIMANDS, Draws, round_posterior
 from monitor.stats.core.metrics import Matrix
+from monitor.stats.core.reasons import Contradiction
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.labels.true_rates import class_rates
 
@@ -346,10 +347,7 @@ def corrected_estimates(
         counts, metrics=metrics, estimands=estimands, level=level, seed=seed, draws=draws
     )
     if draws.supported < FEWEST_SUPPORTED:
-        reason = (
-            "the labels of this round contradict the audit: they would hardly ever come out so "
-            "with the errors it found"
-        )
+        reason = Contradiction.AUDIT
         return [
             replace(each, method=METHOD, point=None, low=None, high=None, reason=reason)
             for each in found
