@@ -10,12 +10,12 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
 from monitor.domain.receipts import why_untagged
 from monitor.domain.report import EstimateRow, Notice, Status
+from monitor.domain.sinks import LOG
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
-from monitor.rounds.delivery.dead_letters import what_to_do
+from monitor.presentation.delivery import dead_to_do, waiting_sentence
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS, proposed_limits
 from monitor.rounds.grace import gives_up_at, until_text
-from monitor.rounds.reporting.enqueue import LOG, MLFLOW
 from monitor.rounds.reporting.notices import notice_id
 from monitor.rounds.reporting.report import SHOWN
 from monitor.storage import (
@@ -362,7 +362,7 @@ def _told(connection: Connection, alerts: Sequence[Alert]) -> dict[str, Notice]:
 
 
 def _dead(held_up: Sequence[Waiting]) -> list[str]:
-    return [f"{waiting_sentence(each)}. {what_to_do(each.sink)}" for each in held_up if each.dead]
+    return [f"{waiting_sentence(each)}. {dead_to_do(each.sink)}" for each in held_up if each.dead]
 
 
 def _notes(newest: Round, issues: Mapping[str, tuple[int, bool]]) -> list[str]:
@@ -395,20 +395,3 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     if why is None or report["model"] != settings.round.model:
         return []
     return [f"the model is not tagged: {why}"]
-
-
-def waiting_sentence(waiting: Waiting) -> str:
-    """Say what waits: ``3 rounds wait for MLflow since 02:00, next try 02:40: <why>``.
-
-    Of what is dead, with how often it was tried.
-    """
-    things = f"{waiting.rounds} round{'' if waiting.rounds == 1 else 's'}"
-    verb = "waits" if waiting.rounds == 1 else "wait"
-    sink = "MLflow" if waiting.sink == MLFLOW else waiting.sink
-    why = "" if waiting.last_error is None else f": {waiting.last_error}"
-    tried = f", tried {waiting.tries} times in vain" if waiting.dead and waiting.tries else ""
-    next_try = f"{waiting.next_try:%Y-%m-%d %H:%M}" if waiting.dead else f"{waiting.next_try:%H:%M}"
-    return (
-        f"{things} {verb} for {sink} since {waiting.since:%Y-%m-%d %H:%M}{tried}, "
-        f"next try {next_try}{why}"
-    )

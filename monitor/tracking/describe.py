@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from monitor.domain.alerting import LEARNS, AlertState, EvidenceState
+from monitor.domain.alerting import AlertState, EvidenceState
 from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.evidence import LEARNS
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_sign,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
 from monitor.cli.views.printing import say, say_table
 from monitor.cli.views.segments_table import say_segments
-from monitor.domain.alerting import LEARNS, EvidenceState
+from monitor.domain.alerting import EvidenceState
 from monitor.domain.errors import InputRefused
 from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow, SegmentRow
 from monitor.presentation.causes import cause_beside_alert
 from monitor.presentation.estimates import caution_lines, reason_text
-from monitor.presentation.numbers import interval_text, limit_text
+from monitor.presentation.evidence import evidence_sentence
+from monitor.presentation.numbers import interval_text
 from monitor.presentation.rows import agreement_sentence, answers_sentence
 from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.report import find_row
@@ -41,16 +41,6 @@ OWN = ("round", "window")
 
 CORRECTED = ("corrected", "window")
 """The same, corrected for label errors."""
-
-_NO_EVIDENCE = {
-    EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered",
-    EvidenceState.LEARNING: LEARNS,
-    EvidenceState.SILENT: "this round says nothing about it (e = 1): no label bears on it",
-    EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",
-}
-
-LARGEST = 700
-"""Log evidence above which e**x is no finite number."""
 
 
 def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> dict[str, Any]:
@@ -119,7 +109,7 @@ def say_round(page: dict[str, Any]) -> None:
         say(f"agreement: {agreement_sentence(AgreementRow(**page['agreement']))}", indent="  ")
     say_segments([SegmentRow(**row) for row in page["segments"]])
     _say_lines(_cause_lines(page))
-    _say_lines(_evidence_sentence(row) for row in page["evidence"])
+    _say_lines(_evidence(row) for row in page["evidence"])
     _say_lines(f"notice, {row['kind']}: {row['sentence']}" for row in page["notices"])
     say()
     for event in page["events"]:
@@ -295,12 +285,13 @@ def _number(row: EstimateRow | None) -> str:
     return "-" if row is None else interval_text(row)
 
 
-def _evidence_sentence(row: dict[str, Any]) -> str:
-    limit = limit_text(row["metric"], row["side"], row["limit"])
-    told = [_NO_EVIDENCE[row["state"]]] if row["state"] in _NO_EVIDENCE else []
-    if row["log_evidence"] is not None:
-        found, wanted = math.exp(min(row["log_evidence"], LARGEST)), math.exp(row["log_threshold"])
-        told.append(f"evidence {found:.3g}, an alert fires at {wanted:.3g}")
-    if row["fires"]:
-        told.append("the alert fired here")
-    return f"limit {limit}: {', '.join(told)}"
+def _evidence(row: dict[str, Any]) -> str:
+    return evidence_sentence(
+        row["metric"],
+        row["side"],
+        row["limit"],
+        state=row["state"],
+        log_evidence=row["log_evidence"],
+        log_threshold=row["log_threshold"],
+        fires=row["fires"],
+    )

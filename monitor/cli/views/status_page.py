@@ -9,9 +9,9 @@ from monitor.cli.common import minute, plural
 from monitor.cli.views.printing import painted, say
 from monitor.domain.state import RoundState
 from monitor.hooks.texts import body
+from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import reason_text
 from monitor.presentation.numbers import interval_text, limit_text, limits_text
-from monitor.rounds.status import waiting_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
