@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from monitor.stats.core.reasons import (
+    AuditAtChance,
     Contradiction,
     EmptyClass,
     NoEstimate,
@@ -66,11 +67,9 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
     'nothing is actually positive (TP + FN = 0) in 30% of the draws, more than 5%'
     """
     match why:
-        case UndefinedDraws(share=1):
-            return undefined_reason(why.why)
         case UndefinedDraws():
             share = f"{why.share:.0%} of the draws, more than {why.most:.0%}"
-            return f"{undefined_reason(why.why)} in {share}"
+            return undefined_reason(why.why) + ("" if why.share == 1 else f" in {share}")
         case Unlabeled():
             return f"none of the {why.size} {why.predicted} items is labeled"
         case EmptyClass():
@@ -80,6 +79,13 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
             )
         case Contradiction():
             return _CONTRADICTED[why]
+        case AuditAtChance():
+            return (
+                "labels are no better than chance with probability "
+                f"{why.probability:.2f} by this audit ({why.positive_right} of {why.positive} "
+                f"positive and {why.negative_right} of {why.negative} negative items labeled "
+                "right), so nothing can be corrected; audit more items"
+            )
         case None:
             return None
 

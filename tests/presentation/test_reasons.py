@@ -12,6 +12,7 @@ from monitor.presentation.reasons import (
     undefined_reason,
 )
 from monitor.stats.core.reasons import (
+    AuditAtChance,
     Contradiction,
     EmptyClass,
     Undefined,
@@ -47,6 +48,12 @@ def test_every_undefined_metric_has_a_reason_in_words(why):
             Contradiction.AUDIT,
             "the labels of this round contradict the audit: they would hardly ever come out so "
             "with the errors it found",
+        ),
+        (
+            AuditAtChance(0.9174, positive=30, positive_right=10, negative=30, negative_right=15),
+            "labels are no better than chance with probability 0.92 by this audit (10 of 30 "
+            "positive and 15 of 30 negative items labeled right), so nothing can be corrected; "
+            "audit more items",
         ),
         (None, None),
     ],

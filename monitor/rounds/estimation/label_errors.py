@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 from monitor.domain.report import EstimateRow
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.draws import ESTIMANDS
-from monitor.stats.labels.label_error import METHOD, LabelAudit, corrected_estimates
+from monitor.stats.labels.label_error import (
+    METHOD,
+    LabelAudit,
+    NoBetterThanChance,
+    corrected_estimates,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +35,10 @@ def corrected_rows(
         return []
     try:
         audit = LabelAudit(**settings.gold.model_dump())
-    except ValueError as error:
+    except NoBetterThanChance as error:
+        reason = no_estimate_reason(error.why)
         return [
-            _nothing(metric, estimand, settings.level, str(error))
+            _nothing(metric, estimand, settings.level, reason)
             for estimand in ESTIMANDS
             for metric in metrics
         ]
@@ -53,7 +59,7 @@ def corrected_rows(
     ]
 
 
-def _nothing(metric: str, estimand: str, level: float, reason: str) -> EstimateRow:
+def _nothing(metric: str, estimand: str, level: float, reason: str | None) -> EstimateRow:
     return EstimateRow(
         metric=metric,
         estimand=estimand,

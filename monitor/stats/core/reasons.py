@@ -1,6 +1,6 @@
-"""Codes of why an estimate has no value, with their numbers; nobody's words.
+"""Reason codes: why an estimate has no value, with the numbers that belong to the reason.
 
-`monitor.presentation.reasons` says them to people.
+`monitor.presentation.reasons` turns them into text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Undefined(StrEnum):
 
 
 class Contradiction(StrEnum):
-    """What speaks against estimating at all."""
+    """Evidence against the assumptions of an estimate."""
 
     AUDIT = "audit"
     """The labels of the round would hardly ever come out so with the errors of the audit."""
@@ -32,7 +32,17 @@ class Contradiction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UndefinedDraws:
-    """The metric is undefined in a ``share`` of the draws, more than ``most``; why."""
+    """The metric is undefined in too many draws.
+
+    Parameters
+    ----------
+    why
+        What is 0 in those draws.
+    share
+        Of the draws without a value, in (0, 1].
+    most
+        The largest share at which an estimate is still given.
+    """
 
     why: Undefined
     share: float
@@ -41,7 +51,15 @@ class UndefinedDraws:
 
 @dataclass(frozen=True, slots=True)
 class Unlabeled:
-    """A class that the metric depends on has ``size`` items and no label."""
+    """A predicted class that the metric depends on has items and no label.
+
+    Parameters
+    ----------
+    predicted
+        ``flagged`` or ``passed``.
+    size
+        Its items.
+    """
 
     predicted: str
     size: int
@@ -49,10 +67,37 @@ class Unlabeled:
 
 @dataclass(frozen=True, slots=True)
 class EmptyClass:
-    """A predicted class has no item, so its rate is unknown whatever the classifier is worth."""
+    """A predicted class has no item, so the window tells nothing of the classifier.
+
+    Parameters
+    ----------
+    predicted
+        ``flagged`` or ``passed``.
+    """
 
     predicted: str
 
 
-NoEstimate = UndefinedDraws | Unlabeled | EmptyClass | Contradiction
+@dataclass(frozen=True, slots=True)
+class AuditAtChance:
+    """An audit by which labels may well be no better than chance.
+
+    Parameters
+    ----------
+    probability
+        That they are no better.
+    positive, negative
+        Truly positive and truly negative items of the audit.
+    positive_right, negative_right
+        Those of them that were labeled right.
+    """
+
+    probability: float
+    positive: int
+    positive_right: int
+    negative: int
+    negative_right: int
+
+
+NoEstimate = UndefinedDraws | Unlabeled | EmptyClass | Contradiction | AuditAtChance
 """Why there is no estimate."""

@@ -1,6 +1,6 @@
-"""Codes of what a plan could not do as asked, with their numbers; nobody's words.
+"""Note codes: what a plan could not do as asked, with the numbers that belong to the note.
 
-`monitor.presentation.reasons` says them to people.
+`monitor.presentation.reasons` turns them into text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Remark(StrEnum):
-    """What is to be known of a plan, where no number belongs to it."""
+    """A note on a plan that needs no number."""
 
     NOTHING_FLAGGED = "nothing_flagged"
     """Precision and recall cannot be planned for."""
@@ -30,7 +30,17 @@ class Remark(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutOfReach:
-    """Even with every item labeled the half-width of a metric is more than the margin asked."""
+    """Even with every item labeled a metric's half-width is more than its margin.
+
+    Parameters
+    ----------
+    metric
+        Which one.
+    width
+        Half-width with every item labeled.
+    margin
+        Half-width asked for.
+    """
 
     metric: str
     width: float
@@ -39,7 +49,15 @@ class OutOfReach:
 
 @dataclass(frozen=True, slots=True)
 class FloorsLowered:
-    """The budget is less than the floors of all strata together."""
+    """The budget is less than the floors of all strata together, so all were lowered.
+
+    Parameters
+    ----------
+    budget
+        Labels there are.
+    floors
+        Labels the floors ask for.
+    """
 
     budget: int
     floors: int
