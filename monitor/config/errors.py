@@ -10,11 +10,12 @@ import difflib
 import re
 from enum import StrEnum
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, SecretStr
 
 from monitor.config.yaml_tree import Node, Problem, Way, kind_of, way_to
+from monitor.domain.refused_setting import SettingRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,15 @@ _BOUNDS = {
     "less_than_equal": ("le", "large", "at most"),
 }
 _TYPE_ENDS = ("_type", "_parsing", "_from_float", "_parsing_size", "_number", "_attributes_type")
+_NO_KIND = ("union_tag_not_found", "union_tag_invalid")
 _LONGEST = 60  # characters of a value that a sentence shows
+
+
+class _Said(NamedTuple):
+    """What is wrong, and with which setting below the place that was checked."""
+
+    text: str
+    setting: str | None = None
 
 
 def problems_of(
@@ -74,7 +83,7 @@ def problems_of(
     for short, errors in grouped.items():
         if short in outer and _only_follow(errors):
             continue
-        way, message = _narrowed(short, _sentence(errors, short, top), top)
+        way, message = _placed(short, _said(errors, short, top), top)
         found.append((way, Problem(line_of(root, way), way_to(root, way), message)))
     return found
 
@@ -86,17 +95,16 @@ def _only_follow(errors: list[ErrorDetails]) -> bool:
     )
 
 
-def _narrowed(way: Way, message: str, top: type[BaseModel]) -> tuple[Way, str]:
-    """Move a setting's name from the head of a message to its way: ``url: ...``."""
-    named = re.match(r"([\w.]+): ", message)
-    if named is None:
-        return way, message
-    parts = tuple(named[1].split("."))
+def _placed(way: Way, said: _Said, top: type[BaseModel]) -> tuple[Way, str]:
+    """Add the setting that is wrong to the way of what was checked, unless it ends there."""
+    if said.setting is None:
+        return way, said.text
+    parts = tuple(said.setting.split("."))
     if parts == way[-len(parts) :] or way[-1:] == (f"{parts[-1]}_file",):
-        return way, message[named.end() :]
+        return way, said.text
     if any(parts[0] in model.model_fields for model in models_at(top, way)):
-        return (*way, *parts), message[named.end() :]
-    return way, message
+        return (*way, *parts), said.text
+    return way, f"{said.setting}: {said.text}"
 
 
 def line_of(root: Node, way: Way) -> int:
@@ -154,6 +162,27 @@ def _way_in_file(root: Node, error: ErrorDetails) -> Way:
     return tuple(way)
 
 
+def _said(errors: list[ErrorDetails], way: Way, top: type[BaseModel]) -> _Said:
+    ours = errors[0].get("ctx", {}).get("error")
+    if isinstance(ours, SettingRefused) and _is_no_type_error(errors):
+        return _Said(ours.why, ours.setting)
+    if errors[0]["type"] in _NO_KIND and _is_no_type_error(errors):
+        return _Said(_of_kinds(errors[0], models_at(top, errors[0]["loc"])), "kind")
+    return _Said(_sentence(errors, way, top))
+
+
+def _is_no_type_error(errors: list[ErrorDetails]) -> bool:
+    return all(_wanted(one["type"]) is None for one in errors)
+
+
+def _of_kinds(error: ErrorDetails, models: Sequence[type[BaseModel]]) -> str:
+    kinds = [kind for model in models if (kind := kind_in(model)) is not None]
+    if error["type"] == "union_tag_not_found":
+        return f"this setting is missing; it is one of {', '.join(kinds)}"
+    tag = error.get("ctx", {})["tag"]
+    return f"{shown(tag)} is not known; {_closest(str(tag), kinds)}"
+
+
 def _sentence(errors: list[ErrorDetails], way: Way, top: type[BaseModel]) -> str:
     wants = dict.fromkeys(want for one in errors if (want := _wanted(one["type"])) is not None)
     if wants:
@@ -169,17 +198,10 @@ def _sentence(errors: list[ErrorDetails], way: Way, top: type[BaseModel]) -> str
         return f"{shown(first['input'])} is too {size}. It must be {words} {_plain(context[key])}"
     if kind == "value_error":
         return str(context["error"])
-    return _of_a_choice(first, context, models_at(top, first["loc"]))
+    return _of_a_choice(first, context)
 
 
-def _of_a_choice(
-    error: ErrorDetails, context: dict[str, Any], models: Sequence[type[BaseModel]]
-) -> str:
-    kinds = [kind for model in models if (kind := kind_in(model)) is not None]
-    if error["type"] == "union_tag_not_found":
-        return f"kind: this setting is missing; it is one of {', '.join(kinds)}"
-    if error["type"] == "union_tag_invalid":
-        return f"kind: {shown(context['tag'])} is not known; {_closest(str(context['tag']), kinds)}"
+def _of_a_choice(error: ErrorDetails, context: dict[str, Any]) -> str:
     if error["type"] == "literal_error":
         known = [word.strip("' ") for word in re.split(r",| or ", str(context["expected"]))]
         return f"{shown(error['input'])} is not known; {_closest(str(error['input']), known)}"
