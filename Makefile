@@ -1,13 +1,15 @@
-# make demo    watch a real classifier for half a year; the result stays in ./demo
-# make test    run the tests
-# make soak    kill, cut off and starve it thousands of times (three hours); prints a table
-# make check   run all other checks: format, lint, types, layers, locks, wheel, ...
-# make sbom    list what is installed with it, by the lock: dist/sbom.cdx.json (CycloneDX)
-# make audit   ask for known weaknesses of what the lock installs (needs the network)
-# make mutants change monitor/stats in thousands of ways and see which no test notices (hours)
-# make lock    write the locks anew (needs uv); make lock LOCK_FLAGS=--upgrade takes newer versions
-# make clean   remove what these made
+# make demo      watch a real classifier for half a year; the result stays in ./demo
+# make test      run the fast tests, in minutes: every feature, on SQLite, with a real MLflow server
+# make test-all  run all tests: those, and PostgreSQL, faults, simulations and what is slow
+# make soak      kill, cut off and starve it thousands of times (three hours); prints a table
+# make check     run all other checks: format, lint, types, layers, locks, wheel, ...
+# make sbom      list what is installed with it, by the lock: dist/sbom.cdx.json (CycloneDX)
+# make audit     ask for known weaknesses of what the lock installs (needs the network)
+# make mutants   change monitor/stats in thousands of ways and see which no test notices (hours)
+# make lock      write the locks anew (needs uv); LOCK_FLAGS=--upgrade takes newer versions
+# make clean     remove what these made
 #
+# Tests run in two processes; make test WORKERS=8 takes more. PYTEST_FLAGS="-k restore" chooses.
 # Each sets up ./.venv by itself: once, and again when a lock or pyproject.toml has changed.
 
 VENV := .venv
@@ -19,7 +21,7 @@ PYTHONS := python3.13 python3.12 python3.11 python3 python
 OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check format lint types layers stats-alone migrations-check docs-check \
+.PHONY: help demo test test-all test-thorough soak check format lint types layers stats-alone migrations-check docs-check \
 	lock-check wheel-check sbom audit mutants lock clean
 
 help:
@@ -28,8 +30,17 @@ help:
 demo: $(VENV)/.ready
 	$(BIN)/pr-monitor demo
 
+# Which test is thorough, and which share a process, is decided in tests/tiers.py.
+WORKERS ?= 2
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rs
+
 test: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	$(PYTEST) -m "not thorough" $(PYTEST_FLAGS)
+
+test-all: test test-thorough
+
+test-thorough: $(VENV)/.ready-dev
+	$(PYTEST) -m thorough $(PYTEST_FLAGS)
 
 soak: $(VENV)/.ready-dev
 	SOAK=1 $(BIN)/python -m pytest tests/faults $(PYTEST_FLAGS)

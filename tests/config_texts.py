@@ -44,7 +44,7 @@ recall: 0.50 => recall: 80
 recall: 0.50 => recall: 1
     17, monitors[mail-travel].limits.recall: 1 is not a share. It must lie between 0 and 1
 recall: 0.50 => recall: .nan
-    17, monitors[mail-travel].limits.recall: a finite number is wanted, found nan
+    17, monitors[mail-travel].limits.recall: it should be a finite number, found nan
 recall: 0.50 => recal: 0.50
     17, monitors[mail-travel].limits.recal: 'recal' cannot have a limit; did you mean recall?
 recall: 0.50 => prevalence: {at_least: 0.3, at_most: 0.2}
@@ -52,27 +52,27 @@ recall: 0.50 => prevalence: {at_least: 0.3, at_most: 0.2}
 recall: 0.50 => recall: {}
     17, monitors[mail-travel].limits.recall: a limit needs at_least or at_most
 recall: 0.50 => recall: high
-    17, monitors[mail-travel].limits.recall: a number is wanted, found 'high'
+    17, monitors[mail-travel].limits.recall: it should be a valid number, found 'high'
 every: 52 => every: 1
-    17, monitors[mail-travel].limits.false_alarm_every: 1 is too small. It must be at least 2
+    17, monitors[mail-travel].limits.false_alarm_every: it should be greater than or equal to 2, found 1
 every: 52 => every: true
-    17, monitors[mail-travel].limits.false_alarm_every: a number is wanted, found true
+    17, monitors[mail-travel].limits.false_alarm_every: it should be a valid number, found 'true'
     model: =>     modell:
     5, monitors[mail-travel].modell: there is no such setting here; did you mean model?
 models:/mail-travel/7 => 7
-    5, monitors[mail-travel].model: text is wanted, found a number; put it in quotes
+    5, monitors[mail-travel].model: it should be a valid string, found a number; put it in quotes
 duckdb => duckbd
     7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb?
 id: mail_id,  => <nothing>
     9, monitors[mail-travel].source.columns.id: this setting is missing; add a line `id: ...`
 [subject, body] => subject
-    9, monitors[mail-travel].source.columns.show: a list is wanted, found text; write [subject]
+    9, monitors[mail-travel].source.columns.show: it should be a valid list, found 'subject'; write [subject]
 time_zone: UTC => time_zone: Mars
     10, monitors[mail-travel].source.time_zone: there is no time zone 'Mars'; names look like Europe/Prague or UTC
 time_zone: UTC => time_zone: Europe
     10, monitors[mail-travel].source.time_zone: there is no time zone 'Europe'; names look like Europe/Prague or UTC
 threshold: 0.5 => threshold: half
-    12, monitors[mail-travel].source.threshold: a number is wanted, found 'half'
+    12, monitors[mail-travel].source.threshold: it should be a valid number, found 'half'
 0 6 * * MON => 0 6 * *
     13, monitors[mail-travel].schedule.cron: '0 6 * *' is not a cron line (it has 4 fields); write five, such as '0 6 * * MON'
 0 6 * * MON => 0 6 30 2 *
@@ -86,29 +86,31 @@ lag: 6h => lag: 99999999999d
 precision: 0.05 => precision: 5
     14, monitors[mail-travel].sample.margin.precision: 5 is not a share. It must lie between 0 and 1; did you mean 0.05?
 max_labels: 2000 => max_labels: 2.5
-    14, monitors[mail-travel].sample.max_labels: a whole number is wanted, found 2.5
+    14, monitors[mail-travel].sample.max_labels: it should be a valid integer, found 2.5
 max_labels: 2000 => max_labels: <nothing>
-    14, monitors[mail-travel].sample.max_labels: a whole number is wanted, found nothing; write a value or leave the line out
+    14, monitors[mail-travel].sample.max_labels: it should be a valid integer, found nothing; write a value or leave the line out
 kind: files => kind: file
     15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files?
 kind: files,  => <nothing>
     15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column
 tp: 138 => tp: 0.3
-    16, monitors[mail-travel].reference.tp: a whole number is wanted, found 0.3; this is a count, not a share
+    16, monitors[mail-travel].reference.tp: it should be a valid integer, found 0.3; this is a count, not a share
 tp: 138 => tp: -1
-    16, monitors[mail-travel].reference.tp: -1 is too small. It must be at least 0
+    16, monitors[mail-travel].reference.tp: it should be greater than or equal to 0, found -1
 tp: 138, fp: 22, fn: 108, tn: 4732 => tp: 0, fp: 0, fn: 0, tn: 0
     16, monitors[mail-travel].reference: all four counts are 0; leave the reference out if there is none
 bad_rows_max: 0.01 => bad_rows_max: 2
-    18, monitors[mail-travel].bad_rows_max: 2 is too large. It must be at most 1
+    18, monitors[mail-travel].bad_rows_max: it should be less than or equal to 1, found 2
 hazard: 0.35 => hazard: .inf
-    19, monitors[mail-travel].pooling.hazard: a finite number is wanted, found inf
+    19, monitors[mail-travel].pooling.hazard: it should be a finite number, found inf
 hooks: [ops] => hooks: [oops]
     20, monitors[mail-travel].hooks[0]: there is no hook 'oops'; known are ops
 bad_rows_max: 0.01 => name: mail-travel
     18, monitors[mail-travel].name: the key stands here twice, first in line 4; keep one of them
 bad_rows_max: 0.01 => bad_rows_max: !!python/name:x 1
     18, monitors[mail-travel].bad_rows_max: tags (words that begin with !) mean nothing here; leave it out
+tenant: [eu, us] => tenant: !own [eu, us]
+    11, monitors[mail-travel].source.where.tenant: tags (words that begin with !) mean nothing here; leave it out
 store: sqlite:///monitor.db => stor: sqlite:///monitor.db
     1, stor: there is no such setting here; did you mean store?
 store: sqlite:///monitor.db => pages: {listen: 127.0.0.1:8080}
@@ -120,7 +122,7 @@ kind: webhook => kind: webhok
 , secret: "${OPS_HOOK_SECRET}" => <nothing>
     22, hooks.ops.secret: this setting is missing; add `secret: ${NAME}` or `secret_file: PATH`
 kind: webhook => kind: webhook, timeout: 61s
-    22, hooks.ops.timeout: '61s' is too large. It must be at most 60s
+    22, hooks.ops.timeout: it should be less than or equal to 60s, found '61s'
 """  # noqa: E501  a sentence stands on one line
 
 

@@ -1,21 +1,45 @@
-"""Stores to test on: SQLite always, PostgreSQL where it is installed."""
+"""What all tests share: tiers, real servers, and stores on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
+import sqlite3
 import uuid
 
 import pytest
-from sqlalchemy import create_engine, text, update
+from sqlalchemy import Engine, create_engine, event, text, update
 from sqlalchemy.engine import make_url
 
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import store
 from monitor.tracking.connection import Connection
+from tests import hypothesis_profiles, tiers
+from tests.faults import figures
 from tests.mlflow_server import MlflowServer
 from tests.servers import postgres
 from tests.small_config import write_predictions
+
+hypothesis_profiles.load()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want
+def pytest_collection_modifyitems(items):
+    for item in items:
+        tiers.sort(item)
+
+
+@event.listens_for(Engine, "connect")
+def _no_sync(connection, _):
+    """Let SQLite not wait for the disk; what a killed process wrote is in the file all the same."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("pragma synchronous=off")
+
+
+def pytest_terminal_summary(terminalreporter):
+    figures.show(terminalreporter)
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +59,7 @@ def postgres_url(postgres_server):
     return make_url(postgres_server).set(database=name).render_as_string(hide_password=False)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def store_url(request, tmp_path):
     """Address of a new, empty store; a test that uses it runs on both databases."""
     if request.param == "sqlite":
@@ -56,10 +80,17 @@ def database(store_url):
 
 @pytest.fixture(scope="session")
 def mlflow_tables(tmp_path_factory):
-    """A SQLite file with MLflow's tables, which take seconds to make."""
-    path = tmp_path_factory.mktemp("mlflow-tables") / "mlflow.db"
-    with Connection(f"sqlite:///{path}", None, 60).open("the experiments") as client:
-        client.search_experiments()
+    """A SQLite file with MLflow's tables, which take seconds to make: once for all workers."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    path, unfinished = folder / "mlflow-tables.db", folder / "mlflow-tables.unfinished"
+    with (folder / "mlflow-tables.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            with Connection(f"sqlite:///{unfinished}", None, 60).open("the experiments") as client:
+                client.search_experiments()
+            unfinished.replace(path)
     return path
 
 

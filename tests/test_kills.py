@@ -32,17 +32,17 @@ from monitor.tracking.connection import load_mlflow
 import duckdb, matplotlib.figure, matplotlib.backends.backend_agg, structlog
 
 PLACES = {
-    "before the slot is opened": (opening, "_add", "before"),
-    "after the slot is opened": (steps, "_unfinished", "before"),
+    "before the slot is opened": (open, "_add", "before"),
+    "after the slot is opened": (run, "_unfinished", "before"),
     "after the scan": (DuckdbSource, "scan", "after"),
-    "after the items are written": (steps, "send", "before"),
+    "after the items are written": (run, "send", "before"),
     "while tasks are written": (Path, "hardlink_to", "before"),
     "after tasks are out": (FilesLabeler, "send", "after"),
     "after labels are read": (FilesLabeler, "collect", "after"),
-    "after labels are stored": (steps, "finish", "before"),
+    "after labels are stored": (run, "finish", "before"),
     "after the estimate": (publish, "_estimated", "after"),
     "while it is published": (publish, "tell", "after"),
-    "after it is published": (service, "deliver", "before"),
+    "after it is published": (loop, "deliver", "before"),
     "before MLflow is asked": (tracking.MlflowHandler, "deliver", "before"),
     "after the MLflow run is made": (tracking, "find_or_create", "after"),
     "while the MLflow run is written": (writing, "_log_files", "before"),

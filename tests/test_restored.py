@@ -310,6 +310,7 @@ def test_lost_rounds_are_done_again_and_an_alert_that_fired_in_them_fires_again(
     assert done.err == ""
 
 
+@pytest.mark.slow
 def test_an_alert_open_in_the_backup_that_lost_rounds_resolved_is_resolved_again(shop):
     before = live_through(shop, [0.9, 0.1, 0.98, 0.98, 0.98])
     [ended] = before.alerts
@@ -327,6 +328,7 @@ def test_an_alert_open_in_the_backup_that_lost_rounds_resolved_is_resolved_again
     assert_mlflow_is_right(shop)
 
 
+@pytest.mark.slow
 def test_the_command_may_be_killed_and_repeated_and_says_when_nothing_is_lost(
     small_shop, monkeypatch
 ):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from monitor.config.model import Config
-    from monitor.config.yaml_tree import Node, Scalar, Way
+    from monitor.config.yaml_tree import Scalar, Tree, Way
 
 _UNTOLD = ("hooks",)
 """Sections whose values are not shown: addresses and arguments that may be worth hiding."""
@@ -47,13 +47,12 @@ def written(path: Path) -> Written:
     ConfigRefused
         If it is no YAML file.
     """
-    root, _ = read_yaml(path)
+    tree = read_yaml(path)
     found: Written = {"": {}}
-    for way, leaf in root.leaves():
-        monitor = _monitor_of(root, way)
+    for way, value in tree.leaves():
+        monitor = _monitor_of(tree, way)
         rest = way if monitor is None else way[2:]
-        if not isinstance(leaf.value, list | dict):
-            found.setdefault(monitor or "", {})[_joined(rest)] = leaf.value
+        found.setdefault(monitor or "", {})[_joined(rest)] = value
     return found
 
 
@@ -80,13 +79,11 @@ def _names(config: Config) -> list[str]:
     return [monitor.name for monitor in config.monitors]
 
 
-def _monitor_of(root: Node, way: Way) -> str | None:
+def _monitor_of(tree: Tree, way: Way) -> str | None:
     if len(way) < 3 or way[0] != "monitors":  # noqa: PLR2004  monitors, place, setting
         return None
-    monitors = root.child("monitors")
-    monitor = monitors.child(way[1]) if monitors else None
-    name = monitor.child("name") if monitor else None
-    return str(name.value) if name else None
+    name_way = (*way[:2], "name")
+    return str(tree.at(name_way)) if name_way in tree.lines else None
 
 
 def _joined(way: Way) -> str:

@@ -6,13 +6,15 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from monitor.config.errors import is_secret, keys_of, kind_in, line_of, models_at
-from monitor.config.model import Config
-from monitor.config.yaml_tree import Node, Problem, Way, way_to
+from pydantic import SecretStr
+
+from monitor.config.errors import keys_of, kind_in, kinds_at, models_in, secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from monitor.config.yaml_tree import Problem, Scalar, Tree, Value, Way
 
 _VARIABLE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
 _ONLY_VARIABLES = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*\})+")
@@ -22,11 +24,6 @@ _IN_URL = re.compile(
 _FILE_MAX = 10_000  # bytes; a secret is a line, not a document
 
 
-def problem_at(root: Node, way: Way, message: str) -> tuple[Way, Problem]:
-    """Make a problem of the value at a way."""
-    return way, Problem(line_of(root, way), way_to(root, way), message)
-
-
 @dataclass(slots=True)
 class Filled:
     """The file's values with ``${NAME}`` and ``*_file`` read.
@@ -34,25 +31,30 @@ class Filled:
     ``held`` is what was read, by what a message may say instead.
     """
 
-    root: Node
+    tree: Tree
     environ: Mapping[str, str]
     folder: Path
-    problems: list[tuple[Way, Problem]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     held: dict[Way, dict[str, str]] = field(default_factory=dict)
 
-    def values(self, node: Node, way: Way = ()) -> Any:
-        """Values of a node and all below it."""
-        if isinstance(node.value, dict):
-            found = {key: self.values(child, (*way, key)) for key, child in node.value.items()}
-            return self._with_files(found, way)
-        if isinstance(node.value, list):
-            return [self.values(child, (*way, i)) for i, child in enumerate(node.value)]
-        if isinstance(node.value, str):
-            return _VARIABLE.sub(lambda found: self._value(found, way), node.value)
-        return node.value
+    def values(self, value: Value, way: Way = (), place: tuple[str, ...] = ()) -> Any:
+        """Fill a value and all below it; ``place`` is its way in the settings (`kinds_at`)."""
+        if isinstance(value, list):
+            return [self.values(item, (*way, i), place) for i, item in enumerate(value)]
+        if not isinstance(value, dict):
+            return self._scalar(value, way, kinds_at(place))
+        kind, models = value.get("kind"), models_in(kinds_at(place))
+        if isinstance(kind, str) and kind in {kind_in(model) for model in models}:
+            place = (*place, kind)
+        filled = {key: self.values(of, (*way, key), (*place, key)) for key, of in value.items()}
+        for model in models_in(kinds_at(place)):
+            for secret in secrets_in(model):
+                self._read_file(filled, secret, way)
+        return filled
 
-    def without_secrets(self, way: Way, message: str) -> str:
+    def without_secrets(self, problem: Problem) -> Problem:
         """Put ``${NAME}`` back wherever a message repeats what was read for its place."""
+        way, message = problem.way, problem.message
         held = {
             (text, name)
             for at, texts in self.held.items()
@@ -62,98 +64,69 @@ class Filled:
         for text, name in sorted(held, key=lambda one: (-len(one[0]), one)):
             for form in (text, repr(text)[1:-1], ascii(text)[1:-1], ascii(text)[1:60]):
                 message = message.replace(form, name) if form.strip() else message
-        return message
+        return problem._replace(message=message)
 
-    def _value(self, found: re.Match[str], way: Way) -> str:
+    def _problem(self, way: Way, message: str) -> None:
+        self.problems.append(self.tree.problem(way, message))
+
+    def _scalar(self, value: Scalar, way: Way, kinds: tuple[object, ...]) -> Scalar:
+        if isinstance(value, bool) and {int, float} & {*kinds} and bool not in kinds:
+            return str(value).lower()  # a truth, which pydantic would take for 1 or 0
+        if value is not None:
+            self._refuse_literal(str(value), way, secret=SecretStr in kinds)
+        if isinstance(value, str):
+            return _VARIABLE.sub(lambda found: self._variable(found, way), value)
+        return value
+
+    def _refuse_literal(self, text: str, way: Way, *, secret: bool) -> None:
+        """Refuse a secret in the file itself; of a URL any part may be the secret."""
+        key = keys_of(way)[-1]
+        named = any(found[1] for found in _VARIABLE.finditer(text))
+        if secret and not (named if key.endswith("url") else _ONLY_VARIABLES.fullmatch(text)):
+            message = (
+                "a secret may not stand in this file; set a variable and write "
+                f"`{key}: ${{NAME}}`, or write `{key}_file: PATH`"
+            )
+            self._problem(way, message)
+        elif _IN_URL.search(text):
+            message = "a password may not stand in this file; set a variable and write ${NAME}"
+            self._problem(way, message)
+
+    def _variable(self, found: re.Match[str], way: Way) -> str:
         name = found[1]
         if found[0] == "$${":
             return "${"
         if name is None:
             message = "`${` begins a variable such as ${OPS_HOOK}; write $${ for the characters"
-            self.problems.append(problem_at(self.root, way, message))
+            self._problem(way, message)
         elif name not in self.environ:
             message = f"the environment has no variable {name}; set it, or write $${{ for the text"
-            self.problems.append(problem_at(self.root, way, message))
+            self._problem(way, message)
         else:
             self.held.setdefault(way, {})[f"${{{name}}}"] = self.environ[name]
             return self.environ[name]
         return found[0]
 
-    def _with_files(self, values: dict[str, Any], way: Way) -> dict[str, Any]:
+    def _read_file(self, values: dict[str, Any], secret: str, way: Way) -> None:
         """Read ``secret_file: PATH`` into ``secret``."""
-        keys = {key for model in models_at(Config, way) for key in keys_of(model)}
-        own = {key for model in models_at(Config, way) for key in model.model_fields}
-        for key in [key for key in values if key in keys - own]:
-            secret = key.removesuffix("_file")
-            if secret in values:
-                message = f"{secret} is given already; keep one of {secret} and {key}"
-                self.problems.append(problem_at(self.root, (*way, key), message))
-            elif isinstance(values[key], str):
-                values[secret] = self._read(values[key], (*way, key))
-            else:
-                message = "a path is wanted"
-                self.problems.append(problem_at(self.root, (*way, key), message))
-            del values[key]
-        return values
-
-    def _read(self, name: str, way: Way) -> str:
+        key = f"{secret}_file"
+        if key not in values:
+            return
+        here, name = (*way, key), values.pop(key)
+        if secret in values:
+            self._problem(here, f"{secret} is given already; keep one of {secret} and {key}")
+            return
+        if not isinstance(name, str):
+            self._problem(here, "a path is wanted")
+            return
+        reason = values[secret] = ""
         try:
             with (self.folder / name).open("rb") as file:
-                text = file.read(_FILE_MAX).decode().rstrip("\r\n")
+                values[secret] = file.read(_FILE_MAX).decode().rstrip("\r\n")
         except UnicodeDecodeError:
             reason = "it is not UTF-8"
         except (OSError, ValueError) as error:
             reason = str(getattr(error, "strerror", None) or "this is no path").lower()
-        else:
-            self.held.setdefault(way, {})[f"<{way[-1]}>"] = text
-            return text
-        message = f"the file with the secret cannot be read: {reason}"
-        self.problems.append(problem_at(self.root, way, message))
-        return ""
-
-
-def literal_secrets(root: Node) -> list[tuple[Way, Problem]]:
-    """Secrets that stand in the file itself, told without repeating them."""
-    found = []
-    for way, leaf in root.leaves():
-        if leaf.value is None:
-            continue
-        text, key = str(leaf.value), str(way[-1]) if way else ""
-        if _is_literal_secret(root, way, key, text):
-            message = (
-                "a secret may not stand in this file; set a variable and write "
-                f"`{key}: ${{NAME}}`, or write `{key}_file: PATH`"
-            )
-            found.append(problem_at(root, way, message))
-        elif _IN_URL.search(text):
-            message = "a password may not stand in this file; set a variable and write ${NAME}"
-            found.append(problem_at(root, way, message))
-    return found
-
-
-def _is_literal_secret(root: Node, way: Way, key: str, text: str) -> bool:
-    """Whether a setting that holds a secret shows it; of a URL any part may be the secret."""
-    kind = _kind_at(root, way[:-1])
-    for model in models_at(Config, way[:-1]):
-        if kind is not None and kind_in(model) not in {None, kind}:
-            continue
-        setting = model.model_fields.get(key)
-        if setting is not None and is_secret(setting.annotation):
-            if key.endswith("url"):
-                return not any(found[1] for found in _VARIABLE.finditer(text))
-            return _ONLY_VARIABLES.fullmatch(text) is None
-    return False
-
-
-def _kind_at(root: Node, way: Way) -> str | None:
-    """Return the ``kind`` that a section of the file names, if it is one there is."""
-    node = root
-    for part in way:
-        child = node.child(part)
-        if child is None:
-            return None
-        node = child
-    kind = node.child("kind") if isinstance(node.value, dict) else None
-    named = kind.value if kind is not None else None
-    known = [kind_in(model) for model in models_at(Config, way)]
-    return named if isinstance(named, str) and named in known else None
+        if reason:
+            self._problem(here, f"the file with the secret cannot be read: {reason}")
+        self.held.setdefault(here, {})[f"<{key}>"] = values[secret]

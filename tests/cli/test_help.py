@@ -6,8 +6,6 @@ import runpy
 from importlib.metadata import entry_points
 from pathlib import Path
 
-import pytest
-
 from monitor.cli.app import SECTIONS
 
 ROOT = Path(__file__).parents[2]
@@ -30,49 +28,70 @@ def test_the_help_names_every_command_in_its_order(bare):
     assert told == [name for names in SECTIONS.values() for name in names]
 
 
-@pytest.mark.parametrize("words", ["", *(name.partition(" ")[2] for name in COMMANDS)])
-def test_help_fits_into_80_columns_and_nothing_is_cut(bare, words, monkeypatch):
+def test_help_fits_into_80_columns_and_nothing_is_cut(bare, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 
-    done = bare.run(*words.split(), "--help")
+    helps = {
+        words: bare.run(*words.split(), "--help")
+        for words in ("", *(name.partition(" ")[2] for name in COMMANDS))
+    }
 
-    assert done.code == 0
-    assert "..." not in done.out.replace("COMMAND [ARGS]...", "")
-    assert max(map(len, done.lines)) <= 80
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_says_what_it_is_and_what_it_takes(name):
-    for parameter in COMMANDS[name].params:
-        assert parameter.help.endswith("."), parameter.name
-        assert parameter.is_flag if parameter.metavar is None else parameter.metavar.isupper()
+    assert [words for words, done in helps.items() if done.code != 0] == []
+    outs = {words: done.out.replace("COMMAND [ARGS]...", "") for words, done in helps.items()}
+    assert [words for words, out in outs.items() if "..." in out] == []
+    assert [words for words, done in helps.items() if max(map(len, done.lines)) > 80] == []
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name.count(" ") == 1])
-def test_every_command_has_json_but_for_those_that_only_hold_commands(name):
-    command = COMMANDS[name]
-    leaves = [command] if not GENERATE["is_only_a_group"](command) else command.commands.values()
+def parameters():
+    return [(name, one) for name, command in COMMANDS.items() for one in command.params]
 
-    assert all("--json" in {opt for p in leaf.params for opt in p.opts} for leaf in leaves)
+
+def test_every_option_says_what_it_is_and_what_it_takes():
+    unsaid = [(name, one.name) for name, one in parameters() if not one.help.endswith(".")]
+    shapeless = [
+        (name, one.name)
+        for name, one in parameters()
+        if not (one.is_flag if one.metavar is None else one.metavar.isupper())
+    ]
+
+    assert (unsaid, shapeless) == ([], [])
+
+
+def test_every_command_has_json_but_for_those_that_only_hold_commands():
+    without = [
+        name
+        for name in COMMANDS
+        if not GENERATE["is_only_a_group"](COMMANDS[name])
+        and "--json" not in {opt for one in COMMANDS[name].params for opt in one.opts}
+    ]
+
+    assert without == []
 
 
 def test_docs_commands_is_current():
     assert (ROOT / "docs" / "commands.md").read_text() == GENERATE["commands_page"]()
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in COMMANDS if not GENERATE["is_only_a_group"](COMMANDS[name])]
-)
-def test_every_command_and_option_stands_in_the_docs(name):
-    [section] = [
-        part
-        for part in (ROOT / "docs" / "commands.md").read_text().split("\n## ")
-        if part.startswith(f"{name}\n")
+def test_every_command_and_option_stands_in_the_docs():
+    sections = (ROOT / "docs" / "commands.md").read_text().split("\n## ")
+    tables = {
+        name: [line for line in section.splitlines() if line.startswith("| `")]
+        for section in sections
+        for name in [section.partition("\n")[0]]
+    }
+
+    missing = [
+        (name, told)
+        for name, one in parameters()
+        if not GENERATE["is_only_a_group"](COMMANDS[name])
+        for told in [one.metavar if one.param_type_name == "argument" else one.opts[0]]
+        if not any(told in line for line in tables.get(name, []))
     ]
 
-    for parameter in COMMANDS[name].params:
-        told = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[0]
-        assert any(line.startswith("| `") and told in line for line in section.splitlines()), told
+    assert missing == []
+    assert [
+        n for n in COMMANDS if n not in tables and not GENERATE["is_only_a_group"](COMMANDS[n])
+    ] == []
 
 
 def test_the_version_is_that_of_the_package(bare):

@@ -68,6 +68,7 @@ def answer(place, day):
     return [place.run("run-once") for _ in range(2)]
 
 
+@pytest.mark.slow
 def test_a_drop_that_is_backfilled_behind_closed_rounds_is_told_once_in_the_log(bare, webhook):
     predict(bare, days=DAYS + 1, dropped=(0, 5))
     configure(bare, COLUMN)

@@ -173,7 +173,7 @@ def test_two_monitors_of_one_name_are_refused(refused):
 
 def test_a_config_without_monitors_is_refused(refused):
     assert refused("monitors: []") == [
-        "config.yaml:1, monitors: it is empty; at least one is wanted"
+        "config.yaml:1, monitors: it should have at least 1 item, not 0"
     ]
 
 

@@ -1,19 +1,12 @@
-"""The table of what the fault tests did, which `docs/reliability.md` shows after `make soak`."""
+"""What only the soak runs, the table of figures, and a warmed process that is killed."""
 
 import json
-import time
 
 import pytest
 
+from tests.faults import figures
 from tests.faults.sizes import SOAK
 from tests.workers import worker
-
-ROWS = pytest.StashKey[list[tuple[str, ...]]]()
-HEAD = ("test", "what was done", "size", "violations", "minutes")
-
-
-def pytest_configure(config):
-    config.stash[ROWS] = []
 
 
 def pytest_collection_modifyitems(config, items):
@@ -29,22 +22,7 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture
 def tell_figures(request):
     """Note a row of the table: ``tell_figures("R2", what=..., size=..., violations=0)``."""
-    started = time.monotonic()
-
-    def tell(number, *, what, size, violations):
-        minutes = f"{(time.monotonic() - started) / 60:.1f}"
-        request.config.stash[ROWS].append((number, what, str(size), str(violations), minutes))
-
-    return tell
-
-
-def pytest_terminal_summary(terminalreporter, config):
-    rows = sorted(config.stash[ROWS], key=lambda row: (int(row[0].strip("R")), row[1]))
-    if not rows:
-        return
-    terminalreporter.section("faults")
-    for row in (HEAD, ("---",) * len(HEAD), *rows):
-        terminalreporter.write_line(f"| {' | '.join(row)} |")
+    return figures.teller(request.node)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""How large the fault tests are: small in every run, large in `make soak`."""
+"""How large the fault tests are: small in `make test-all`, large in `make soak`."""
 
 from __future__ import annotations
 

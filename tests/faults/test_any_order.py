@@ -24,12 +24,11 @@ from hypothesis.stateful import (
 from sqlalchemy import text
 
 from monitor.domain.model import Answer
-from monitor.rounds.estimation import anomalies, attribution, curves
-from monitor.stats.core import draws
 from monitor.storage import claims, schema
 from monitor.storage.database import Database
 from tests.faults import invariants
 from tests.faults.any_order import CONFIGS, EARLIER, FLAGGED, WEEKS, Stage
+from tests.faults.few_points import few_points
 from tests.faults.sizes import SOAK, sized
 from tests.rounds.scene import MONDAY, WEEK
 
@@ -271,10 +270,6 @@ ENDS = ("in ('labeling', 'closed')", "= 'abandoned'")
 @pytest.fixture
 def cheap(monkeypatch, tmp_path):
     """Rounds that cost milliseconds: few Sobol points, and tables made once."""
-    for module in (attribution, anomalies, curves):
-        monkeypatch.setattr(module, "POINTS", POINTS)
-    monkeypatch.setitem(draws.draw.__kwdefaults__, "points", POINTS)
-    monkeypatch.setattr(draws.draw_rates, "__defaults__", (POINTS,))
     for name in ("worker_name", "is_gone"):  # which each story sets to its own
         monkeypatch.setattr(claims, name, vars(claims)[name])
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
@@ -285,7 +280,8 @@ def cheap(monkeypatch, tmp_path):
     template.close()
     monkeypatch.setattr(Rounds, "template", tmp_path / "template.db", raising=False)
     monkeypatch.setattr(Rounds, "folder", tmp_path, raising=False)
-    yield
+    with few_points(POINTS):
+        yield
     structlog.reset_defaults()
 
 

@@ -236,10 +236,13 @@ def test_the_deadline_for_labels_counts_from_the_draw(scene):
 # How often a service looks
 
 
+MINUTES = 12 * 60  # in which it comes to look every quarter of an hour only
+
+
 def test_a_service_looks_more_rarely_the_longer_it_waits(scene):
     parts = scene.parts  # those of a service live on from pass to pass
     looks = []
-    for minute in range(24 * 60):
+    for minute in range(MINUTES):
         before = scene.source.scans
         scene.now = MONDAY + timedelta(minutes=minute)
         with pytest.raises(SourceRefused, match="none at all yet"):
@@ -249,7 +252,7 @@ def test_a_service_looks_more_rarely_the_longer_it_waits(scene):
 
     assert looks[:4] == [0, 1, 2, 3]
     assert max(later - look for look, later in pairwise(looks)) == 15
-    assert len(looks) < 24 * 60 / 12
+    assert len(looks) < MINUTES / 10
 
 
 def test_the_last_look_comes_when_the_grace_ends(scene):
@@ -374,6 +377,7 @@ def test_two_rounds_do_not_say_what_is_usual(database):
     assert scene.round(3).state == "labeling"
 
 
+@pytest.mark.slow
 def test_a_quiet_sunday_is_compared_with_sundays(database):
     daily = settings(schedule=Schedule(cron="0 6 * * *"), **LONG)
     scene = Scene(database, daily)

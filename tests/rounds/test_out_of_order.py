@@ -69,6 +69,7 @@ def test_an_alert_fires_in_a_round_that_closes_after_a_newer_one(scene):
     assert alert_events(scene) == [("log", "alert.firing"), ("ops", "alert.firing")]
 
 
+@pytest.mark.slow
 def test_a_backfill_behind_closed_rounds_closes_all_and_tells_the_drop_once(scene):
     scene.labeler.asks_people = False
     for number in range(1, 15):
@@ -120,6 +121,7 @@ def test_an_alert_does_not_end_by_rounds_of_the_time_before_it(scene):
     assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
 
 
+@pytest.mark.slow
 def test_an_alert_ends_by_two_rounds_in_a_row_after_it_whichever_closes_first(scene):
     scene.play(1, precision=0.85)
     open_rounds(scene, {2: 0.3, **dict.fromkeys(range(3, 9), 0.95)})
@@ -131,6 +133,7 @@ def test_an_alert_ends_by_two_rounds_in_a_row_after_it_whichever_closes_first(sc
     assert [alert.state for alert in alerts(scene)] == [AlertState.RESOLVED]
 
 
+@pytest.mark.slow
 def test_an_alert_ends_by_rounds_after_it_that_close_from_the_last_to_the_first(scene):
     scene.play(1, precision=0.85)
     open_rounds(scene, {2: 0.3, **dict.fromkeys(range(3, 9), 0.95)})

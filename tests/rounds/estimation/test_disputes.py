@@ -116,6 +116,7 @@ def test_a_class_of_which_every_answer_is_disputed_closes_and_counts_as_evidence
     assert ("precision", AlertState.FIRING) in alerts(scene)
 
 
+@pytest.mark.slow
 def test_disputes_keep_an_alert_from_ending_until_they_are_decided(scene):
     scene.play(1, precision=0.85)
     scene.play(2, precision=0.3)
@@ -155,6 +156,7 @@ def test_a_dispute_on_which_no_limit_hangs_is_no_concern(scene):
     assert concerns(scene, 1) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.1, 0.3])
 def test_evidence_keeps_its_promise_beside_a_reader_who_says_1_to_everything(share):
     """E[e] <= 1 with recall exactly at its limit, whatever share of the items is disputed.

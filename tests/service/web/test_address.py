@@ -48,7 +48,7 @@ def test_other_machines_are_let_in_only_where_the_config_says_so(load, listen):
         ('":8080"', "is no address; write HOST:PORT"),
         ("example.org:8080", "'example.org' is no IP address of this machine"),
         ('"[1.2]:80"', "is no IP address"),
-        ("8080", "text is wanted, found a number"),
+        ("8080", "it should be a valid string, found a number"),
     ],
 )
 def test_what_is_no_address_is_refused_with_the_way_out(load, listen, said):

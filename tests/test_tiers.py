@@ -1,0 +1,74 @@
+"""What `make test` runs is decided in one place, and the commands that run it are told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import settings
+
+from tests import tiers
+
+ROOT = Path(__file__).parents[1]
+
+
+class Item:
+    """A collected test, as far as tiers look at it."""
+
+    def __init__(self, nodeid="tests/rounds/test_x.py::test_x", fixtures=(), marks=()):
+        self.nodeid, self.fixturenames = nodeid, fixtures
+        self.marks = [SimpleNamespace(name=name) for name in marks]
+
+    def iter_markers(self):
+        return self.marks
+
+    def add_marker(self, marker):
+        found = SimpleNamespace(name=marker) if isinstance(marker, str) else marker.mark
+        self.marks.append(found)
+
+
+def sorted_marks(item):
+    tiers.sort(item)
+    return {mark.name for mark in item.marks}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        Item("tests/faults/test_x.py::test_x"),
+        Item(fixtures=["tmp_path", "postgres_url"]),
+        *(Item(marks=[name]) for name in ("postgresql", "simulation", "slow", "soak")),
+    ],
+    ids=["faults", "a database", "postgresql", "simulation", "slow", "soak"],
+)
+def test_what_takes_long_or_needs_postgresql_is_thorough(item):
+    assert "thorough" in sorted_marks(item)
+
+
+def test_any_other_test_is_fast_and_those_with_one_mlflow_share_a_process():
+    assert sorted_marks(Item(fixtures=["tmp_path"])) == set()
+    assert sorted_marks(Item(fixtures=["mlflow_url"])) == {"xdist_group"}
+
+
+def test_the_store_is_tested_on_postgresql_in_the_thorough_tier_alone(request, store_url):
+    marks = {mark.name for mark in request.node.iter_markers()}
+
+    assert ("thorough" in marks) == store_url.startswith("postgresql")
+
+
+def test_no_property_fails_because_the_machine_is_busy():
+    assert settings().deadline is None
+
+
+def test_readme_and_contributing_name_the_commands_that_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    readme, contributing = ((ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md"))
+
+    named = set(re.findall(r"`make ([a-z-]+)`", readme + contributing))
+
+    assert named <= targets
+    assert {"test", "test-all", "soak", "check"} <= named
+    assert "make demo" in readme
+    assert "`make test`" in readme
