@@ -14,6 +14,7 @@ from monitor.domain.sinks import LOG
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.delivery import dead_to_do, waiting_sentence
+from monitor.presentation.numbers import minute_text
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS, proposed_limits
 from monitor.rounds.grace import gives_up_at, until_text
 from monitor.rounds.reporting.notices import notice_id
@@ -287,7 +288,7 @@ def _problems(
     due = newest_slot(settings.round.schedule, now)
     newest = seen.newest or next(iter(seen.ahead), None)
     if newest is None or newest.slot < due:
-        found.append(f"the round due {due:%Y-%m-%d %H:%M} UTC has not been opened; run-once does")
+        found.append(f"the round due {minute_text(due)} UTC has not been opened; run-once does")
     found += [
         f"round {each.number} waits{until_text(gives_up_at(each))}: {each.reason}"
         for each in seen.kept_from_going_on
@@ -323,7 +324,7 @@ def _ahead(rounds: Sequence[Round]) -> list[str]:
         return []
     names = "round" if len(made) == 1 else f"{len(made)} rounds up to round"
     return [
-        f"{names} {made[-1].number}, due {made[-1].slot:%Y-%m-%d %H:%M} UTC, lies ahead of the "
+        f"{names} {made[-1].number}, due {minute_text(made[-1].slot)} UTC, lies ahead of the "
         "clock, which was ahead itself when it was opened"
     ]
 

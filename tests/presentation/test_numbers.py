@@ -14,6 +14,7 @@ from monitor.stats.core.counts import Interval
 PACKAGE = Path(monitor.__file__).parent
 INTERVAL = re.compile(r"\[\{[^}]+:\+?\.\d?\w+\}, \{[^}]+:\+?\.\d?\w+\}\]")
 SIDE = re.compile(r"side\.replace\(|\['side'\]\.replace\(")
+MINUTE = re.compile(r":%Y-%m-%d %H:%M\}")
 ALONE = {"stats/core/counts.py", "stats/labels/agreement.py", "__init__.py"}
 """The statistics stand alone, and the doctest of `monitor.estimate` shows its numbers."""
 
@@ -36,9 +37,10 @@ def test_a_bound_is_said_in_words_and_in_signs(side, words, sign):
     [
         (INTERVAL, ALONE | {"presentation/numbers.py"}),
         (SIDE, {"stats/detection/half_space.py"}),
+        (MINUTE, {"presentation/numbers.py", "domain/model.py"}),
     ],
 )
-def test_no_other_module_writes_intervals_or_limits_its_own_way(format_, alone):
+def test_no_other_module_writes_intervals_limits_or_times_its_own_way(format_, alone):
     found = {
         str(path.relative_to(PACKAGE))
         for path in PACKAGE.rglob("*.py")
