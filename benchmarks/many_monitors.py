@@ -33,8 +33,8 @@ from sqlalchemy import func, select, update
 
 from monitor import wiring
 from monitor.config.load import load_config
+from monitor.domain.sinks import MLFLOW
 from monitor.rounds.delivery.deliver import deliver
-from monitor.rounds.reporting.enqueue import MLFLOW
 from monitor.service.loop import TICK, Work
 from monitor.storage import schema
 from monitor.storage.tables import effects, rounds

@@ -20,8 +20,8 @@ import duckdb
 
 from monitor.config.load import load_config
 from monitor.domain.slots import window_of
+from monitor.presentation.numbers import number_text
 from monitor.rounds import run as rounds
-from monitor.rounds.reporting.notices import number_text
 from monitor.rounds.reporting.report import find_row
 from monitor.storage import alert_store, estimate_store, schema
 from monitor.storage.tables import store

@@ -24,15 +24,14 @@ MARGIN = 0.05
 
 def estimate(**matrix: Any) -> dict[str, list[dict[str, Any]]]:
     """Estimate from one labeled matrix (`monitor.estimate`)."""
-    from dataclasses import asdict
-
+    from monitor.presentation.reasons import worded
     from monitor.stats.estimation.quick import estimate_matrix
 
     try:
         found = estimate_matrix(**matrix)
     except ValueError as error:
         raise InputRefused(str(error)) from error
-    return {"estimates": [asdict(each) for each in found]}
+    return {"estimates": [worded(each) for each in found]}
 
 
 def history(monitor: str, config: Path | str) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from monitor.config.model import Labeler as LabelingSettings
 from monitor.config.model import ReferenceFile
 from monitor.domain.model import EffectKind
+from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.time_limit import within
 from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
 from monitor.hooks.apprise import AppriseHandler, AppriseSettings
@@ -22,7 +23,6 @@ from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler
 from monitor.rounds.context import Parts, ReferenceItems
-from monitor.rounds.reporting.enqueue import LOG, MLFLOW
 from monitor.sources.duckdb import DuckdbSource
 from monitor.storage import effect_admin
 from monitor.storage.database import Database

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from monitor.presentation.numbers import minute_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -83,7 +85,7 @@ def parse_time(text: str, option: str) -> datetime:
 
 def minute(at: datetime | None) -> str:
     """Say a time to the minute, in UTC."""
-    return "-" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return "-" if at is None else minute_text(at)
 
 
 def plural(count: int, noun: str) -> str:

@@ -9,17 +9,19 @@ from __future__ import annotations
 import difflib
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, get_args, get_origin
+from typing import TYPE_CHECKING, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
 from monitor.config.model import Config
 from monitor.config.yaml_tree import Problem, Tree, Way, kind_of
+from monitor.domain.refused_setting import SettingRefused
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
+_KIND = "kind"
 _LONGEST = 60  # characters of a value that a sentence shows
 _PLAIN = {  # pydantic's words, for who knows YAML and not Python
     r"^\w+ should": "it should",
@@ -80,6 +82,13 @@ def secrets_in(model: type[BaseModel]) -> frozenset[str]:
     return frozenset(key for key, of in settings if SecretStr in kinds_in(of.annotation))
 
 
+class _Said(NamedTuple):
+    """What is wrong, and with which setting below the place that was checked."""
+
+    text: str
+    setting: str | None = None
+
+
 def problems_of(error: ValidationError, tree: Tree) -> list[Problem]:
     """Every problem of a validation; what follows from problems further in is left out."""
     grouped: dict[Way, list[ErrorDetails]] = {}
@@ -87,7 +96,7 @@ def problems_of(error: ValidationError, tree: Tree) -> list[Problem]:
         grouped.setdefault(_way_in_file(tree, one), []).append(one)
     outer = {way[:depth] for way in grouped for depth in range(len(way))}
     return [
-        tree.problem(*_narrowed(way, _sentence(errors)))
+        tree.problem(*_placed(way, _said(errors)))
         for way, errors in grouped.items()
         if way not in outer
     ]
@@ -102,38 +111,41 @@ def _way_in_file(tree: Tree, error: ErrorDetails) -> Way:
     return (*way, error["loc"][-1]) if error["type"] == "missing" else way
 
 
-def _narrowed(way: Way, message: str) -> tuple[Way, str]:
-    """Move a setting's name from the head of a message to its way: ``url: ...``."""
-    named = re.match(r"([\w.]+): ", message)
-    parts = tuple(named[1].split(".")) if named else ()
-    if named and (way[-len(parts) :] == parts or way[-1:] == (f"{parts[-1]}_file",)):
-        return way, message[named.end() :]
-    if named and parts[0] in _settings_at(keys_of(way)):
-        return (*way, *parts), message[named.end() :]
-    return way, message
+def _placed(way: Way, said: _Said) -> tuple[Way, str]:
+    """Add the setting that is wrong to the way of what was checked, unless it ends there."""
+    if said.setting is None:
+        return way, said.text
+    parts = tuple(said.setting.split("."))
+    if way[-len(parts) :] == parts or way[-1:] == (f"{parts[-1]}_file",):
+        return way, said.text
+    if parts[0] in _settings_at(keys_of(way)):
+        return (*way, *parts), said.text
+    return way, f"{said.setting}: {said.text}"
 
 
-def _sentence(errors: list[ErrorDetails]) -> str:
+def _said(errors: list[ErrorDetails]) -> _Said:
     first, context = errors[0], errors[0].get("ctx", {})
     if first["type"] == "value_error":
-        return str(context["error"])
-    if first["type"] in {"missing", "extra_forbidden", "union_tag_not_found"}:
-        return _of_a_key(first["type"], keys_of(first["loc"]))
+        ours = context["error"]
+        refused = isinstance(ours, SettingRefused)
+        return _Said(ours.why, ours.setting) if refused else _Said(str(ours))
+    if first["type"] == "union_tag_not_found":
+        kinds = [str(kind_in(model)) for model in models_in(kinds_at(keys_of(first["loc"])))]
+        return _Said(f"this setting is missing; it is one of {', '.join(kinds)}", _KIND)
+    if first["type"] in {"missing", "extra_forbidden"}:
+        return _Said(_of_a_key(first["type"], keys_of(first["loc"])))
     choice = str(context.get("expected_tags") or context.get("expected") or "")
     if not choice:
-        return _in_pydantics_words(errors)
+        return _Said(_in_pydantics_words(errors))
     word = context.get("tag", first["input"])
     known = _closest(str(word), re.findall(r"'([^']*)'", choice))
-    return f"{'kind: ' if 'tag' in context else ''}{shown(word)} is not known; {known}"
+    return _Said(f"{shown(word)} is not known; {known}", _KIND if "tag" in context else None)
 
 
 def _of_a_key(problem: str, keys: tuple[str, ...]) -> str:
     key, settings = keys[-1], _settings_at(keys[:-1])
     if problem == "extra_forbidden":
         return f"there is no such setting here; {_closest(key, settings)}"
-    if problem == "union_tag_not_found":
-        kinds = [str(kind_in(model)) for model in models_in(kinds_at(keys))]
-        return f"kind: this setting is missing; it is one of {', '.join(kinds)}"
     if f"{key}_file" in settings:
         return f"this setting is missing; add `{key}: ${{NAME}}` or `{key}_file: PATH`"
     return f"this setting is missing; add a line `{key}: ...`"

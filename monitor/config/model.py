@@ -23,6 +23,7 @@ from pydantic import (
 
 from monitor.config.web import WebSettings
 from monitor.domain.errors import ConfigRefused
+from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import (
     Bands,
     FalseAlarms,
@@ -129,10 +130,10 @@ class MonitorConfig(Settings):
         asked = "bands" in self.sample.model_fields_set
         if asked and self.source.columns.score is None and self.sample.bands != ONE_BAND:
             message = (
-                "sample.bands: the source has no score to cut bands by; leave bands out, or name "
+                "the source has no score to cut bands by; leave bands out, or name "
                 "the column in source.columns.score"
             )
-            raise ValueError(message)
+            raise SettingRefused(setting="sample.bands", why=message)
         return self
 
     def settings(self, reference: Matrix | None = None) -> MonitorSettings:
@@ -223,16 +224,16 @@ class Config(Settings):
         both = [m.name for m in self.monitors if "false_alarm_every" in m.limits.model_fields_set]
         if both:
             message = (
-                f"false_alarms: it promises for all monitors together, so leave "
+                f"it promises for all monitors together, so leave "
                 f"limits.false_alarm_every out of {', '.join(both)}"
             )
-            raise ValueError(message)
+            raise SettingRefused(setting="false_alarms", why=message)
         if self.false_alarm_every(self.monitors[0]) < SHORTEST_PROMISE:
             message = (
-                f"false_alarms: at most {self.false_alarms.at_most:g} in that time is more than "
+                f"at most {self.false_alarms.at_most:g} in that time is more than "
                 "one in every second round; promise fewer, or name a longer time in per"
             )
-            raise ValueError(message)
+            raise SettingRefused(setting="false_alarms", why=message)
         return self
 
     def false_alarm_every(self, monitor: MonitorConfig) -> float:

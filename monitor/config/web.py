@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pydantic import model_validator
 
+from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import Settings
 
 _HIGHEST_PORT = 65_535
@@ -39,12 +40,12 @@ def parse_address(text: str) -> Address:
     """
     found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+)):(\d{1,5})", text)
     if found is None:
-        message = f"listen: {text!r} is no address; write HOST:PORT, such as 127.0.0.1:8080"
-        raise ValueError(message)
+        message = f"{text!r} is no address; write HOST:PORT, such as 127.0.0.1:8080"
+        raise SettingRefused(setting="listen", why=message)
     host, port = found[1] or found[2], int(found[3])
     if not 1 <= port <= _HIGHEST_PORT:
-        message = f"listen: there is no port {port}; it lies between 1 and {_HIGHEST_PORT}"
-        raise ValueError(message)
+        message = f"there is no port {port}; it lies between 1 and {_HIGHEST_PORT}"
+        raise SettingRefused(setting="listen", why=message)
     if host != "localhost":
         _refuse_names(host)
     return Address(host, port)
@@ -55,10 +56,10 @@ def _refuse_names(host: str) -> None:
         ipaddress.ip_address(host)
     except ValueError:
         message = (
-            f"listen: {host!r} is no IP address of this machine; write 127.0.0.1, [::1] or, with "
+            f"{host!r} is no IP address of this machine; write 127.0.0.1, [::1] or, with "
             "allow_remote: true, 0.0.0.0"
         )
-        raise ValueError(message) from None
+        raise SettingRefused(setting="listen", why=message) from None
 
 
 class WebSettings(Settings):
@@ -77,10 +78,10 @@ class WebSettings(Settings):
     def _reachable_as_asked(self) -> WebSettings:
         if not self.address.is_loopback and not self.allow_remote:
             message = (
-                f"listen: other machines can reach {self.address}, and nothing here asks for a "
+                f"other machines can reach {self.address}, and nothing here asks for a "
                 "password; write 127.0.0.1, or add allow_remote: true where a firewall decides"
             )
-            raise ValueError(message)
+            raise SettingRefused(setting="listen", why=message)
         return self
 
     @property

@@ -11,8 +11,8 @@ from monitor.demo.digits import Confusion
 from monitor.demo.folder import MONITOR
 from monitor.domain.errors import MonitorError
 from monitor.domain.report import Notice
+from monitor.domain.sinks import LOG
 from monitor.rounds.delivery.deliver import deliver
-from monitor.rounds.reporting.enqueue import LOG
 from monitor.rounds.reporting.report import find_row
 from monitor.rounds.run import backfill
 from monitor.storage import estimate_store, schema

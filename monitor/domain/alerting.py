@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 
 RECOVERED = 0.9
 
-LEARNS = (
-    "this round only learns (e = 1), since no earlier round and no reference is there to compare "
-    "it with; `reference` in the config lets the first round count"
-)
-"""What people are told of a limit about which a round is `EvidenceState.LEARNING`."""
-
 
 class AlertState(StrEnum):
     """Where an alert stands; the last two are where it ends."""

@@ -101,6 +101,27 @@ class StratumFrame:
     segments: tuple[Mapping[str, int], ...] = ()
 
 
+class BadRow(StrEnum):
+    """Why a row is in no stratum; the value is what stores and reports call it.
+
+    ``NO_SCORE`` is also that of items that no band takes because they have none, and
+    ``UNKNOWN_CLASS`` that of items whose predicted value the config does not name.
+    """
+
+    NO_TIME = "time missing"
+    TIME_UNPARSABLE = "time unparsable"
+    NO_ID = "id missing"
+    NO_VERSION = "model version missing"
+    NO_PREDICTION = "predicted missing"
+    NO_SCORE = "score missing"
+    SCORE_NAN = "score NaN"
+    SCORE_INFINITE = "score infinite"
+    SCORE_UNREADABLE = "score not a number"
+    IN_NO_STRATUM = "in no stratum"
+    UNKNOWN_CLASS = "predicted neither positive nor negative"
+    DUPLICATE = "duplicate id"
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """The counted window: what one scan of the source found.
@@ -126,7 +147,7 @@ class Frame:
     window: Window
     strata: tuple[StratumFrame, ...]
     rows: int
-    bad_rows: Mapping[str, int] = field(default_factory=dict)
+    bad_rows: Mapping[BadRow, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
     model_version: str | None = None
     segment_columns: tuple[str, ...] = ()
@@ -142,13 +163,6 @@ class Frame:
     def size(self) -> int:
         """Predictions in the strata."""
         return sum(part.size for part in self.strata)
-
-
-NO_SCORE = "score missing"
-"""Reason in ``Frame.bad_rows`` for items that no band takes because they have no score."""
-
-UNKNOWN_CLASS = "predicted neither positive nor negative"
-"""Reason in ``Frame.bad_rows`` for items whose predicted value the config does not name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,13 +234,15 @@ class Refusal:
     """A row that was not taken, where it stands and why.
 
     ``version`` tells one state of what it stands in from another, such as a file that is saved
-    again; ``rows`` is how many rows it is about.
+    again; ``rows`` is how many rows it is about. ``is_problem`` where `Collected.problems` has a
+    sentence about it, so that nobody is told of it twice.
     """
 
     where: str
     reason: str
     version: str = ""
     rows: int = 1
+    is_problem: bool = False
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
@@ -255,10 +271,6 @@ class EffectKind(StrEnum):
     FLEET_POINT = "fleet_point"
     MODEL_TAGS = "model_tags"
     NOTICE = "notice"
-
-
-UNTAGGED = "not tagged: "
-"""How the receipt of tags begins that their model version did not take."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,17 +91,6 @@ class SegmentRow(Report):
     more_round: int | None = None
     more_segment: int | None = None
 
-    @property
-    def needs(self) -> str | None:
-        """Say how many labels the margin still needs; None where that means nothing."""
-        if self.margin is None or self.more_segment is None:
-            return None
-        asked = f"{self.metric} ±{self.margin:g}"
-        if self.more_segment == 0:
-            return f"{asked}: reached"
-        more = "out of reach" if self.more_round is None else f"{self.more_round} more"
-        return f"{asked}: {more}, or {self.more_segment} of its own"
-
 
 class AnswersRow(Report):
     """How many answers a round wanted and got, and how long after its opening they came.
@@ -122,35 +111,6 @@ class AnswersRow(Report):
     def missing(self) -> int:
         """Items without a usable answer."""
         return self.wanted - self.labeled
-
-    @property
-    def sentence(self) -> str | None:
-        """Say how many answers are missing and when the others came; None if all are there."""
-        if not self.missing:
-            return None
-        share = self.missing / self.wanted
-        unanswered = self.missing - self.declined
-        told = (
-            f"{self.missing} of {self.wanted} answers are missing ({share:.1%}): {unanswered} not "
-            f"given, {self.declined} “cannot tell”"
-        )
-        ends = (self.half_hours, self.most_hours, self.last_hours)
-        if None in ends or self.open_hours is None:
-            return told
-        half, most, last = (_after(end or 0.0) for end in ends)
-        return (
-            f"{told}; half of the others came within {half}, nine in ten within {most}, the last "
-            f"after {last}; the round closed after {_after(self.open_hours)}"
-        )
-
-
-def _after(hours: float) -> str:
-    """Say how long, in hours or days.
-
-    >>> _after(0.52), _after(30), _after(120)
-    ('0.5 h', '30.0 h', '5.0 d')
-    """
-    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"  # noqa: PLR2004
 
 
 class AgreementRow(Report):
@@ -173,31 +133,6 @@ class AgreementRow(Report):
     alpha: float | None
     alpha_low: float | None
     alpha_high: float | None
-
-    @property
-    def sentence(self) -> str:
-        """Say all of it."""
-        told = [
-            f"{self.annotators} people, {self.items} items with two answers, {self.disagreed} of "
-            "them contradicting"
-        ]
-        ends = (self.disagreement, self.disagreement_low, self.disagreement_high)
-        if None not in ends:
-            share, low, high = (100 * (end or 0.0) for end in ends)
-            told.append(
-                f"two people would differ on {share:.1f} % [{low:.1f}, {high:.1f}] of the window"
-            )
-        told += [
-            f"{name} {value:.2f} [{low:.2f}, {high:.2f}]"
-            for name, value, low, high in (
-                ("kappa", self.kappa, self.kappa_low, self.kappa_high),
-                ("alpha", self.alpha, self.alpha_low, self.alpha_high),
-            )
-            if value is not None and low is not None and high is not None
-        ]
-        if self.alpha is None:
-            told.append("no kappa or alpha, since all answers are the same")
-        return "; ".join(told)
 
 
 class EvidenceRow(Report):
@@ -269,20 +204,6 @@ class CauseRow(Report):
     def is_noise(self) -> bool:
         """Whether precision may well be what it was."""
         return self.change[1] <= 0 <= self.change[2]
-
-    def beside_an_alert(self) -> str:
-        """Say it without a full stop where precision is under its limit.
-
-        Rounds that differ by no more than chance are then no comfort: precision was low before.
-        """
-        if not self.is_noise:
-            return self.sentence
-        before = "the round before" if self.rounds == 1 else f"the {self.rounds} rounds before"
-        return (
-            f"it did not fall just now: this round alone has {self.after[0]:.2f} and {before} "
-            f"{self.before[0]:.2f}, a difference within noise, so what is wrong began earlier or "
-            "grows slowly, and the alert rests on all these rounds together"
-        )
 
 
 class TimelinePoint(Report):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused, SourceRefused, SourceUnavailable
+from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.time_limit import stopped_by
 
 if TYPE_CHECKING:
@@ -107,17 +108,17 @@ def kind_of(paths: Sequence[str]) -> str:
         raise ValueError(message)
     for path, kind in kinds.items():
         if "://" in path:
-            message = f"path: {path!r} is a remote address; only files this machine sees are read"
-            raise ValueError(message)
+            message = f"{path!r} is a remote address; only files this machine sees are read"
+            raise SettingRefused(setting="path", why=message)
         if kind is None:
             message = (
-                f"path: {path!r} has no suffix that tells its kind; known are "
+                f"{path!r} has no suffix that tells its kind; known are "
                 f"{', '.join(SUFFIXES)}, and a glob needs one too (predictions/*.parquet)"
             )
-            raise ValueError(message)
+            raise SettingRefused(setting="path", why=message)
     if len(set(kinds.values())) > 1:
-        message = f"path: files of several kinds ({', '.join(paths)}); give files of one kind"
-        raise ValueError(message)
+        message = f"files of several kinds ({', '.join(paths)}); give files of one kind"
+        raise SettingRefused(setting="path", why=message)
     return str(next(iter(kinds.values())))
 
 
@@ -134,8 +135,8 @@ def check_table(kind: str, table: str | None) -> None:
         message = "a DuckDB file needs table: the table or view to read"
         raise ValueError(message)
     if kind != "duckdb" and table is not None:
-        message = f"table: {table!r} is for DuckDB files only; leave it out for {kind} files"
-        raise ValueError(message)
+        message = f"{table!r} is for DuckDB files only; leave it out for {kind} files"
+        raise SettingRefused(setting="table", why=message)
 
 
 def quoted(name: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
+from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import Duration, Settings
 from monitor.hooks.links import no_link, read_notice
 from monitor.hooks.posting import Place, Timeout, address, check_url, post
@@ -78,8 +79,8 @@ class AlertmanagerSettings(Settings):
     def _one_line(cls, value: SecretStr | None) -> SecretStr | None:
         text = "" if value is None else value.get_secret_value()
         if not text.isascii() or not text.isprintable():
-            message = "authorization: it must be one line of ASCII, such as Bearer TOKEN"
-            raise ValueError(message)
+            message = "it must be one line of ASCII, such as Bearer TOKEN"
+            raise SettingRefused(setting="authorization", why=message)
         return value
 
     @field_validator("labels")
@@ -87,16 +88,16 @@ class AlertmanagerSettings(Settings):
     def _not_ours(cls, value: dict[str, str]) -> dict[str, str]:
         taken = sorted(_OURS & set(value))
         if taken:
-            message = f"labels: {', '.join(taken)} is set by the monitor itself; use another name"
-            raise ValueError(message)
+            message = f"{', '.join(taken)} is set by the monitor itself; use another name"
+            raise SettingRefused(setting="labels", why=message)
         return value
 
     @model_validator(mode="after")
     def _a_url_that_can_be_posted_to(self) -> AlertmanagerSettings:
         check_url(self.url, allow_private=self.allow_private)
         if "?" in self.url or "#" in self.url:
-            message = "url: only scheme, host, port and a path are wanted; leave out ? and #"
-            raise ValueError(message)
+            message = "only scheme, host, port and a path are wanted; leave out ? and #"
+            raise SettingRefused(setting="url", why=message)
         return self
 
     @property

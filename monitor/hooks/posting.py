@@ -13,6 +13,7 @@ import httpx
 from pydantic import Field
 
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.retry_after import retry_after
 from monitor.domain.settings import Duration
 from monitor.hooks.guard import AddressRefused, GuardedBackend
@@ -167,8 +168,8 @@ def check_url(url: str, *, allow_private: bool) -> None:
         parts = urlsplit(url)
         port_is_fine = parts.port is None or parts.port > 0
     except ValueError:  # its text quotes the URL
-        message = "url: this is not a URL; write https://host/path"
-        raise ValueError(message) from None
+        message = "this is not a URL; write https://host/path"
+        raise SettingRefused(setting="url", why=message) from None
     if parts.scheme not in {"http", "https"}:
         wrong = "it must start with https://"
     elif not parts.hostname or not port_is_fine:
@@ -178,14 +179,14 @@ def check_url(url: str, *, allow_private: bool) -> None:
     elif not url.isascii() or any(character.isspace() for character in url):
         wrong = "it holds blanks or characters that must be percent-encoded"
     if wrong:
-        message = f"url: {wrong}; write https://host/path"
-        raise ValueError(message)
+        message = f"{wrong}; write https://host/path"
+        raise SettingRefused(setting="url", why=message)
     if parts.scheme == "http" and not allow_private:
         message = (
-            "url: plain http would show the notice to everyone on the way; use https, or set "
+            "plain http would show the notice to everyone on the way; use https, or set "
             "allow_private: true if the receiver stands in your own network"
         )
-        raise ValueError(message)
+        raise SettingRefused(setting="url", why=message)
 
 
 def _refusal(status: int) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, SecretStr, field_validator, model_validator
 
+from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import Settings
 from monitor.hooks.links import no_link, read_notice
 from monitor.hooks.posting import Place, Timeout, address, check_url, post
@@ -66,16 +67,16 @@ def signing_key(secret: str) -> bytes:
         try:
             key = base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
         except (binascii.Error, ValueError):
-            message = "secret: what follows whsec_ is not base64; copy it again from the receiver"
-            raise ValueError(message) from None
+            message = "what follows whsec_ is not base64; copy it again from the receiver"
+            raise SettingRefused(setting="secret", why=message) from None
     else:
         key = secret.encode()
     if len(key) < _SHORTEST_SECRET:
         message = (
-            f"secret: {len(key)} bytes are too short; at least {_SHORTEST_SECRET} are wanted. "
+            f"{len(key)} bytes are too short; at least {_SHORTEST_SECRET} are wanted. "
             "Make one with: openssl rand -base64 32"
         )
-        raise ValueError(message)
+        raise SettingRefused(setting="secret", why=message)
     return key
 
 

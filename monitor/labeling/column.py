@@ -14,6 +14,7 @@ from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr, model_valida
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
+from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import Duration, Labeling
 from monitor.domain.time_limit import LIMIT, within
 from monitor.domain.values import listed
@@ -84,22 +85,22 @@ class ColumnSettings(Labeling):
         check_table(kind_of(self.paths), self.table)
         if self.deadline < self.matures:
             message = (
-                f"deadline: {self.deadline} is before labels mature ({self.matures}); the answers "
+                f"{self.deadline} is before labels mature ({self.matures}); the answers "
                 "that come early are not a random part of all, so leave deadline out"
             )
-            raise ValueError(message)
+            raise SettingRefused(setting="deadline", why=message)
         both = set(all_texts(self.positive)) & set(all_texts(self.negative or ()))
         if both:
-            message = f"negative: {min(both)!r} is also in positive; a value means one of them"
-            raise ValueError(message)
+            message = f"{min(both)!r} is also in positive; a value means one of them"
+            raise SettingRefused(setting="negative", why=message)
         return self
 
     @model_validator(mode="after")
     def _nobody_is_asked(self) -> ColumnSettings:
         for name in ("overlap", "adjudicator"):
             if name in self.model_fields_set:
-                message = f"{name}: labels from a column have no annotators; leave it out"
-                raise ValueError(message)
+                message = "labels from a column have no annotators; leave it out"
+                raise SettingRefused(setting=name, why=message)
         return self
 
     @property

@@ -198,7 +198,7 @@ class _Rows:
             cut = event if row.cut else None
         if not none_known:
             return Reading(Collected(tuple(events), tuple(refused)), cut)
-        refusal = Refusal(self.name, self._none_known(unknown), rows=len(unknown))
+        refusal = Refusal(self.name, self._none_known(unknown), rows=len(unknown), is_problem=True)
         return Reading(Collected((), (refusal, *refused), problems=(str(refusal),)))
 
     def _event(self, row: _Row) -> LabelEvent:

@@ -101,7 +101,9 @@ class Look:
 
     def _refuse(self, path: Path, found: Stamp, reason: str) -> None:
         name = printable(path.name)
-        self._refused.append(Refusal(name, reason, f"{found.changed} {found.size}"))
+        self._refused.append(
+            Refusal(name, reason, f"{found.changed} {found.size}", is_problem=True)
+        )
         self._problems.append(reason)
 
     def _wait(self, sentence: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
+from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -45,7 +46,7 @@ def gives_up_at(found: Round) -> datetime | None:
 
 def until_text(until: datetime | None) -> str:
     """Say until when a round waits; nothing where there is no such time."""
-    return "" if until is None else f" until {until:%Y-%m-%d %H:%M} UTC"
+    return "" if until is None else f" until {minute_text(until)} UTC"
 
 
 class Tries:

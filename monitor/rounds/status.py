@@ -7,14 +7,16 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.model import UNTAGGED, EffectKind
+from monitor.domain.model import EffectKind
+from monitor.domain.receipts import why_untagged
 from monitor.domain.report import EstimateRow, Notice, Status
+from monitor.domain.sinks import LOG
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
-from monitor.rounds.delivery.dead_letters import what_to_do
+from monitor.presentation.delivery import dead_to_do, waiting_sentence
+from monitor.presentation.numbers import minute_text
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS, proposed_limits
 from monitor.rounds.grace import gives_up_at, until_text
-from monitor.rounds.reporting.enqueue import LOG, MLFLOW
 from monitor.rounds.reporting.notices import notice_id
 from monitor.rounds.reporting.report import SHOWN
 from monitor.storage import (
@@ -286,7 +288,7 @@ def _problems(
     due = newest_slot(settings.round.schedule, now)
     newest = seen.newest or next(iter(seen.ahead), None)
     if newest is None or newest.slot < due:
-        found.append(f"the round due {due:%Y-%m-%d %H:%M} UTC has not been opened; run-once does")
+        found.append(f"the round due {minute_text(due)} UTC has not been opened; run-once does")
     found += [
         f"round {each.number} waits{until_text(gives_up_at(each))}: {each.reason}"
         for each in seen.kept_from_going_on
@@ -322,7 +324,7 @@ def _ahead(rounds: Sequence[Round]) -> list[str]:
         return []
     names = "round" if len(made) == 1 else f"{len(made)} rounds up to round"
     return [
-        f"{names} {made[-1].number}, due {made[-1].slot:%Y-%m-%d %H:%M} UTC, lies ahead of the "
+        f"{names} {made[-1].number}, due {minute_text(made[-1].slot)} UTC, lies ahead of the "
         "clock, which was ahead itself when it was opened"
     ]
 
@@ -361,7 +363,7 @@ def _told(connection: Connection, alerts: Sequence[Alert]) -> dict[str, Notice]:
 
 
 def _dead(held_up: Sequence[Waiting]) -> list[str]:
-    return [f"{waiting_sentence(each)}. {what_to_do(each.sink)}" for each in held_up if each.dead]
+    return [f"{waiting_sentence(each)}. {dead_to_do(each.sink)}" for each in held_up if each.dead]
 
 
 def _notes(newest: Round, issues: Mapping[str, tuple[int, bool]]) -> list[str]:
@@ -387,24 +389,10 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     if settings.round.model is None:
         return []
     found = effect_admin.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
-    if found is None or not found[1].startswith(UNTAGGED):
+    if found is None:
         return []
     report, receipt = found
-    return [f"the model is {receipt}"] if report["model"] == settings.round.model else []
-
-
-def waiting_sentence(waiting: Waiting) -> str:
-    """Say what waits: ``3 rounds wait for MLflow since 02:00, next try 02:40: <why>``.
-
-    Of what is dead, with how often it was tried.
-    """
-    things = f"{waiting.rounds} round{'' if waiting.rounds == 1 else 's'}"
-    verb = "waits" if waiting.rounds == 1 else "wait"
-    sink = "MLflow" if waiting.sink == MLFLOW else waiting.sink
-    why = "" if waiting.last_error is None else f": {waiting.last_error}"
-    tried = f", tried {waiting.tries} times in vain" if waiting.dead and waiting.tries else ""
-    next_try = f"{waiting.next_try:%Y-%m-%d %H:%M}" if waiting.dead else f"{waiting.next_try:%H:%M}"
-    return (
-        f"{things} {verb} for {sink} since {waiting.since:%Y-%m-%d %H:%M}{tried}, "
-        f"next try {next_try}{why}"
-    )
+    why = why_untagged(receipt)
+    if why is None or report["model"] != settings.round.model:
+        return []
+    return [f"the model is not tagged: {why}"]

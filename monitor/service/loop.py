@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
+from monitor.domain.sinks import MLFLOW
 from monitor.rounds.claims import let_claims_run_out
 from monitor.rounds.delivery.dead_letters import bury_orphans
 from monitor.rounds.delivery.deliver import Delivered, deliver
 from monitor.rounds.opening.removed_monitors import end_left_behind
-from monitor.rounds.reporting.enqueue import MLFLOW
 from monitor.rounds.retention import forget_left_behind
 from monitor.service import signals
 from monitor.service.change_detection import Idle, last_ones

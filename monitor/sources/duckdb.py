@@ -11,6 +11,7 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Candidate
+from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import Duration, Settings, TimeZone
 from monitor.domain.time_limit import LIMIT, T, within
 from monitor.domain.visible import visible_lines
@@ -55,14 +56,14 @@ class Columns(Settings):
         for name in ("id", "time", "score"):
             if getattr(self, name) in self.segments:
                 message = (
-                    f"segments: {getattr(self, name)!r} is the {name} column; a segment is a "
+                    f"{getattr(self, name)!r} is the {name} column; a segment is a "
                     "column with few values, such as a country"
                 )
-                raise ValueError(message)
+                raise SettingRefused(setting="segments", why=message)
         twice = [column for column, count in Counter(self.segments).items() if count > 1]
         if twice:
-            message = f"segments: {twice[0]!r} stands there twice; name each column once"
-            raise ValueError(message)
+            message = f"{twice[0]!r} stands there twice; name each column once"
+            raise SettingRefused(setting="segments", why=message)
         return self
 
     @model_validator(mode="after")
@@ -70,10 +71,10 @@ class Columns(Settings):
         for name in ("score", "predicted", "model_version"):
             if getattr(self, name) is not None and getattr(self, name) in self.show:
                 message = (
-                    f"show: {getattr(self, name)!r} is the {name} column; people who see it "
+                    f"{getattr(self, name)!r} is the {name} column; people who see it "
                     "label what the model said, so leave it out"
                 )
-                raise ValueError(message)
+                raise SettingRefused(setting="show", why=message)
         return self
 
 
@@ -136,8 +137,8 @@ class DuckdbSettings(Settings):
     def _a_value_means_one_class(self) -> DuckdbSettings:
         both = set(all_texts(self.positive)) & set(all_texts(self.negative or ()))
         if both:
-            message = f"negative: {min(both)!r} is also in positive; a value means one of them"
-            raise ValueError(message)
+            message = f"{min(both)!r} is also in positive; a value means one of them"
+            raise SettingRefused(setting="negative", why=message)
         return self
 
     @model_validator(mode="after")
@@ -145,8 +146,8 @@ class DuckdbSettings(Settings):
         lists = {"positive": self.positive, "negative": self.negative, **self.where}
         for name, values in lists.items():
             if values == ():
-                message = f"{name}: an empty list matches nothing; name a value or more"
-                raise ValueError(message)
+                message = "an empty list matches nothing; name a value or more"
+                raise SettingRefused(setting=name, why=message)
         return self
 
     @property

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import NO_SCORE, UNKNOWN_CLASS, Candidate, Frame, StratumFrame
+from monitor.domain.model import BadRow, Candidate, Frame, StratumFrame
 from monitor.domain.segments import scaled, with_segments
 
 if TYPE_CHECKING:
@@ -37,19 +37,18 @@ IN_NO_STRATUM = -12
 PREDICTED_UNKNOWN = -13
 
 REASONS = {
-    TIME_MISSING: "time missing",
-    TIME_UNPARSABLE: "time unparsable",
-    ID_MISSING: "id missing",
-    VERSION_MISSING: "model version missing",
-    PREDICTED_MISSING: "predicted missing",
-    SCORE_MISSING: NO_SCORE,
-    SCORE_NAN: "score NaN",
-    SCORE_INFINITE: "score infinite",
-    SCORE_UNREADABLE: "score not a number",
-    IN_NO_STRATUM: "in no stratum",
-    PREDICTED_UNKNOWN: UNKNOWN_CLASS,
+    TIME_MISSING: BadRow.NO_TIME,
+    TIME_UNPARSABLE: BadRow.TIME_UNPARSABLE,
+    ID_MISSING: BadRow.NO_ID,
+    VERSION_MISSING: BadRow.NO_VERSION,
+    PREDICTED_MISSING: BadRow.NO_PREDICTION,
+    SCORE_MISSING: BadRow.NO_SCORE,
+    SCORE_NAN: BadRow.SCORE_NAN,
+    SCORE_INFINITE: BadRow.SCORE_INFINITE,
+    SCORE_UNREADABLE: BadRow.SCORE_UNREADABLE,
+    IN_NO_STRATUM: BadRow.IN_NO_STRATUM,
+    PREDICTED_UNKNOWN: BadRow.UNKNOWN_CLASS,
 }
-DUPLICATE = "duplicate id"
 UNTIMED = frozenset({TIME_MISSING, TIME_UNPARSABLE})
 _NOT_IN_WINDOW = UNTIMED | {OUTSIDE, NAIVE_TIME}
 
@@ -104,7 +103,7 @@ def assemble(
     here = in_window(groups)
     newest = _newest_version(here)
     current = [g for g in here if g.version == newest or g.bucket == VERSION_MISSING]
-    bad: dict[str, int] = {}
+    bad: dict[BadRow, int] = {}
     for group in current:
         if group.bucket in REASONS:
             reason = REASONS[group.bucket]
@@ -116,7 +115,7 @@ def assemble(
         strata=with_segments(parts, segment_columns),
         segment_columns=segment_columns,
         rows=sum(g.rows for g in here) + sum(untimed.values()),
-        bad_rows={**untimed, **bad, **({DUPLICATE: duplicates} if duplicates else {})},
+        bad_rows={**untimed, **bad, **({BadRow.DUPLICATE: duplicates} if duplicates else {})},
         notes=_other_versions(here, newest),
         model_version=newest,
         unknown=unknown or {},
@@ -143,7 +142,7 @@ def _other_versions(here: Sequence[Group], newest: str | None) -> dict[str, int]
     return notes
 
 
-def _untimed(groups: Sequence[Group], *, rows: int, timed_rows: int) -> dict[str, int]:
+def _untimed(groups: Sequence[Group], *, rows: int, timed_rows: int) -> dict[BadRow, int]:
     share = rows / timed_rows if timed_rows else 1.0
     counted = {REASONS[bucket]: rows_in(groups, bucket) for bucket in sorted(UNTIMED)}
     return {reason: math.ceil(n * share) for reason, n in counted.items() if n * share > 0}

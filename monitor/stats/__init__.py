@@ -17,6 +17,14 @@ from monitor.stats.core.draws import (
     round_posterior,
 )
 from monitor.stats.core.metrics import METRICS, Matrix, Metric, MetricValue, f_beta, metric
+from monitor.stats.core.reasons import (
+    AuditAtChance,
+    Contradiction,
+    EmptyClass,
+    Undefined,
+    UndefinedDraws,
+    Unlabeled,
+)
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import CurveBands, curve_bands
 from monitor.stats.curves.gain import GainCurve, area_under_gain, gain_curve
@@ -37,6 +45,7 @@ from monitor.stats.curves.weighted_curves import (
     roc_curve,
 )
 from monitor.stats.design.allocation import Allocation, allocate, random_sampling_labels
+from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.planning import (
     Bought,
     Needed,
@@ -104,12 +113,18 @@ from monitor.stats.estimation.segments import (
     segment_estimates,
     segment_posterior,
 )
-from monitor.stats.estimation.small_counts import few_labels, unlabeled_share
+from monitor.stats.estimation.small_counts import (
+    DecidingClass,
+    FewLabels,
+    few_labels,
+    unlabeled_share,
+)
 from monitor.stats.history.change_point import PoolingStep, pool, pooling_steps
 from monitor.stats.history.change_probability import change_probability
 from monitor.stats.history.robust_mixture import with_robust_weight
 from monitor.stats.labels.agreement import (
     Agreement,
+    NoAgreement,
     cohen_kappa,
     disagreement,
     fleiss_kappa,
@@ -118,6 +133,7 @@ from monitor.stats.labels.agreement import (
 from monitor.stats.labels.label_error import (
     CorrectedDraws,
     LabelAudit,
+    NoBetterThanChance,
     corrected_draws,
     corrected_estimates,
 )
@@ -129,18 +145,24 @@ __all__ = [
     "Agreement",
     "AlertOutlook",
     "Allocation",
+    "AuditAtChance",
     "Basis",
     "BetaMixture",
     "Bought",
     "Comparison",
+    "Contradiction",
     "CorrectedDraws",
     "Counts",
     "CurveBands",
+    "DecidingClass",
     "Detection",
     "Draws",
     "EffectiveCounts",
+    "EmptyClass",
     "Estimand",
     "Evidence",
+    "FewLabels",
+    "FloorsLowered",
     "GainCurve",
     "HalfSpace",
     "Interval",
@@ -158,16 +180,23 @@ __all__ = [
     "Move",
     "Needed",
     "NextEstimate",
+    "NoAgreement",
+    "NoBetterThanChance",
+    "OutOfReach",
     "Outlook",
     "PairedMetric",
     "PoolingStep",
     "PrecisionChange",
     "PrevalenceCurve",
     "Prospect",
+    "Remark",
     "RocCurve",
     "Scenario",
     "ScoredSample",
     "StratumCounts",
+    "Undefined",
+    "UndefinedDraws",
+    "Unlabeled",
     "WidthCurve",
     "Working",
     "adjusted_matrix",

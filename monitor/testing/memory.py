@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceUnavailable, TryLater
 from monitor.domain.model import (
-    NO_SCORE,
     Answer,
+    BadRow,
     Candidate,
     Collected,
     Frame,
@@ -80,19 +80,19 @@ class MemorySource:
         inside = [row for row in self.rows if within(row, window)]
         newest = _newest_version(inside)
         rows = [row for row in inside if row.get("model_version") == newest]
-        bad: dict[str, int] = {}
+        bad: dict[BadRow, int] = {}
         members: dict[str, dict[str, Candidate]] = {stratum.name: {} for stratum in strata}
         taken: set[str] = set()
         for row in sorted(rows, key=lambda row: self._fixed_order(seed, row)):
-            name = self._place(row, strata)
-            if name in members and row["id"] in taken:
-                name = "duplicate id"
-            if name in members:
-                values = self._values(row)
-                members[name][row["id"]] = Candidate(row["id"], row.get("score"), values)
-                taken.add(row["id"])
-            else:
-                bad[name] = bad.get(name, 0) + 1
+            place = self._place(row, strata)
+            if row["id"] in taken and not isinstance(place, BadRow):
+                place = BadRow.DUPLICATE
+            if isinstance(place, BadRow):
+                bad[place] = bad.get(place, 0) + 1
+                continue
+            values = self._values(row)
+            members[place][row["id"]] = Candidate(row["id"], row.get("score"), values)
+            taken.add(row["id"])
         untimed = _untimed(self.rows, inside)
         return Frame(
             window=window,
@@ -102,7 +102,7 @@ class MemorySource:
             ),
             segment_columns=self.segments,
             rows=len(inside) + untimed,
-            bad_rows={**bad, **({"time missing": untimed} if untimed else {})},
+            bad_rows={**bad, **({BadRow.NO_TIME: untimed} if untimed else {})},
             notes=_other_versions(inside, newest),
             model_version=newest,
             newest=max((row["time"] for row in inside), default=None),
@@ -142,7 +142,7 @@ class MemorySource:
             message = "the source in memory was told to be down"
             raise SourceUnavailable(message)
 
-    def _place(self, row: Row, strata: Sequence[Stratum]) -> str:
+    def _place(self, row: Row, strata: Sequence[Stratum]) -> str | BadRow:
         """Name of the row's stratum, or the reason why it is in none."""
         problem = self._problem(row)
         if problem is not None:
@@ -153,7 +153,7 @@ class MemorySource:
         for stratum in mates:
             if holds(stratum, score, alone=len(mates) == 1):
                 return stratum.name
-        return NO_SCORE if score is None else "in no stratum"
+        return BadRow.NO_SCORE if score is None else BadRow.IN_NO_STRATUM
 
     def _flagged(self, row: Row) -> bool:
         if self.threshold is None:
@@ -172,19 +172,19 @@ class MemorySource:
             self._values(row),
         )
 
-    def _problem(self, row: Row) -> str | None:
+    def _problem(self, row: Row) -> BadRow | None:
         score = row.get("score")
         if not row["id"]:
-            return "id missing"
+            return BadRow.NO_ID
         if score is None:
             if self.threshold is not None:
-                return NO_SCORE
+                return BadRow.NO_SCORE
         elif math.isnan(score):
-            return "score NaN"
+            return BadRow.SCORE_NAN
         elif math.isinf(score):
-            return "score infinite"
+            return BadRow.SCORE_INFINITE
         if self.threshold is None and row.get("predicted") is None:
-            return "predicted missing"
+            return BadRow.NO_PREDICTION
         return None
 
 

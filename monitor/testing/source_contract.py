@@ -8,7 +8,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import BandEdges, Window
+from monitor.domain.model import BadRow, BandEdges, Window
 from monitor.domain.segments import MOST_VALUES, NO_VALUE, OTHER
 from monitor.testing.memory import draw_order, holds, within
 
@@ -150,7 +150,7 @@ class SourceContract:
 
         ids = [candidate.id for part in frame.strata for candidate in part.candidates]
         assert len(ids) == len(set(ids)) == frame.size
-        assert frame.bad_rows["duplicate id"] == len(rows) - len(ids)
+        assert frame.bad_rows[BadRow.DUPLICATE] == len(rows) - len(ids)
 
     def test_windows_hold_their_start_and_not_their_end(self) -> None:
         """Windows that follow one another share no row and lose none."""

@@ -6,6 +6,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from monitor.domain.curve_rows import CurveRow
+from monitor.presentation.numbers import digits_text, percent_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +59,7 @@ def _p3_figure(report: RoundReport, p3: PrevalenceRow) -> Figure:
     now, low, high = p3.prevalence
     axes.axvspan(low, high, color=_NOW, alpha=0.13, linewidth=0)
     axes.axvline(now, color=_NOW, linewidth=1.0, linestyle=(0, (2, 2)))
-    _draw_point(axes, p3.prevalence, p3.value, f"this window: prevalence {_percent(now)}")
+    _draw_point(axes, p3.prevalence, p3.value, f"this window: prevalence {percent_text(now)}")
     limit = report.limit("precision")
     if limit is not None:
         axes.axhline(limit, color=_LIMIT, linestyle=(0, (5, 3)), linewidth=1.3, label="limit")
@@ -66,14 +67,14 @@ def _p3_figure(report: RoundReport, p3: PrevalenceRow) -> Figure:
     axes.set_ylim(0, 1.0)
     axes.set_xlabel("prevalence of actual positives", fontsize=10)
     axes.set_ylabel("Precision", fontsize=11)
-    axes.xaxis.set_major_formatter(lambda value, _: _percent(value))
+    axes.xaxis.set_major_formatter(lambda value, _: percent_text(value))
     _quiet(axes)
     axes.legend(loc="lower right", frameon=False, fontsize=9)
     figure.subplots_adjust(left=0.085, right=0.975, top=0.88, bottom=0.2)
     _texts(
         figure,
         f"{report.monitor}, round {report.round}: precision at other prevalences",
-        f"TPR {_interval(p3.tpr)}, FPR {_interval(p3.fpr)}, with earlier rounds · "
+        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}, with earlier rounds · "
         f"{p3.level:.0%} credible band at each prevalence",
     )
     return figure
@@ -93,8 +94,8 @@ def _curves_figure(report: RoundReport, curves: CurvesRow) -> Figure:
         f"{report.monitor}, round {report.round}: what other thresholds would do",
         f"from {curves.labeled:,} labels of this round, {curves.positive:,} of them positive, "
         f"weighted back to the window · precision and gains hold for the prevalence "
-        f"{_percent(curves.prevalence[0])} ({_percent(curves.prevalence[1])} to "
-        f"{_percent(curves.prevalence[2])}) · {curves.level:.0%} credible bands at each place",
+        f"{percent_text(curves.prevalence[0])} ({percent_text(curves.prevalence[1])} to "
+        f"{percent_text(curves.prevalence[2])}) · {curves.level:.0%} credible bands at each place",
     )
     return figure
 
@@ -108,7 +109,7 @@ def _draw_roc(axes: Axes, report: RoundReport, curves: CurvesRow) -> None:
     axes.set_ylim(0, 1.01)
     _name(axes, "FPR, share of actual negatives flagged", "TPR (recall)")
     axes.set_title(
-        f"ROC, at every prevalence · area {_interval(curves.roc_area)}", fontsize=10, loc="left"
+        f"ROC, at every prevalence · area {digits_text(*curves.roc_area)}", fontsize=10, loc="left"
     )
 
 
@@ -119,7 +120,7 @@ def _draw_precision_recall(axes: Axes, report: RoundReport, curves: CurvesRow) -
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1.01)
     _name(axes, "recall", "precision")
-    area = _interval(curves.average_precision)
+    area = digits_text(*curves.average_precision)
     axes.set_title(f"Precision-recall · AP {area}", fontsize=10, loc="left")
 
 
@@ -137,7 +138,7 @@ def _draw_gain(axes: Axes, report: RoundReport, curves: CurvesRow) -> None:
         axis.set_major_formatter(lambda value, _: f"{1 - value:.6g}")
         (axes.set_xlim if axis is axes.xaxis else axes.set_ylim)(1, max(lowest, _LEAST_AXIS))
     _name(axes, "recall gain", "precision gain")
-    axes.set_title(f"Gain · area {_interval(curves.gain_area)}", fontsize=10, loc="left")
+    axes.set_title(f"Gain · area {digits_text(*curves.gain_area)}", fontsize=10, loc="left")
 
 
 def _shortfall(values: list[float]) -> list[float]:
@@ -210,12 +211,3 @@ def _quiet(axes: Axes) -> None:
 def _texts(figure: Figure, title: str, footnote: str) -> None:
     figure.text(0.012, 0.955, title, fontsize=13, fontweight="bold", va="center")
     figure.text(0.012, 0.022, footnote, fontsize=8, color=_QUIET, va="bottom")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
-
-
-def _interval(values: Triple) -> str:
-    point, low, high = values
-    return f"{point:.3g} ({low:.3g} to {high:.3g})"

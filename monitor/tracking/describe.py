@@ -5,8 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from monitor.domain.alerting import LEARNS, AlertState, EvidenceState
-from monitor.rounds.reporting.notices import ended
+from monitor.domain.alerting import AlertState, EvidenceState
+from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.evidence import LEARNS
+from monitor.presentation.numbers import (
+    NOT_ESTIMABLE,
+    bound_sign,
+    interval_text,
+    range_text,
+)
+from monitor.presentation.rows import agreement_sentence, answers_sentence
+from monitor.presentation.sentences import ended
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
 if TYPE_CHECKING:
@@ -22,7 +31,6 @@ _MARKUP = re.compile(
     r"|:(?=//)|(?<=\bwww)\.|(?<!\S)@",
     re.IGNORECASE,
 )
-_SIDE = {"at_least": "≥", "at_most": "≤"}
 
 
 def describe(report: RoundReport) -> str:
@@ -68,7 +76,7 @@ def _alerts(report: RoundReport) -> list[str]:
 
 
 def _alert(row: AlertRow) -> str:
-    limit = f"{row.metric} {_SIDE.get(row.side, row.side)} {row.limit:g}"
+    limit = f"{row.metric} {bound_sign(row.side, row.limit)}"
     return f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}{_at(row)}."
 
 
@@ -95,14 +103,14 @@ def _cause(report: RoundReport) -> list[str]:
         (alert.metric, alert.side, alert.state) == ("precision", "at_least", AlertState.FIRING)
         for alert in report.alerts
     )
-    told = report.cause.beside_an_alert() if is_low else report.cause.sentence
+    told = cause_beside_alert(report.cause) if is_low else report.cause.sentence
     return [f"**Against earlier rounds:** {_cell(told)}."]
 
 
 def _learning(report: RoundReport) -> list[str]:
     """Say which limits this round could say nothing about, as there was nothing to go by."""
     limits = [
-        f"{row.metric} {_SIDE.get(row.side, row.side)} {row.limit:g}"
+        f"{row.metric} {bound_sign(row.side, row.limit)}"
         for row in report.evidence
         if row.state == EvidenceState.LEARNING
     ]
@@ -125,30 +133,26 @@ def _estimate(row: EstimateRow | None) -> str:
     if row is None:
         return "–"  # noqa: RUF001  a dash for "nothing here"
     if row.point is None or row.low is None or row.high is None:
-        return f"not estimable: {_cell(row.reason or 'too few labels')}"
-    return f"**{row.point:.3f}** [{row.low:.3f}, {row.high:.3f}]"
+        return f"{NOT_ESTIMABLE}: {_cell(row.reason or 'too few labels')}"
+    return f"**{row.point:.3f}** {range_text(row.low, row.high)}"
 
 
 def _limit(report: RoundReport, metric: str) -> str:
-    limits = [
-        f"{_SIDE.get(row.side, row.side)} {row.limit:g}"
-        for row in report.evidence
-        if row.metric == metric
-    ]
+    limits = [bound_sign(row.side, row.limit) for row in report.evidence if row.metric == metric]
     return ", ".join(limits) or "none"
 
 
 def _missing(report: RoundReport) -> list[str]:
     """Say how far the items without an answer could move the intervals."""
     parts = [
-        f"{row.metric} [{row.bound_low:.3f}, {row.bound_high:.3f}]"
+        f"{row.metric} {range_text(row.bound_low, row.bound_high)}"
         for row in report.estimates
         if row.metric in ("precision", "recall")
         and (row.basis, row.estimand) == BASES[0]
         and row.bound_low is not None
         and row.bound_high is not None
     ]
-    told = report.answers.sentence if report.answers is not None else None
+    told = None if report.answers is None else answers_sentence(report.answers)
     sentences = [] if told is None else [f"{told}."]
     if parts:
         missing = sum(row.unanswered + row.declined for row in report.strata)
@@ -170,7 +174,7 @@ def _corrected(report: RoundReport) -> list[str]:
 
 
 def _agreement(report: RoundReport) -> list[str]:
-    return [] if report.agreement is None else [f"Labels: {report.agreement.sentence}."]
+    return [] if report.agreement is None else [f"Labels: {agreement_sentence(report.agreement)}."]
 
 
 def _proposal(report: RoundReport) -> list[str]:
@@ -204,20 +208,13 @@ def _segment_table(rows: list[SegmentRow], *, most: int) -> str:
                 _cell(value[:_LONGEST_VALUE]),
                 f"{of[0].size:,}",
                 f"{of[0].labeled:,}",
-                *map(_short, of),
+                *map(interval_text, of),
             ]
             for value, of in shown
         ],
     )
     left = len(by_value) - len(shown)
     return f"{table}\n\n{left} more segments are in segments.json." if left else table
-
-
-def _short(row: SegmentRow) -> str:
-    """Say an estimate, or that there is none; the reason is in segments.json."""
-    if row.point is None or row.low is None or row.high is None:
-        return "not estimable"
-    return f"{row.point:.3f} [{row.low:.3f}, {row.high:.3f}]"
 
 
 def _strata_table(report: RoundReport) -> str:

@@ -12,7 +12,8 @@ import structlog
 from pydantic import AfterValidator, Field
 
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
-from monitor.domain.model import UNTAGGED, EffectKind
+from monitor.domain.model import EffectKind
+from monitor.domain.receipts import untagged
 from monitor.domain.report import RoundReport
 from monitor.domain.settings import Duration, Settings
 from monitor.tracking import values
@@ -122,7 +123,7 @@ class MlflowHandler:
             self._experiments.clear()  # one of them may be gone
             if effect.kind is EffectKind.MODEL_TAGS and not error.sink_down:
                 log.warning("model not tagged", model=report.model, reason=str(error))
-                return f"{UNTAGGED}{error}"
+                return untagged(str(error))
             raise
 
     def check_model(self, uri: str) -> str:

@@ -8,6 +8,8 @@ import math
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
+from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
@@ -172,14 +174,14 @@ def interval(report: RoundReport, metric: str) -> str:
     """Write the best interval there is, pooled before round alone: ``0.83 [0.79, 0.87]``."""
     for basis, estimand in reversed(BASES):
         row = report.estimate(metric, basis=basis, estimand=estimand)
-        if row and row.point is not None and row.low is not None and row.high is not None:
-            return f"{row.point:.3f} [{row.low:.3f}, {row.high:.3f}]"
-    return "not estimable"
+        if row is not None and row.point is not None:
+            return interval_text(row)
+    return NOT_ESTIMABLE
 
 
 def minute(at: datetime) -> str:
     """Write a time to the minute, in UTC."""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{minute_text(at)} UTC"
 
 
 def run_name(report: RoundReport) -> str:

@@ -94,7 +94,7 @@ def test_a_window_without_a_predicted_positive_closes_as_not_estimable(place):
     shown = place.run("show", 1)
     assert "note: nothing was flagged, so precision and recall cannot be planned for" in shown.lines
     assert "precision: not estimable: nothing was predicted positive (TP + FP = 0)" in shown.lines
-    reason = "not estimable this round: the window holds no flagged item, so it says nothing about"
+    reason = "not estimable: the window holds no flagged item, so it says nothing about"
     [others] = [line for line in shown.lines if line.startswith("recall, ")]
     assert others.endswith(f"specificity: {reason} the classifier; see the window estimate")
     [row] = json.loads(place.run("rounds", "--json").out)["rounds"]

@@ -15,7 +15,7 @@ import termios
 
 import pytest
 
-from monitor.cli.views.numbers import interval_text
+from monitor.presentation.numbers import interval_text
 from monitor.stats.estimation.posterior import MetricEstimate
 from tests.cli.workplace import PEOPLE
 
@@ -149,7 +149,7 @@ def test_a_narrow_terminal_has_two_lines_for_each_round(corrected):
 )
 def test_an_interval_takes_few_characters(numbers, text):
     point, low, high = numbers
-    found = MetricEstimate("recall", "rate", "round", point, low, high, 0.95, "any", 0.0, "why")
+    found = MetricEstimate("recall", "rate", "round", point, low, high, 0.95, "any", 0.0, None)
 
     assert interval_text(found) == text
 

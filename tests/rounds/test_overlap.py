@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.model import Answer, Collected, LabelEvent
+from monitor.presentation.rows import agreement_sentence
 from monitor.rounds.estimation.agreement import agreement_row, disagreement_notices
 from monitor.rounds.labels import collect
 from monitor.storage import copy_store
@@ -310,7 +311,7 @@ def test_few_items_or_good_agreement_are_no_notice():
     assert [len(disagreement_notices(each)) for each in (few, many, good, same, None)] == [
         0, 1, 0, 0, 0,
     ]  # fmt: skip
-    assert same.sentence.endswith("no kappa or alpha, since all answers are the same")
-    assert good.sentence.startswith(
+    assert agreement_sentence(same).endswith("no kappa or alpha, since all answers are the same")
+    assert agreement_sentence(good).startswith(
         "2 people, 20 items with two answers, 0 of them contradicting; "
     )

@@ -13,7 +13,8 @@ from structlog.testing import capture_logs
 
 from monitor import wiring
 from monitor.domain.errors import SourceUnavailable
-from monitor.rounds.status import overview, waiting_sentence
+from monitor.presentation.delivery import waiting_sentence
+from monitor.rounds.status import overview
 from monitor.service import loop
 from monitor.service.web.health import Pulse
 from monitor.storage import schema

@@ -11,6 +11,7 @@ import pytest
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
+from monitor.domain.receipts import why_untagged
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.runs import DUPLICATE_OF, NewRun, RunKey, find_or_create, settle
 from tests.tracking.conftest import handler_for
@@ -334,5 +335,6 @@ def test_a_model_that_is_not_there_costs_its_link_and_its_tags_and_holds_back_no
     handler.deliver(make_effect(ROUND, report))
     receipt = handler.deliver(make_effect(TAGS, report))
 
-    assert receipt.startswith("not tagged: MLflow shows no model version models:/nowhere/7 to this")
+    why = why_untagged(receipt) or ""
+    assert why.startswith("MLflow shows no model version models:/nowhere/7 to this")
     assert the_run(client, f"{prefix}/mail-travel").data.tags["monitor.model"] == report.model

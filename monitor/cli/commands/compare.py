@@ -17,6 +17,7 @@ from monitor.cli.common import (
     opened,
 )
 from monitor.cli.views.printing import say, say_json, say_table
+from monitor.presentation.numbers import NOT_ESTIMABLE, difference_text, interval_text, percent_text
 
 if TYPE_CHECKING:
     from monitor.rounds.forecast.compare import Compared, Others
@@ -130,7 +131,13 @@ def _others(
 
 
 def _page(found: Round, compared: Compared, other: str) -> dict[str, Any]:
+    from monitor.presentation.reasons import undefined_reason
+
     whole = asdict(compared.comparison)
+    whole["metrics"] = [
+        each | {"reason": each["reason"] and undefined_reason(each["reason"])}
+        for each in whole["metrics"]
+    ]
     return {
         "monitor": found.monitor,
         "round": found.number,
@@ -147,8 +154,8 @@ def _say(found: Round, compared: Compared, other: str) -> None:
     say(f"{found.monitor}, round {found.number}: as it is, and {other}", indent="  ")
     say(
         f"by {compared.labeled} labels, {compared.positive} of them positive; prevalence "
-        f"{_percent(both.prevalence.point)} ({_percent(both.prevalence.low)} to "
-        f"{_percent(both.prevalence.high)}); {both.level:.0%} intervals of this window's items",
+        f"{percent_text(both.prevalence.point)} ({percent_text(both.prevalence.low)} to "
+        f"{percent_text(both.prevalence.high)}); {both.level:.0%} intervals of this window's items",
         indent="  ",
     )
     say()
@@ -171,20 +178,17 @@ def _say(found: Round, compared: Compared, other: str) -> None:
 
 def _row(each: PairedMetric) -> list[str]:
     if each.first is None or each.second is None or each.difference is None:
-        return [each.metric, "not estimable", "not estimable", "", ""]
-    first, second = (_number(value) for value in (each.first, each.second))
-    gap = each.difference
-    difference = f"{gap.point:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
-    return [each.metric, first, second, difference, f"{each.higher:.3f}"]
-
-
-def _number(found: Interval) -> str:
-    return f"{found.point:.3f} [{found.low:.3f}, {found.high:.3f}]"
+        return [each.metric, NOT_ESTIMABLE, NOT_ESTIMABLE, "", ""]
+    first, second = (interval_text(value) for value in (each.first, each.second))
+    return [each.metric, first, second, difference_text(each.difference), f"{each.higher:.3f}"]
 
 
 def _sentence(each: PairedMetric, other: str) -> str:
     if each.difference is None:
-        return f"{each.metric}: not estimable: {each.reason}"
+        from monitor.presentation.reasons import undefined_reason
+
+        why = "" if each.reason is None else undefined_reason(each.reason)
+        return f"{each.metric}: {NOT_ESTIMABLE}: {why}"
     if each.difference.low > 0:
         return f"{each.metric} is higher with {other}"
     if each.difference.high < 0:
@@ -195,7 +199,3 @@ def _sentence(each: PairedMetric, other: str) -> str:
 def _items(found: Interval) -> str:
     point, low, high = (f"{round(each):,}" for each in (found.point, found.low, found.high))
     return point if low == high else f"{point} ({low} to {high})"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

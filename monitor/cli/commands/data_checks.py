@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.slots import newest_slot, slots_after, window_of
+from monitor.presentation.numbers import minute_text
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.draw import PROFILE, why_unusable
 from monitor.rounds.sampling.plausibility import refuse_unknown
@@ -75,7 +76,7 @@ def _nothing(parts: Parts, window: Window) -> Found:
     span = parts.source.span()
     if span is None:
         return Found(f"no predictions in {newest}; none at all yet")
-    latest = f"the newest is of {span[1]:%Y-%m-%d %H:%M} UTC"
+    latest = f"the newest is of {minute_text(span[1])} UTC"
     if span[1] >= window.end:
         return Found(f"no predictions in {newest}; {latest}")
     look = (

@@ -57,10 +57,14 @@ def estimate(
 
 
 def _say_estimates(found: Sequence[dict[str, Any]]) -> None:
-    from monitor.cli.views.numbers import caution_lines, interval_text, reason_text
-    from monitor.stats.estimation.posterior import MetricEstimate
+    from monitor.domain.report import EstimateRow
+    from monitor.presentation.estimates import caution_lines, reason_text
+    from monitor.presentation.numbers import interval_text
 
-    rows = [MetricEstimate(**each) for each in found]
+    rows = [
+        EstimateRow(**{name: each[name] for name in EstimateRow.model_fields if name in each})
+        for each in found
+    ]
     cells: dict[str, dict[str, str]] = {}
     reasons = []
     for row in rows:
@@ -71,7 +75,7 @@ def _say_estimates(found: Sequence[dict[str, Any]]) -> None:
         ["metric", "rate", "window"],
         [[metric, of["rate"], of["window"]] for metric, of in cells.items()],
     )
-    cautions = caution_lines((row.metric, row.caution) for row in rows)
+    cautions = caution_lines((each["metric"], each["caution"]) for each in found)
     if reasons or cautions:
         say()
     for sentence in (*reasons, *cautions):

@@ -17,6 +17,7 @@ from monitor.cli.common import (
     opened,
 )
 from monitor.cli.views.printing import say, say_json, say_table
+from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
     from monitor.rounds.opening.removed_monitors import LeftBehind
@@ -245,7 +246,7 @@ def only_monitor(plant: Plant, monitor: str | None) -> str:
 
 
 def _limit(alert: Alert) -> str:
-    return f"{alert.metric} {alert.side.replace('_', ' ')} {alert.limit:g}"
+    return limit_text(alert.metric, alert.side, alert.limit)
 
 
 def _alert_row(alert: Alert) -> list[str]:

@@ -184,5 +184,7 @@ def _asked_limits(asked: Sequence[str]) -> Limits:
     try:
         return Limits.model_validate(pairs)
     except ValidationError as error:
-        message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        first = error.errors()[0]
+        ours = first.get("ctx", {}).get("error")  # what a check of ours raised
+        message = first["msg"] if ours is None else str(ours)
         raise typer.BadParameter(message, param_hint="--limit") from error

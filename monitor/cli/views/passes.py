@@ -41,7 +41,7 @@ def moves(plant: Plant, name: str, before: dict[int, tuple[str, int]]) -> list[R
 
 def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
     """Tell a pass as JSON: rounds that moved, errors, and what each sink took or did not."""
-    from monitor.rounds.status import waiting_sentence
+    from monitor.presentation.delivery import waiting_sentence
 
     return {
         "monitors": {name: [_round_json(r) for r in rounds] for name, rounds in moved.items()},
@@ -77,7 +77,7 @@ def say_pass(
 
 def say_failures(result: Pass) -> None:
     """Print what stopped a monitor, and what waits outside, to standard error."""
-    from monitor.rounds.status import waiting_sentence
+    from monitor.presentation.delivery import waiting_sentence
 
     for name, error in result.errors.items():
         say_error(f"{name}: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.cli.views.printing import say, say_table
+from monitor.presentation.reasons import plan_note
 from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def sentences(found: Foretold) -> list[str]:
         lines.append(
             f"Every item of {', '.join(whole)} gets a label: none of it is left to chance."
         )
-    return [*lines, *(f"Note: {note}." for note in plan.notes)]
+    return [*lines, *(f"Note: {plan_note(note)}." for note in plan.notes)]
 
 
 def _whole(found: Foretold) -> list[str]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
-from monitor.cli.views.numbers import caution_lines, interval_text, reason_text
 from monitor.cli.views.printing import say, say_table
 from monitor.cli.views.segments_table import say_segments
-from monitor.domain.alerting import LEARNS, EvidenceState
+from monitor.domain.alerting import EvidenceState
 from monitor.domain.errors import InputRefused
 from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow, SegmentRow
+from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.estimates import caution_lines, reason_text
+from monitor.presentation.evidence import evidence_sentence
+from monitor.presentation.numbers import interval_text
+from monitor.presentation.rows import agreement_sentence, answers_sentence
 from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.report import find_row
 from monitor.storage import (
@@ -38,16 +41,6 @@ OWN = ("round", "window")
 
 CORRECTED = ("corrected", "window")
 """The same, corrected for label errors."""
-
-_NO_EVIDENCE = {
-    EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered",
-    EvidenceState.LEARNING: LEARNS,
-    EvidenceState.SILENT: "this round says nothing about it (e = 1): no label bears on it",
-    EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",
-}
-
-LARGEST = 700
-"""Log evidence above which e**x is no finite number."""
 
 
 def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> dict[str, Any]:
@@ -110,13 +103,13 @@ def say_round(page: dict[str, Any]) -> None:
     if page["estimates"]:
         say()
         _say_estimates([EstimateRow(**row) for row in page["estimates"]], page["cautions"])
-    if page["answers"] is not None and (told := AnswersRow(**page["answers"]).sentence):
+    if page["answers"] is not None and (told := answers_sentence(AnswersRow(**page["answers"]))):
         say(told, indent="  ")
     if page["agreement"] is not None:
-        say(f"agreement: {AgreementRow(**page['agreement']).sentence}", indent="  ")
+        say(f"agreement: {agreement_sentence(AgreementRow(**page['agreement']))}", indent="  ")
     say_segments([SegmentRow(**row) for row in page["segments"]])
     _say_lines(_cause_lines(page))
-    _say_lines(_evidence_sentence(row) for row in page["evidence"])
+    _say_lines(_evidence(row) for row in page["evidence"])
     _say_lines(f"notice, {row['kind']}: {row['sentence']}" for row in page["notices"])
     say()
     for event in page["events"]:
@@ -132,7 +125,7 @@ def _cause_lines(page: dict[str, Any]) -> list[str]:
         and (row["fires"] or row["state"] == EvidenceState.ALERT_OPEN)
         for row in page["evidence"]
     )
-    told = cause.beside_an_alert() if is_low else cause.sentence
+    told = cause_beside_alert(cause) if is_low else cause.sentence
     return [f"against earlier rounds: {told}"]
 
 
@@ -216,6 +209,7 @@ def _is_compared(connection: Connection, found: Round) -> bool:
 
 def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]) -> dict[str, str]:
     """Say which metrics of this round alone few labels decide."""
+    from monitor.presentation.reasons import caution_text
     from monitor.stats.core.counts import Counts
     from monitor.stats.estimation.small_counts import few_labels
 
@@ -230,7 +224,9 @@ def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]
         **{name: [row[name] for row in strata] for name in ("size", "labeled", "positive")},
         is_flagged=[row["flagged"] for row in strata],
     )
-    found = {metric: few_labels(counts, metric, estimand="window") for metric in metrics}
+    found = {
+        metric: caution_text(few_labels(counts, metric, estimand="window")) for metric in metrics
+    }
     return {metric: caution for metric, caution in found.items() if caution is not None}
 
 
@@ -275,8 +271,7 @@ def _reasons(rows: Sequence[EstimateRow]) -> list[str]:
     found: dict[str, dict[str, None]] = {}
     for row in rows:
         if row.point is None:
-            general = reason_text(row).replace(f"so {row.metric} says", "so it says")
-            found.setdefault(general, {})[row.metric] = None
+            found.setdefault(reason_text(row), {})[row.metric] = None
     return [f"{', '.join(metrics)}: {reason}" for reason, metrics in found.items()]
 
 
@@ -290,12 +285,13 @@ def _number(row: EstimateRow | None) -> str:
     return "-" if row is None else interval_text(row)
 
 
-def _evidence_sentence(row: dict[str, Any]) -> str:
-    limit = f"{row['metric']} {row['side'].replace('_', ' ')} {row['limit']:g}"
-    told = [_NO_EVIDENCE[row["state"]]] if row["state"] in _NO_EVIDENCE else []
-    if row["log_evidence"] is not None:
-        found, wanted = math.exp(min(row["log_evidence"], LARGEST)), math.exp(row["log_threshold"])
-        told.append(f"evidence {found:.3g}, an alert fires at {wanted:.3g}")
-    if row["fires"]:
-        told.append("the alert fired here")
-    return f"limit {limit}: {', '.join(told)}"
+def _evidence(row: dict[str, Any]) -> str:
+    return evidence_sentence(
+        row["metric"],
+        row["side"],
+        row["limit"],
+        state=row["state"],
+        log_evidence=row["log_evidence"],
+        log_threshold=row["log_threshold"],
+        fires=row["fires"],
+    )

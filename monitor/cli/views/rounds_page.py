@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute, plural
-from monitor.cli.views.numbers import interval_text
 from monitor.cli.views.printing import say, table_lines, width
 from monitor.domain.state import RoundState
+from monitor.presentation.numbers import interval_text
 from monitor.rounds.opening.setting_changes import change_sentence, read_changes
 from monitor.rounds.status import shown_estimates
 from monitor.storage import round_store

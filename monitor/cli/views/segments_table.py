@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.cli.views.numbers import interval_text, reason_text
 from monitor.cli.views.printing import say, say_table
+from monitor.presentation.estimates import reason_text
+from monitor.presentation.numbers import interval_text
+from monitor.presentation.rows import needs_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,6 @@ def say_segments(rows: Sequence[SegmentRow]) -> None:
 def _cells(value: str, rows: Sequence[SegmentRow]) -> list[str]:
     first = rows[0]
     found = {row.metric: interval_text(row) for row in rows}
-    needs = "; ".join(row.needs for row in rows if row.needs is not None)
+    needs = "; ".join(filter(None, map(needs_text, rows)))
     counts = (first.size, first.flagged, first.labeled)
     return [value, *map(str, counts), found["precision"], found["recall"], needs or "-"]

@@ -6,11 +6,12 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute, plural
-from monitor.cli.views.numbers import interval_text, reason_text
 from monitor.cli.views.printing import painted, say
 from monitor.domain.state import RoundState
 from monitor.hooks.texts import body
-from monitor.rounds.status import waiting_sentence
+from monitor.presentation.delivery import waiting_sentence
+from monitor.presentation.estimates import reason_text
+from monitor.presentation.numbers import interval_text, limit_text, limits_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,9 +100,9 @@ def _known(found: Overview) -> Iterator[str]:
 
 def _alert(alert: Alert, told: Notice | None) -> Iterator[str]:
     """Say what fires, and what people were told when it began to."""
-    side = alert.side.replace("_", " ")
+    limit = limit_text(alert.metric, alert.side, alert.limit)
     yield (
-        f"alert {alert.id[:8]}: {alert.metric} {side} {alert.limit:g}, firing since round "
+        f"alert {alert.id[:8]}: {limit}, firing since round "
         f"{alert.fired_in_round}: predictions of {alert.window}, fired {minute(alert.fired_at)} UTC"
     )
     if told is not None:
@@ -112,8 +113,8 @@ def _learning(found: Overview) -> Iterator[str]:
     if found.status == "learning" and found.learning_rounds_left:
         yield f"limits are proposed after {plural(found.learning_rounds_left, 'more round')}"
     if found.proposed_limits:
-        limits = ", ".join(f"{name}: {value:g}" for name, value in found.proposed_limits.items())
-        yield f"proposed limits, to accept in the config: limits: {{{limits}}}"
+        limits = limits_text(found.proposed_limits)
+        yield f"proposed limits, to accept in the config: limits: {limits}"
 
 
 def _number(row: EstimateRow) -> str:

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.report import Notice
-from monitor.rounds.reporting.enqueue import LOG, MLFLOW, add_notice, known_key
+from monitor.domain.sinks import LOG
+from monitor.presentation.delivery import (
+    dead_sentence,
+    dead_to_do,
+    no_hook_reason,
+    orphaned_sentence,
+    orphaned_to_do,
+    recovered_sentence,
+)
+from monitor.rounds.reporting.enqueue import add_notice, known_key
 from monitor.rounds.reporting.notices import notice_id, round_key
 from monitor.storage import effect_admin, effect_store, round_store
 from monitor.storage.schema import store_id
@@ -38,23 +47,6 @@ ORPHANED = timedelta(hours=1)
 _DEAD, _RECOVERED = "delivery.dead", "delivery.recovered"
 
 
-def sink_name(sink: str) -> str:
-    """Name a sink to people.
-
-    >>> sink_name("mlflow"), sink_name("ops")
-    ('MLflow', 'hook ops')
-    """
-    return {MLFLOW: "MLflow", LOG: "the log"}.get(sink, f"hook {sink}")
-
-
-def what_to_do(sink: str) -> str:
-    """Say what helps an effect that is dead."""
-    return (
-        f"pr-monitor effects lists what waits. Once it is mended all goes on by itself, at once "
-        f"with: pr-monitor effects retry --sink {sink}"
-    )
-
-
 def tell_dead(
     connection: Connection, effect: Effect, turn: Turn, error: str, now: datetime
 ) -> None:
@@ -63,10 +55,7 @@ def tell_dead(
     if str(effect.payload.get("event", "")).startswith("delivery."):
         return
     found = round_store.read_round(connection, turn.round_id)
-    sentence = (
-        f"{effect.monitor}: {sink_name(effect.sink)} has taken nothing since "
-        f"{turn.since:%Y-%m-%d %H:%M} UTC, tried {turn.tries} times: {error}"
-    )
+    sentence = dead_sentence(effect.monitor, effect.sink, turn.since, turn.tries, error)
     _tell(connection, found, effect.sink, sentence, now)
 
 
@@ -78,8 +67,7 @@ def tell_recovered(connection: Connection, sink: str, now: datetime) -> None:
         connection, f"{_DEAD}/{sink}/", f"{_RECOVERED}/{sink}/"
     ):
         found = round_store.read_round(connection, round_id)
-        sentence = f"Nothing is held up at {sink_name(sink)} any more."
-        notice = _notice(connection, found, _RECOVERED, sink, sentence, now)
+        notice = _notice(connection, found, _RECOVERED, sink, recovered_sentence(sink), now)
         key = f"{_RECOVERED}/{sink}/{now.timestamp()}/{target}"
         add_notice(connection, found, notice, target, now, key=key)
 
@@ -102,20 +90,15 @@ def bury_orphans(database: Database, sinks: Collection[str], clock: Clock) -> No
 
 
 def _bury(connection: Connection, sink: str, first: int, before: datetime, now: datetime) -> None:
-    why = f"the config has no hook {sink} any more"
+    why = no_hook_reason(sink)
     turn = effect_store.read_turn(connection, first)
     count = effect_admin.bury(connection, sink, why, before, now)
     if not count:  # another process was faster
         return
     log.error("dead effects", sink=sink, effects=count, reason=why)
     found = round_store.read_round(connection, turn.round_id)
-    things = "1 notice waits" if count == 1 else f"{count} notices wait"
-    sentence = f"{found.monitor}: {things} for hook {sink}, but {why}."
-    to_do = (
-        f"Put the hook back into the config, or give them up: "
-        f'pr-monitor effects drop --sink {sink} --reason "..."'
-    )
-    _tell(connection, found, sink, sentence, now, to_do)
+    sentence = orphaned_sentence(found.monitor, sink, count)
+    _tell(connection, found, sink, sentence, now, orphaned_to_do(sink))
 
 
 def _tell(
@@ -128,7 +111,7 @@ def _tell(
 ) -> None:
     day = f"{now:%Y-%m-%d}"
     notice = _notice(connection, found, _DEAD, sink, sentence, now)
-    notice = notice.model_copy(update={"to_do": to_do or what_to_do(sink)})
+    notice = notice.model_copy(update={"to_do": to_do or dead_to_do(sink)})
     for target in (LOG, *found.settings.hooks):
         if target != sink:
             key = f"{_DEAD}/{sink}/{day}/{target}"

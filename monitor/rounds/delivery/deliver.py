@@ -21,8 +21,8 @@ from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.domain.ports import AlertKeeper
 from monitor.domain.report import Notice
+from monitor.domain.sinks import MLFLOW
 from monitor.rounds.delivery.dead_letters import tell_dead, tell_recovered
-from monitor.rounds.reporting.enqueue import MLFLOW
 from monitor.rounds.reporting.notices import notice_id
 from monitor.storage import alert_store, effect_admin, effect_store
 from monitor.storage.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD

@@ -8,6 +8,7 @@ import numpy as np
 
 from monitor.domain.model import Answer
 from monitor.domain.report import AgreementRow, NoticeRow
+from monitor.presentation.notices import disagreement_sentence
 from monitor.stats.labels.agreement import (
     TENTATIVE_ALPHA,
     cohen_kappa,
@@ -87,9 +88,5 @@ def disagreement_notices(found: AgreementRow | None) -> list[NoticeRow]:
         return []
     if found.alpha >= TENTATIVE_ALPHA:
         return []
-    sentence = (
-        f"people label {found.disagreed} of {found.items} items differently (alpha "
-        f"{found.alpha:.2f}; from .80 on labels are good to rely on, under .67 they are not): look "
-        "at the instructions they are given, and at the items from labels export --disputed"
-    )
+    sentence = disagreement_sentence(found, found.alpha)
     return [NoticeRow(kind="disagreement", subject="labels", value=found.alpha, sentence=sentence)]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.report import NoticeRow
+from monitor.presentation.notices import changed_sentence, moved_sentence, unexpected_sentence
 from monitor.stats.drift.shift import moves
 from monitor.stats.estimation.predictive import is_outside, next_estimates, stratified_estimate
 from monitor.stats.history.change_probability import change_probability
@@ -36,10 +37,7 @@ CHANGED = 0.9
 
 POINTS = 2**13  # the .5 % outside are 40 of them
 
-_DISTANCES = {
-    "psi": "population stability index",
-    "ks": "Kolmogorov-Smirnov distance of the scores",
-}
+_DISTANCES = ("psi", "ks")
 _RATE_OF = {"flagged": "precision", "passed": "false_omission_rate"}
 
 
@@ -84,23 +82,21 @@ def _by_score(counts: Counts) -> list[int]:
 def _frame_notices(
     found: Sequence[Move], counts: Counts, earlier: Sequence[Tally]
 ) -> list[NoticeRow]:
-    unusual = [_moved_text(move, counts, earlier) for move in found if move.is_unusual]
+    unusual = [move for move in found if move.is_unusual]
     if not unusual:
         return []
     psi = next(move.value for move in found if move.kind == "psi")
-    sentence = f"the window holds other items than usual: {'; '.join(unusual)}"
+    sentence = moved_sentence(unusual, _flagged_shares(counts, earlier))
     return [NoticeRow(kind="frame", subject="population", value=psi, sentence=sentence)]
 
 
-def _moved_text(move: Move, counts: Counts, earlier: Sequence[Tally]) -> str:
-    if move.kind in _DISTANCES:
-        bar = f"where ordinary windows stay under {move.bar:.3f}"
-        return f"{_DISTANCES[move.kind]} {move.value:.3f}, {bar}"
+def _flagged_shares(counts: Counts, earlier: Sequence[Tally]) -> tuple[float, float]:
+    """Share of the items that is flagged, now and in the earlier rounds."""
     usual = np.sum([tally.counts.size for tally in earlier], axis=0)
     now, before = (
         float(size[counts.is_flagged].sum() / size.sum()) for size in (counts.size, usual)
     )
-    return f"{now:.2%} of the items are flagged, before {before:.2%}"
+    return now, before
 
 
 def _predictive_notices(before: JointPosterior, counts: Counts, seed: int) -> list[NoticeRow]:
@@ -112,11 +108,7 @@ def _predictive_notices(before: JointPosterior, counts: Counts, seed: int) -> li
         found, interval = stratified_estimate(counts, metric), each.interval(level=LEVEL)
         if found is None or interval is None or not is_outside(found, interval):
             continue
-        sentence = (
-            f"{metric} {found:.3f}, as the labels of this round have it, lies outside "
-            f"{interval.low:.3f} to {interval.high:.3f}, where {LEVEL:.1%} of rounds would fall "
-            "by what was known before"
-        )
+        sentence = unexpected_sentence(metric, found, interval, LEVEL)
         notices.append(NoticeRow(kind="predictive", subject=metric, value=found, sentence=sentence))
     return notices
 
@@ -129,20 +121,14 @@ def _changed_notices(
         probability = change_probability(step, known.place, hazard)
         if probability < CHANGED:
             continue
-        sentence = _changed_text(name, probability, before, counts)
+        sentence = changed_sentence(name, probability, *_rates_of(name, before, counts))
         row = NoticeRow(kind="changed", subject=name, value=probability, sentence=sentence)
         notices.append(row)
     return notices
 
 
-def _changed_text(name: str, probability: float, before: JointPosterior, counts: Counts) -> str:
+def _rates_of(name: str, before: JointPosterior, counts: Counts) -> tuple[float | None, float]:
+    """Share of positives in a predicted class, as this round and as its history have it."""
     up = counts.is_flagged == (name == "flagged")
     size = counts.size[up]
-    usual = float(before.mean()[up] @ size / size.sum())
-    found = stratified_estimate(counts, _RATE_OF[name])
-    moved = "" if found is None else f": {found:.3g} of them are positive, before {usual:.3g}"
-    sure = "over 0.99" if probability > 0.99 else f"{probability:.2f}"  # noqa: PLR2004
-    return (
-        f"the {name} items seem to have changed just before this round (probability {sure}, had "
-        f"it been as likely as not){moved}"
-    )
+    return stratified_estimate(counts, _RATE_OF[name]), float(before.mean()[up] @ size / size.sum())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.report import CauseRow
+from monitor.presentation.causes import cause_sentence
 from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
@@ -68,49 +69,6 @@ def _row(found: PrecisionChange, rounds: int) -> CauseRow:
         level=found.level,
         sentence=cause_sentence(found, rounds),
     )
-
-
-def cause_sentence(found: PrecisionChange, rounds: int) -> str:
-    """Say it for people, without a full stop, and say what is within noise."""
-    before = "the round before" if rounds == 1 else f"the {rounds} rounds before"
-    was, now = f"{found.before.point:.2f}", f"{found.after.point:.2f}"
-    if is_noise(found.change):
-        return (
-            f"precision {now} in this round alone and {was} in {before} differ by no more than "
-            f"noise ({_span(found.change)})"
-        )
-    fell = found.change.point < 0
-    eta = f"{_percent(found.prevalence_before.point)} -> {_percent(found.prevalence_after.point)}"
-    direction = "worse" if found.by_classifier.point < 0 else "better"
-    return (
-        f"precision {'fell' if fell else 'rose'} from {was} in {before} to {now} in this round "
-        f"alone: prevalence {eta} explains {_part(found.by_prevalence)}, a {direction} classifier "
-        f"(TPR, FPR) {_part(found.by_classifier)}"
-    )
-
-
-def is_noise(interval: Interval) -> bool:
-    """Whether nothing may have happened at all."""
-    return interval.low <= 0 <= interval.high
-
-
-def _part(interval: Interval) -> str:
-    noise = ", within noise" if is_noise(interval) else ""
-    return f"{_signed(interval.point)} ({_signed(interval.low)} to {_signed(interval.high)}{noise})"
-
-
-def _span(interval: Interval) -> str:
-    return f"{_signed(interval.point)}, {_signed(interval.low)} to {_signed(interval.high)}"
-
-
-def _signed(value: float) -> str:
-    """Say two digits with their sign; 0 has none."""
-    text = f"{value:+.2f}"
-    return text[1:] if float(text) == 0 else text
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"
 
 
 def _triple(interval: Interval) -> tuple[float, float, float]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.presentation.notices import disputed_sentence
 from monitor.stats.estimation.missing import point_range
 from monitor.storage import concern_store, copy_store
 
@@ -51,12 +52,13 @@ def _crosses(ways: tuple[float, float], limit: Limit) -> bool:
 
 
 def _sentence(member: Member, disputed: int, ways: tuple[float, float], limit: Limit) -> str:
-    answered = disputed + int(member.tally.counts.labeled.sum())
-    return (
-        f"people contradict each other on {disputed} of {answered} answered items: by the way "
-        f"these are counted {limit.metric} is {ways[0]:.2f} or {ways[1]:.2f}, and its limit is "
-        f"{limit.value:g}; have somebody decide them "
-        f"(pr-monitor labels export --disputed -m {member.round.monitor})"
+    return disputed_sentence(
+        member.round.monitor,
+        limit.metric,
+        limit.value,
+        disputed=disputed,
+        answered=disputed + int(member.tally.counts.labeled.sum()),
+        ways=ways,
     )
 
 

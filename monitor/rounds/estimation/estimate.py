@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.report import EstimateRow, NoticeRow
+from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.history import of_class, reference_counts
 from monitor.rounds.estimation.label_errors import corrected_rows
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS
@@ -158,7 +159,7 @@ def _row(each: MetricEstimate, now: Tally, seed: int) -> EstimateRow:
         high=each.high,
         level=each.level,
         method=each.method,
-        reason=each.reason,
+        reason=no_estimate_reason(each.reason),
         bound_low=None if bounds is None else bounds.low,
         bound_high=None if bounds is None else bounds.high,
     )

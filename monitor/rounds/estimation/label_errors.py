@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.report import EstimateRow
 from monitor.domain.settings import CREDIBLE_LEVEL
+from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.draws import ESTIMANDS
-from monitor.stats.labels.label_error import METHOD, LabelAudit, corrected_estimates
+from monitor.stats.labels.label_error import (
+    METHOD,
+    LabelAudit,
+    NoBetterThanChance,
+    corrected_estimates,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +36,10 @@ def corrected_rows(
         return []
     try:
         audit = LabelAudit(**settings.gold.model_dump())
-    except ValueError as error:
+    except NoBetterThanChance as error:
+        reason = no_estimate_reason(error.why)
         return [
-            _nothing(metric, estimand, str(error)) for estimand in ESTIMANDS for metric in metrics
+            _nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics
         ]
     found = corrected_estimates(counts, audit, metrics=metrics, seed=seed)
     return [
@@ -45,13 +52,13 @@ def corrected_rows(
             high=each.high,
             level=each.level,
             method=each.method,
-            reason=each.reason,
+            reason=no_estimate_reason(each.reason),
         )
         for each in found
     ]
 
 
-def _nothing(metric: str, estimand: str, reason: str) -> EstimateRow:
+def _nothing(metric: str, estimand: str, reason: str | None) -> EstimateRow:
     return EstimateRow(
         metric=metric,
         estimand=estimand,

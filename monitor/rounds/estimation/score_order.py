@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.presentation.notices import inverted_sentence
 from monitor.rounds.estimation.curves import FEWEST, NoCurves, scored_sample
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
@@ -40,16 +41,7 @@ def inverted_order(database: Database, batch: Batch, pictures: Pictures | None) 
         area = curve_bands(_pooled(samples), points=3, rng=rng).roc_area
         point, low, high = area.point, area.low, area.high
         where = f"labels of the last {len(samples)} rounds"
-    return inverted_text(where, point, low, high) if high < _CHANCE else None
-
-
-def inverted_text(where: str, point: float, low: float, high: float) -> str:
-    """Say that higher scores mean positives less often."""
-    return (
-        f"by the {where}, positives have lower scores than negatives: the area under the ROC curve "
-        f"is {point:.2f} [{low:.2f}, {high:.2f}], where chance gives 0.5; does the score mean the "
-        "other class?"
-    )
+    return inverted_sentence(where, (point, low, high)) if high < _CHANCE else None
 
 
 def _samples(database: Database, batch: Batch) -> list[ScoredSample]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import SegmentRow
+from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.segments import more_labels, segment_estimates
 
@@ -83,7 +84,7 @@ def _row(
         point=found.point,
         low=found.low,
         high=found.high,
-        reason=found.reason,
+        reason=no_estimate_reason(found.reason),
     )
     if flagged == 0 or (found.metric == "recall" and flagged == size):
         return row

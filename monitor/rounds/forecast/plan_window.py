@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.errors import SourceRefused
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.state import RoundState
+from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.draw import look, why_unusable
 from monitor.rounds.sampling.plan import knowledge_of, label_cost
 from monitor.rounds.sampling.prior import known_before, reference_of
@@ -73,7 +74,7 @@ class Foretold:
             "margins": dict(plan.margins),
             "asked": dict(plan.asked),
             "needed": plan.needed,
-            "notes": list(plan.notes),
+            "notes": [plan_note(note) for note in plan.notes],
             "strata": [
                 {"stratum": name, "size": size, "labels": labels, "rate": rate if known else None}
                 for name, size, labels, rate in zip(

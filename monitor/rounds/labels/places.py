@@ -171,8 +171,7 @@ def _digest(refusal: Refusal) -> str:
 
 def _refused_note(collected: Collected) -> list[str]:
     """Say how many rows are refused beside those that are a problem of their own."""
-    told = set(collected.problems)
-    rows = [each for each in collected.refused if not {each.reason, str(each)} & told]
+    rows = [each for each in collected.refused if not each.is_problem]
     if not rows:
         return []
     more = "" if len(rows) == 1 else f"; {len(rows) - 1} more stand in the log"

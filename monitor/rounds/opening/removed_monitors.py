@@ -16,6 +16,7 @@ import structlog
 from monitor.domain.alerting import AlertState
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
+from monitor.presentation.numbers import minute_text
 from monitor.rounds.reporting.enqueue import tell_ended
 from monitor.storage import alert_store, round_store
 
@@ -59,7 +60,7 @@ class LeftBehind:
         if rounds:
             parts.append("rounds go on when the config has it again")
         if alerts:
-            parts.append(f"alerts are ended on {self.ends_at:%Y-%m-%d %H:%M} UTC")
+            parts.append(f"alerts are ended on {minute_text(self.ends_at)} UTC")
         return (
             f"{self.monitor} is in the store but not in the config (renamed or removed?), with "
             f"{', '.join([*alerts, *rounds])} open. {'; '.join(parts)}."

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from monitor.presentation.numbers import minute_text
 from monitor.storage import frame_store, round_store
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def changes_ahead(connection: Connection, parts: Parts) -> list[str]:
     if before != after:
         told.append(
             f"{', '.join(_differences(before, after))}: the next window begins where the last one "
-            f"ended, {newest.window.end:%Y-%m-%d %H:%M} UTC; none overlaps and nothing is left out"
+            f"ended, {minute_text(newest.window.end)} UTC; none overlaps and nothing is left out"
         )
     return told
 

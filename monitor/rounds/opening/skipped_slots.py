@@ -10,6 +10,7 @@ import structlog
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.slots import slots_between
 from monitor.domain.state import RoundState
+from monitor.presentation.numbers import minute_text
 from monitor.rounds.opening.windows import free_windows
 from monitor.storage import restored_store, round_store, skip_store
 from monitor.storage.concern_store import add_concern
@@ -54,7 +55,7 @@ def refuse_if_forgotten(parts: Parts, missed: Sequence[datetime]) -> None:
     if newest is None or newest <= _newest_known(parts):
         return
     message = (
-        f"MLflow shows a round of {name} due {newest:%Y-%m-%d %H:%M} UTC that the store "
+        f"MLflow shows a round of {name} due {minute_text(newest)} UTC that the store "
         f"{parts.database.shown} does not know: it was restored from an older backup, or is a copy "
         "of another store. If it was restored, stop all that uses it and run: pr-monitor db "
         "restored. If it is a copy, give it an MLflow of its own (mlflow.tracking_uri)"
@@ -98,7 +99,7 @@ def record_missed(parts: Parts, missed: Sequence[datetime], newest: datetime) ->
                 slots=slots,
                 windows=free_windows(connection, monitor_id, schedule, slots),
                 settings=parts.settings.round,
-                reason=f"missed: the newest due slot is {newest:%Y-%m-%d %H:%M} UTC",
+                reason=f"missed: the newest due slot is {minute_text(newest)} UTC",
                 now=now,
             )
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
+from monitor.domain.sinks import MLFLOW
 from monitor.rounds.estimation import disputes
-from monitor.rounds.reporting.enqueue import MLFLOW, known_key, notify
+from monitor.rounds.reporting.enqueue import known_key, notify
 from monitor.rounds.reporting.notices import attention_notice
 from monitor.rounds.reporting.report import attention_report
 from monitor.storage import (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
+from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.state import RoundState
 from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.notices import (
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import Batch, Estimates, Evidence, Member
     from monitor.storage.alert_store import Alert
     from monitor.storage.round_store import Round
-
-MLFLOW, LOG = "mlflow", "log"
-"""Sinks that every monitor has; the others are the hooks it names."""
 
 
 def tell(

@@ -1,13 +1,28 @@
-"""What people are told of alerts and rounds: the notices that hooks carry, and their words."""
+"""The notices of alerts and rounds that hooks carry; `monitor.presentation` words them."""
 
 from __future__ import annotations
 
 import uuid
-from datetime import UTC
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import Notice
 from monitor.domain.state import RoundState
+from monitor.presentation.alerts import (
+    alert_to_do,
+    ended_sentence,
+    firing_sentence,
+    forgotten_sentence,
+    promise,
+    resolved_sentence,
+    revised_sentence,
+)
+from monitor.presentation.rounds import (
+    abandoned_sentence,
+    attention_sentence,
+    attention_to_do,
+    undrawn_to_do,
+    unlabeled_to_do,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -33,42 +48,6 @@ def again(found: Round) -> str:
     return "" if found.first_version == 1 else f"/v{found.first_version}"
 
 
-def command_for(found: Round, slot: datetime) -> str:
-    """Give the command that runs the round of a slot of the same monitor."""
-    return f"pr-monitor run-once --slot {slot.astimezone(UTC):%Y-%m-%dT%H:%MZ} -m {found.monitor}"
-
-
-def show_command(found: Round) -> str:
-    """Give the command that shows a round."""
-    return f"pr-monitor show {found.number} -m {found.monitor}"
-
-
-def number_text(row: EstimateRow | None) -> str:
-    """Say an estimate in a few characters: ``0.86 (0.80 to 0.91)``."""
-    if row is None or row.point is None or row.low is None or row.high is None:
-        return "not estimable"
-    return f"{row.point:.2f} ({row.low:.2f} to {row.high:.2f})"
-
-
-def fired(alert: Alert) -> str:
-    """Say when an alert fired, by which round, and of when its predictions are."""
-    return (
-        f"fired {alert.fired_at:%Y-%m-%d %H:%M} UTC by round {alert.fired_in_round}, on the "
-        f"predictions of {alert.window}"
-    )
-
-
-def named(alert: Alert) -> str:
-    """Say on which side of its limit a metric is."""
-    side = "under" if alert.side == "at_least" else "over"
-    return f"{alert.metric} is {side} its limit {alert.limit:g}"
-
-
-def ended(text: str) -> str:
-    """End a sentence, unless it ends as a question."""
-    return text if text.endswith("?") else f"{text}."
-
-
 def alert_notice(
     event: str,
     alert: Alert,
@@ -80,6 +59,7 @@ def alert_notice(
 ) -> Notice:
     """Tell people of an alert that fired, resolved or was revised."""
     pooled = report.estimate(alert.metric, basis="pooled", estimand="rate")
+    fires = event == "alert.firing"
     return Notice(
         id=notice_id(event, alert.id),
         event=event,
@@ -96,12 +76,12 @@ def alert_notice(
         high=None if pooled is None else pooled.high,
         false_alarm_every=found.settings.limits.false_alarm_every,
         model=found.settings.model,
-        sentence=_ALERT_SENTENCES[event](alert, pooled, report, why),
+        sentence=_alert_sentence(event, alert, pooled, report, why),
         at=at,
         alert=alert.id,
         since=alert.fired_at,
-        to_do=_to_do(alert, found) if event == "alert.firing" else None,
-        promise=_promise(found) if event == "alert.firing" else None,
+        to_do=alert_to_do(alert, monitor=found.monitor, number=found.number) if fires else None,
+        promise=promise(found.settings.limits.false_alarm_every) if fires else None,
         window_start=found.window.start,
         window_end=found.window.end,
     )
@@ -127,10 +107,8 @@ def ended_notice(
         limit=alert.limit,
         false_alarm_every=found.settings.limits.false_alarm_every,
         model=found.settings.model,
-        sentence=(
-            f"{found.monitor}: the alert on {alert.metric} "
-            f"({alert.side.replace('_', ' ')} {alert.limit:g}) of round {found.number} {how}: "
-            f"{ended(why)} It {fired(alert)}."
+        sentence=ended_sentence(
+            alert, monitor=found.monitor, number=found.number, how=how, why=why
         ),
         at=at,
         alert=alert.id,
@@ -155,45 +133,10 @@ def forgotten_notice(alert: AlertRow, found: Round, *, store_id: str, at: dateti
         limit=alert.limit,
         false_alarm_every=found.settings.limits.false_alarm_every,
         model=found.settings.model,
-        sentence=(
-            f"{found.monitor}: the alert on {alert.metric} "
-            f"({alert.side.replace('_', ' ')} {alert.limit:g}) of round {alert.fired_in_round} "
-            "ends here, because the store was restored from a backup that does not know it. This "
-            "does not mean that anything got better: the rounds since are done again, and a new "
-            "alert fires if their labels still say so."
-        ),
+        sentence=forgotten_sentence(alert, monitor=found.monitor, number=alert.fired_in_round),
         at=at,
         alert=alert.id,
     )
-
-
-def _to_do(alert: Alert, found: Round) -> str:
-    """Say what whoever is called may do, from the cheapest to the dearest."""
-    return (
-        f"pr-monitor show {found.number} -m {found.monitor} has the counts and the evidence. If "
-        f"labels are wrong, correct them: the alert is then revised. If they are right, mend what "
-        f"feeds the classifier, move its threshold or train it anew; the alert ends by itself. To "
-        f'end it now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
-    )
-
-
-def _promise(found: Round) -> str:
-    every = found.settings.limits.false_alarm_every
-    return f"At most one false alarm per {every:g} rounds is promised, for labels as given."
-
-
-def _cause(alert: Alert, report: RoundReport) -> str:
-    """Say why a metric is not what it was, to those whom its alert calls."""
-    if alert.metric == "recall" and alert.side == "at_least":
-        return (
-            " How common positives are does not change recall: the classifier, or what it is fed, "
-            "is not what it was."
-        )
-    if alert.metric != "precision" or report.cause is None:
-        return ""
-    cause = report.cause
-    told = cause.beside_an_alert() if alert.side == "at_least" else cause.sentence
-    return f" {ended(_capital(told))}"
 
 
 def unusual_notice(row: NoticeRow, report: RoundReport, found: Round) -> Notice:
@@ -225,7 +168,7 @@ def abandoned_notice(found: Round, *, store_id: str, key: str, reason: str, at: 
         round=found.number,
         slot=found.slot,
         model=found.settings.model,
-        sentence=f"{found.monitor}, round {found.number}: no estimate. {ended(_capital(reason))}",
+        sentence=abandoned_sentence(found.monitor, found.number, reason),
         at=at,
         to_do=_after_abandoned(found),
         window_start=found.window.start,
@@ -247,78 +190,25 @@ def attention_notice(
         round=found.number,
         slot=found.slot,
         model=found.settings.model,
-        sentence=f"{found.monitor}, round {found.number} needs a look: {ended(sentence)}",
+        sentence=attention_sentence(found.monitor, found.number, sentence),
         at=at,
-        to_do=(
-            f"The round goes on, and alerts fire as ever. pr-monitor check says what the newest "
-            f"predictions look like, pr-monitor show {found.number} -m {found.monitor} what was "
-            "counted. Mend the config or what feeds the classifier, if one of them is wrong."
-        ),
+        to_do=attention_to_do(found.monitor, found.number),
     )
 
 
 def _after_abandoned(found: Round) -> str:
     """Say what helps: of a round that was drawn already, only labels were missing."""
-    until = f"Until a later round has an estimate, nothing watches {found.monitor}."
+    if found.state is not RoundState.LABELING:
+        return undrawn_to_do(found.monitor, found.slot)
     kept = found.settings.labeling or {}
-    if found.state is RoundState.LABELING and kept.get("kind") == "column":
-        return (
-            f"{until} See with pr-monitor check whether the ids of the labels are those of the "
-            f"predictions; if labels only come later than labeling.matures says, make it longer. "
-            f"What came stands in pr-monitor show {found.number} -m {found.monitor}."
-        )
-    if found.state is RoundState.LABELING:
-        return (
-            f"{until} See that people get the tasks of the next round and answer them in time; a "
-            f"longer labeling.deadline in the config gives them more. What came stands in "
-            f"pr-monitor show {found.number} -m {found.monitor}."
-        )
-    return (
-        f"{until} Mend that, see with pr-monitor check that a round can be drawn, and do this one "
-        f"again: {command_for(found, found.slot)}"
-    )
+    return unlabeled_to_do(found.monitor, found.number, by_column=kept.get("kind") == "column")
 
 
-def _firing(alert: Alert, pooled: EstimateRow | None, report: RoundReport, why: str | None) -> str:
-    del why
-    return (
-        f"{report.monitor}: {named(alert)}: {_how_sure(pooled)} with earlier rounds."
-        f"{_cause(alert, report)} {_capital(fired(alert))}."
-    )
-
-
-def _how_sure(row: EstimateRow | None) -> str:
-    if row is None or row.point is None or row.low is None or row.high is None:
-        return "not estimable"
-    return f"{row.point:.2f} ({100 * row.level:g} % interval {row.low:.2f} to {row.high:.2f})"
-
-
-def _resolved(
-    alert: Alert, pooled: EstimateRow | None, report: RoundReport, why: str | None
+def _alert_sentence(
+    event: str, alert: Alert, pooled: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
-    reason = why or "it kept its limit in two rounds running with probability over 0.9"
-    return (
-        f"{report.monitor}: the alert on {alert.metric} ({alert.side.replace('_', ' ')} "
-        f"{alert.limit:g}) is resolved in round {report.round}: {reason}. It is "
-        f"{number_text(pooled)} with earlier rounds. The alert {fired(alert)}."
-    )
-
-
-def _revised(alert: Alert, pooled: EstimateRow | None, report: RoundReport, why: str | None) -> str:
-    del why
-    return (
-        f"{report.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is "
-        f"revised: with the labels that came late it would not have fired. It is "
-        f"{number_text(pooled)} in round {report.round}. The alert {fired(alert)}."
-    )
-
-
-_ALERT_SENTENCES = {
-    "alert.firing": _firing,
-    "alert.resolved": _resolved,
-    "alert.revised": _revised,
-}
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    if event == "alert.firing":
+        return firing_sentence(alert, pooled, report)
+    if event == "alert.resolved":
+        return resolved_sentence(alert, pooled, report, why)
+    return revised_sentence(alert, pooled, report)

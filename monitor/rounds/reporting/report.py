@@ -17,7 +17,14 @@ from monitor.domain.report import (
     TimelinePoint,
 )
 from monitor.domain.settings import CREDIBLE_LEVEL
-from monitor.rounds.reporting.notices import ended, named, number_text, round_key
+from monitor.presentation.rounds import (
+    alerts_text,
+    learning_text,
+    look_sentence,
+    no_estimate_sentence,
+    round_sentence,
+)
+from monitor.rounds.reporting.notices import round_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -148,7 +155,7 @@ def abandoned_report(
         state="abandoned",
         reason=reason,
         status=Status.STALE,
-        sentence=f"Round {found.number} gave no estimate: {ended(reason)}",
+        sentence=no_estimate_sentence(found.number, reason),
     )
 
 
@@ -164,7 +171,7 @@ def attention_report(
         reason=reason,
         status=Status.ATTENTION,
         concerns=[reason],
-        sentence=f"Round {found.number} needs a look: {ended(reason)}",
+        sentence=look_sentence(found.number, reason),
     )
 
 
@@ -257,26 +264,12 @@ def _sentence(
     proposed: Mapping[str, float],
 ) -> str:
     own, pooled = (
-        ", ".join(f"{metric} {number_text(find_row(rows, metric, basis))}" for metric in _TOLD)
-        for basis in ("round", "pooled")
+        {metric: find_row(rows, metric, basis) for metric in _TOLD} for basis in ("round", "pooled")
     )
     from monitor.stats.estimation.small_counts import few_labels  # noqa: PLC0415  scipy takes half a second
 
     few = [metric for metric in _TOLD if few_labels(tally.counts, metric, estimand="window")]
-    decided = f" (few labels decide {' and '.join(few)})" if few else ""
     firing = [alert for alert in alerts if alert.state == "firing"]
-    told = "; ".join(
-        f"ALERT: {named(a)}, firing since round {a.fired_in_round}" for a in firing
-    ) or ("no alert" if found.settings.limits.bounds else _learning(proposed))
-    start, end = found.window.start, found.window.end
-    return (
-        f"Window {start:%Y-%m-%d} to {end:%Y-%m-%d}: {own} from this round alone{decided}; "
-        f"{pooled} with earlier rounds; {told}."
-    )
-
-
-def _learning(proposed: Mapping[str, float]) -> str:
-    if not proposed:
-        return "learning, no limits set yet"
-    limits = ", ".join(f"{metric}: {value:g}" for metric, value in proposed.items())
-    return f"learning; proposed limits {{{limits}}}"
+    learns = not firing and not found.settings.limits.bounds
+    told = learning_text(proposed) if learns else alerts_text(firing)
+    return round_sentence(found.window, own, pooled, few=few, alerts=told)

@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
-from monitor.rounds.estimation.score_order import inverted_text
+from monitor.presentation.notices import inverted_sentence
 from monitor.rounds.reporting.concerns import INVERTED
 from monitor.rounds.sampling import plausibility
 from monitor.rounds.sampling.plausibility import Concern, Usual
@@ -98,7 +98,7 @@ def order_concerns(reference: ReferenceItems) -> list[Concern]:
     area = curve_bands(scored, points=3, rng=rng, draws=_DRAWS).roc_area
     if area.high >= 0.5:  # noqa: PLR2004  chance
         return []
-    sentence = inverted_text("reference", area.point, area.low, area.high)
+    sentence = inverted_sentence("reference", (area.point, area.low, area.high))
     return [Concern(INVERTED, sentence)]
 
 

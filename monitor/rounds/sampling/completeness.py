@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges
+from monitor.presentation.numbers import minute_text
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.storage.waiting_store import drawn_before
 
@@ -89,7 +90,7 @@ def _old_rows(parts: Parts, found: Round, frame: Frame, earlier: Sequence[Drawn]
     if not known or gap <= 3 * max(known):
         return None
     return (
-        f"the newest prediction from {found.window} is of {frame.newest:%Y-%m-%d %H:%M}, "
+        f"the newest prediction from {found.window} is of {minute_text(frame.newest)}, "
         f"{span_text(gap)} before its end, where {span_text(max(known))} was the most in windows "
         "like it; are all of them there?"
     )

@@ -11,12 +11,13 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import NO_SCORE, BandEdges, Item
+from monitor.domain.model import BadRow, BandEdges, Item
 from monitor.domain.state import RoundState
+from monitor.presentation.reasons import plan_note
+from monitor.presentation.rounds import show_command
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import tell_abandoned
-from monitor.rounds.reporting.notices import show_command
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.completeness import doubts
 from monitor.rounds.sampling.empty_window import why_empty
@@ -125,7 +126,8 @@ def _seen(parts: Parts, found: Round) -> Found:
             fault = why_empty(parts, found)
         concerns = doubts(parts, found, sight.frame) if fault is None else ()
     except SourceRefused as error:
-        told = None if error.is_public else f"{_HELD_BACK} {show_command(found)}"
+        shown = show_command(found.monitor, found.number)
+        told = None if error.is_public else f"{_HELD_BACK} {shown}"
         return Found(None, str(error), told)
     return Found(sight, fault, concerns=concerns)
 
@@ -193,7 +195,7 @@ def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bo
 
     With a threshold the score decides the class, so there an item without one is a bad row.
     """
-    return settings.threshold is None and not edges.unscored and NO_SCORE in frame.bad_rows
+    return settings.threshold is None and not edges.unscored and BadRow.NO_SCORE in frame.bad_rows
 
 
 def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
@@ -261,6 +263,7 @@ def _write_sample(
     plan = plan_labels(frame, known, settings)
     untestable = _untestable(frame, known, settings)
     odd = look_odd(parts, frame, found.slot, settings)
+    notes = [plan_note(note) for note in plan.notes]
     planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
     wanted = _as_before(frame, settings) or planned
     drawn = _items(frame, wanted)
@@ -279,8 +282,7 @@ def _write_sample(
             ],
             drawn=drawn,
             shown=shown,
-            issues=_issues(frame)
-            | dict.fromkeys((*plan.notes, *untestable, *odd.notes), (1, False)),
+            issues=_issues(frame) | dict.fromkeys((*notes, *untestable, *odd.notes), (1, False)),
             doubled=_doubled(drawn, settings.overlap),
         )
         segment_store.write_sizes(connection, found.id, frame)
@@ -382,5 +384,5 @@ def _untestable(frame: Frame, known: JointPosterior | None, settings: RoundSetti
 
 
 def _issues(frame: Frame) -> dict[str, tuple[int, bool]]:
-    bad = {reason: (count, True) for reason, count in frame.bad_rows.items()}
+    bad = {str(reason): (count, True) for reason, count in frame.bad_rows.items()}
     return bad | {reason: (count, False) for reason, count in frame.notes.items()}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.slots import slots_after
-from monitor.rounds.reporting.notices import command_for
+from monitor.presentation.numbers import minute_text
+from monitor.presentation.rounds import run_command
 from monitor.storage import round_store
 
 if TYPE_CHECKING:
@@ -19,12 +20,13 @@ def why_empty(parts: Parts, found: Round) -> str:
     span = parts.source.span()
     if span is None:
         return f"{nothing}, and none at all yet; is the source up to date?"
-    newest = f"{nothing}; the newest is of {span[1]:%Y-%m-%d %H:%M} UTC"
+    newest = f"{nothing}; the newest is of {minute_text(span[1])} UTC"
     if span[1] >= found.window.end:
         return f"{newest}, after it; is something missing in the source?"
     schedule = found.settings.schedule
     slot = next(slots_after(schedule, span[1] + schedule.lag))
     with parts.database.read() as connection:
         is_run = round_store.round_at(connection, found.monitor_id, slot) is not None
-    hint = "" if is_run else f" The window of that one is run by: {command_for(found, slot)}"
+    command = run_command(found.monitor, slot)
+    hint = "" if is_run else f" The window of that one is run by: {command}"
     return f"{newest}. Is the source up to date?{hint}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import UNKNOWN_CLASS
+from monitor.domain.model import BadRow
 from monitor.domain.values import listed
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
     SourceRefused
         If their share is more than ``bad_rows_max``: fewer are noise, and left out.
     """
-    unknown = frame.bad_rows.get(UNKNOWN_CLASS, 0)
+    unknown = frame.bad_rows.get(BadRow.UNKNOWN_CLASS, 0)
     if unknown <= settings.bad_rows_max * (frame.size + sum(frame.bad_rows.values())):
         return
     message = (

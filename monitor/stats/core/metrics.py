@@ -2,7 +2,7 @@ r"""Every metric of a binary classifier as a function of one confusion matrix.
 
 The matrix holds true positives (TP), false positives (FP), false negatives (FN) and true
 negatives (TN), either once or as an array of posterior draws. A metric that would divide by
-zero is *undefined*: NaN among draws, ``None`` with a sentence for a single matrix. It is never
+zero is *undefined*: NaN among draws, ``None`` with a reason for a single matrix. It is never
 0 and never infinite.
 
 Precision gain and recall gain are those of Flach & Kull, "Precision-Recall-Gain Curves: PR
@@ -19,6 +19,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from monitor.stats.core.reasons import Undefined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -102,7 +104,7 @@ class Metric:
     formula
         From a matrix to values of its shape, NaN where undefined.
     undefined
-        A sentence that says when the metric has no value.
+        What is 0 where the metric has no value.
     uses
         The predicted classes whose rates it depends on. A class that is used and holds no
         label leaves the metric unknown; ``flagged_rate`` uses none, for it is counted.
@@ -113,7 +115,7 @@ class Metric:
 
     name: str
     formula: Callable[[Matrix], Values]
-    undefined: str
+    undefined: Undefined
     uses: tuple[str, ...] = BOTH
     by_truth: bool = False
 
@@ -127,7 +129,7 @@ class Metric:
         Examples
         --------
         >>> METRICS["precision"].value(Matrix(tp=0, fp=0, fn=3, tn=97)).reason
-        'nothing was predicted positive (TP + FP = 0)'
+        <Undefined.NOTHING_FLAGGED: 'nothing_flagged'>
         """
         value = float(self(matrix))
         if math.isnan(value):
@@ -140,7 +142,7 @@ class MetricValue:
     """The value of a metric, or ``None`` and the reason."""
 
     value: float | None
-    reason: str | None
+    reason: Undefined | None
 
 
 def _finite(values: Values) -> Values:
@@ -262,38 +264,33 @@ def f_beta(beta: float) -> Metric:
     return Metric(
         f"f{beta:g}",
         formula,
-        "nothing was predicted positive and nothing is actually positive (TP = FP = FN = 0)",
+        Undefined.NOTHING_FLAGGED_OR_POSITIVE,
         by_truth=True,
     )
 
-
-_NOTHING_FLAGGED = "nothing was predicted positive (TP + FP = 0)"
-_NOTHING_PASSED = "nothing was predicted negative (FN + TN = 0)"
-_NO_POSITIVE = "nothing is actually positive (TP + FN = 0)"
-_NO_NEGATIVE = "nothing is actually negative (FP + TN = 0)"
-_NO_ITEM = "the window holds no item"
-_ONE_ACTUAL_CLASS = "only one actual class occurs (TP + FN = 0 or FP + TN = 0)"
-_NO_GAIN = "nothing positive was found, or nothing is negative (TP = 0 or FP + TN = 0)"
-_MARGIN_EMPTY = "a predicted or an actual class is empty (a row or column sum is 0)"
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {
         each.name: each
         for each in (
-            Metric("precision", _precision, _NOTHING_FLAGGED, (FLAGGED,)),
-            Metric("recall", _recall, _NO_POSITIVE, by_truth=True),
-            Metric("fpr", _false_positive_rate, _NO_NEGATIVE, by_truth=True),
-            Metric("specificity", _specificity, _NO_NEGATIVE, by_truth=True),
-            Metric("npv", _negative_predictive_value, _NOTHING_PASSED, (PASSED,)),
-            Metric("false_omission_rate", _false_omission_rate, _NOTHING_PASSED, (PASSED,)),
-            Metric("prevalence", _prevalence, _NO_ITEM),
-            Metric("flagged_rate", _flagged_rate, _NO_ITEM, ()),
-            Metric("accuracy", _accuracy, _NO_ITEM),
-            Metric("balanced_accuracy", _balanced_accuracy, _ONE_ACTUAL_CLASS, by_truth=True),
+            Metric("precision", _precision, Undefined.NOTHING_FLAGGED, (FLAGGED,)),
+            Metric("recall", _recall, Undefined.NO_POSITIVE, by_truth=True),
+            Metric("fpr", _false_positive_rate, Undefined.NO_NEGATIVE, by_truth=True),
+            Metric("specificity", _specificity, Undefined.NO_NEGATIVE, by_truth=True),
+            Metric("npv", _negative_predictive_value, Undefined.NOTHING_PASSED, (PASSED,)),
+            Metric(
+                "false_omission_rate", _false_omission_rate, Undefined.NOTHING_PASSED, (PASSED,)
+            ),
+            Metric("prevalence", _prevalence, Undefined.NO_ITEM),
+            Metric("flagged_rate", _flagged_rate, Undefined.NO_ITEM, ()),
+            Metric("accuracy", _accuracy, Undefined.NO_ITEM),
+            Metric(
+                "balanced_accuracy", _balanced_accuracy, Undefined.ONE_ACTUAL_CLASS, by_truth=True
+            ),
             f_beta(1),
-            Metric("mcc", _matthews, _MARGIN_EMPTY, by_truth=True),
-            Metric("precision_gain", _precision_gain, _NO_GAIN, by_truth=True),
-            Metric("recall_gain", _recall_gain, _NO_GAIN, by_truth=True),
+            Metric("mcc", _matthews, Undefined.EMPTY_MARGIN, by_truth=True),
+            Metric("precision_gain", _precision_gain, Undefined.NO_GAIN, by_truth=True),
+            Metric("recall_gain", _recall_gain, Undefined.NO_GAIN, by_truth=True),
         )
     }
 )

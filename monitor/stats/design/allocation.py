@@ -16,6 +16,7 @@ from scipy import optimize, special
 from monitor.stats.core.beta_mixture import round_priors
 from monitor.stats.design.blending import Design, spread_by_class, without_bands
 from monitor.stats.design.neyman import Problem, coefficients_of
+from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.rounding import at_most_total, level_total, rounded_up
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from monitor.stats.design.notes import PlanNote
     from monitor.stats.design.prior import Knowledge
 
     Values = NDArray[np.float64]
@@ -64,7 +66,7 @@ class Allocation:
     needed
         Labels that the asked margins need, whatever the budget; ``None`` if unknown.
     notes
-        Sentences on what could not be done as asked.
+        What could not be done as asked (``monitor.stats.design.notes``).
     cost
         Of all labels together, in the unit in which costs were given; one label is 1 otherwise.
     """
@@ -73,7 +75,7 @@ class Allocation:
     margins: Mapping[str, float]
     asked: Mapping[str, float]
     needed: int | None
-    notes: tuple[str, ...]
+    notes: tuple[PlanNote, ...]
     cost: float
 
     @property
@@ -240,10 +242,10 @@ def _within_margins(design: Design, margins: Mapping[str, float]) -> Labels:
 
 def _out_of_reach(
     problem: Problem, margins: Mapping[str, float], labels: Labels
-) -> tuple[str, ...]:
+) -> tuple[PlanNote, ...]:
     """Name the margins that labels cannot buy, since the window has too few items."""
     return tuple(
-        f"{name}: even every item labeled leaves +-{width:.3f}, more than {margins[name]}"
+        OutOfReach(name, width, margins[name])
         for name, width in problem.half_widths(labels).items()
         if name in margins and width > margins[name] * _MEETS
     )
@@ -251,17 +253,14 @@ def _out_of_reach(
 
 def _within_budget(
     design: Design, margins: Mapping[str, float], budget: int
-) -> tuple[Labels, tuple[str, ...]]:
+) -> tuple[Labels, tuple[PlanNote, ...]]:
     """Whole numbers of labels that spend the budget on margins grown by one factor."""
     problem = design.problem
     if budget >= problem.size.sum():
-        return problem.size.astype(np.int64), ("the budget covers every item of the window",)
+        return problem.size.astype(np.int64), (Remark.WHOLE_WINDOW,)
     if budget <= problem.low.sum():
-        note = (
-            f"{budget} labels are fewer than the floors of all strata ask for "
-            f"({int(problem.low.sum())}), so every stratum's floor was lowered alike"
-        )
-        notes = (note,) if budget < problem.low.sum() else ()
+        floors = int(problem.low.sum())
+        notes = (FloorsLowered(budget, floors),) if budget < floors else ()
         return level_total(problem.low, problem.is_flagged, budget), notes
 
     def surplus(log_factor: float) -> float:
@@ -269,9 +268,7 @@ def _within_budget(
 
     tightest, loosest = math.log(_TIGHTEST), math.log(_LOOSEST)
     if not margins or surplus(tightest) <= 0:
-        return rounded_up(design.plan(margins, _TIGHTEST), problem.size), (
-            "more labels than this would not make the margins narrower",
-        )
+        return rounded_up(design.plan(margins, _TIGHTEST), problem.size), (Remark.NO_NARROWER,)
     factor = math.exp(optimize.brentq(surplus, tightest, loosest, xtol=1e-13))
     return at_most_total(design.plan(margins, factor), problem.is_flagged, budget), ()
 
@@ -280,7 +277,7 @@ def _equal_margins(problem: Problem) -> dict[str, float]:
     return dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
 
 
-def _even_split(problem: Problem, budget: int | None) -> tuple[Labels, tuple[str, ...]]:
+def _even_split(problem: Problem, budget: int | None) -> tuple[Labels, tuple[PlanNote, ...]]:
     """Half of the budget for each predicted class, in proportion to size within it."""
     if budget is None:
         message = (
@@ -288,7 +285,7 @@ def _even_split(problem: Problem, budget: int | None) -> tuple[Labels, tuple[str
             "max_labels, a reference matrix or scores"
         )
         raise ValueError(message)
-    notes = ("nothing is known of the rates, so no margin can be foretold",)
+    notes = (Remark.NOTHING_KNOWN,)
     if not problem.low.sum() < budget < problem.size.sum():
         labels, more = _within_budget(Design(problem), {}, budget)
         return labels, notes + more

@@ -29,6 +29,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import optimize
 
+from monitor.stats.design.notes import Remark
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -86,7 +88,7 @@ class Problem:
 
 def coefficients_of(
     size: NDArray[np.int64], is_flagged: NDArray[np.bool_], knowledge: Knowledge
-) -> tuple[dict[str, Values], tuple[str, ...]]:
+) -> tuple[dict[str, Values], tuple[Remark, ...]]:
     r"""Coefficients c of each metric that the window can tell, and notes on those it cannot.
 
     For precision :math:`g_h = W_h/W_+` in the flagged strata. For recall
@@ -95,19 +97,19 @@ def coefficients_of(
     weight = size.astype(np.float64)
     found = weight * knowledge.rate
     flagged, passed = float(weight[is_flagged].sum()), float(weight[~is_flagged].sum())
-    notes: list[str] = []
+    notes: list[Remark] = []
     coefficients: dict[str, Values] = {}
     if flagged > 0:
         gradient = np.where(is_flagged, weight / flagged, 0.0)
         coefficients["precision"] = gradient**2 * knowledge.label_variance
     else:
-        notes.append("nothing was flagged, so precision and recall cannot be planned for")
+        notes.append(Remark.NOTHING_FLAGGED)
     if flagged > 0 and passed > 0:
         recall = float(found[is_flagged].sum() / found.sum())
         gradient = weight / found.sum() * np.where(is_flagged, 1 - recall, recall)
         coefficients["recall"] = gradient**2 * knowledge.label_variance
     elif flagged > 0:
-        notes.append("everything was flagged, so recall is 1 and needs no labels")
+        notes.append(Remark.EVERYTHING_FLAGGED)
     return coefficients, tuple(notes)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from monitor.stats.core.draws import Estimand
+    from monitor.stats.core.reasons import Undefined
     from monitor.stats.core.sample import LabeledSample, ScoredSample
 
     Values = NDArray[np.float64]
@@ -49,7 +50,7 @@ class PairedMetric:
     higher
         Posterior probability that the second has the higher value.
     reason
-        Why there is no value.
+        What is 0 where the metric has no value.
     """
 
     metric: str
@@ -57,7 +58,7 @@ class PairedMetric:
     second: Interval | None
     difference: Interval | None
     higher: float | None
-    reason: str | None = None
+    reason: Undefined | None = None
 
 
 @dataclass(frozen=True, slots=True)

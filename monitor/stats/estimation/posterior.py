@@ -26,6 +26,7 @@ from monitor.stats.core.draws import (
     round_posterior,
 )
 from monitor.stats.core.metrics import FLAGGED, PASSED, Metric, metric
+from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
 from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
 from monitor.stats.estimation.small_counts import few_labels
 
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from monitor.stats.core.reasons import NoEstimate
+    from monitor.stats.estimation.small_counts import FewLabels
 
     Values = NDArray[np.float64]
 
@@ -79,9 +83,9 @@ class MetricEstimate:
     undefined_share
         Share of the draws in which the metric has no value, in [0, 1].
     reason
-        Why there is no value; ``None`` if there is one.
+        Why there is no value (``monitor.stats.core.reasons``); ``None`` if there is one.
     caution
-        That few labels decide the value, in words (``small_counts``), ``None`` otherwise; the
+        Which few labels decide the value (``small_counts``), ``None`` otherwise; the
         interval may then hold the truth less often than ``level`` says. Basis ``round`` only.
     """
 
@@ -94,8 +98,8 @@ class MetricEstimate:
     level: float
     method: str
     undefined_share: float
-    reason: str | None
-    caution: str | None = None
+    reason: NoEstimate | None
+    caution: FewLabels | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -105,7 +109,7 @@ class MetricEstimate:
         return Interval(self.point, self.low, self.high)
 
     def __str__(self) -> str:
-        said = self.interval or self.reason
+        said = self.interval or f"no value, {self.reason}"
         return f"{self.metric} ({self.estimand}, {self.basis}): {said}"
 
 
@@ -207,7 +211,7 @@ def estimates(
 
     Notes
     -----
-    No value is given, and the reason said instead, where
+    No value is given, but the reason, where
 
     - the metric is undefined in more than ``UNDEFINED_LIMIT`` of the draws (the others are
       left out, and ``undefined_share`` counts them);
@@ -295,29 +299,26 @@ def _check_strata(counts: Counts, posterior: JointPosterior) -> None:
         raise ValueError(message)
 
 
-def _no_estimate(wanted: Metric, counts: Counts, estimand: Estimand, basis: Basis) -> str | None:
-    """Say why the labels cannot tell the metric, whatever the draws say; ``None`` if they can."""
+def _no_estimate(
+    wanted: Metric, counts: Counts, estimand: Estimand, basis: Basis
+) -> NoEstimate | None:
+    """Find why the labels cannot tell the metric, whatever the draws have; ``None`` if they can."""
     for name, strata in ((FLAGGED, counts.flagged), (PASSED, counts.passed)):
         size = sum(stratum.size for stratum in strata)
         unlabeled = not any(stratum.labeled for stratum in strata)
         if basis == "round" and name in wanted.uses and size > 0 and unlabeled:
-            return f"none of the {size} {name} items is labeled"
+            return Unlabeled(name, size)
         if estimand == "rate" and wanted.by_truth and size == 0:
-            return (
-                f"not estimable this round: the window holds no {name} item, so {wanted.name} "
-                "says nothing about the classifier; see the window estimate"
-            )
+            return EmptyClass(name)
     return None
 
 
-def _undefined(wanted: Metric, values: Values) -> str | None:
-    """Say that too many draws have no value; ``None`` if enough have one."""
+def _undefined(wanted: Metric, values: Values) -> NoEstimate | None:
+    """Find that too many draws have no value; ``None`` if enough have one."""
     share = float(np.isnan(values).mean())
     if share <= UNDEFINED_LIMIT:
         return None
-    if share == 1:
-        return wanted.undefined
-    return f"{wanted.undefined} in {share:.0%} of the draws, more than {UNDEFINED_LIMIT:.0%}"
+    return UndefinedDraws(wanted.undefined, share, UNDEFINED_LIMIT)
 
 
 def _interval(values: Values, at_edges: Sequence[Values], level: float) -> Interval:

@@ -24,6 +24,7 @@ from scipy import optimize, special
 
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.neyman import coefficients_of
+from monitor.stats.design.notes import Remark
 from monitor.stats.design.prior import Knowledge
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
@@ -224,7 +225,12 @@ def more_labels(
     known = Knowledge.of_posterior(segment_posterior(segment, whole))
     coefficients, notes = coefficients_of(segment.size, whole.is_flagged, known)
     if metric not in coefficients:
-        raise ValueError("; ".join(notes))
+        message = (
+            "nothing was flagged, so precision and recall cannot be planned for"
+            if Remark.NOTHING_FLAGGED in notes
+            else "everything was flagged, so recall is 1 and needs no labels"
+        )
+        raise ValueError(message)
     used = coefficients[metric] > 0
     c, size = coefficients[metric][used], segment.size[used].astype(np.float64)
     worth = _worth(segment, known.alpha + known.beta)[used]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -32,8 +32,34 @@ _PRIOR = 0.5  # the prior's share of the worth, which no label brought
 _DECIDES = 0.1  # share of the metric's variance from which on a class decides it
 
 
-def few_labels(counts: Counts, name: str, *, estimand: Estimand = "rate") -> str | None:
-    r"""Words that say that few labels decide a metric, or ``None``.
+@dataclass(frozen=True, slots=True)
+class DecidingClass:
+    """A predicted class that decides a metric and whose labels are worth few of one answer.
+
+    Parameters
+    ----------
+    predicted
+        ``flagged`` or ``passed``.
+    answer
+        The rarer one there, ``positive`` or ``negative``.
+    worth
+        How many labels with that answer its labels are worth.
+    """
+
+    predicted: str
+    answer: Literal["positive", "negative"]
+    worth: float
+
+
+@dataclass(frozen=True, slots=True)
+class FewLabels:
+    """That few labels decide a metric: those of one class, or of both."""
+
+    classes: tuple[DecidingClass, ...]
+
+
+def few_labels(counts: Counts, name: str, *, estimand: Estimand = "rate") -> FewLabels | None:
+    r"""Which few labels decide a metric, or ``None``.
 
     Of each predicted class the posterior mean m and variance V of its rate
     :math:`\sum_h N_h \pi_h / \sum_h N_h` give the Beta with these moments,
@@ -55,8 +81,8 @@ def few_labels(counts: Counts, name: str, *, estimand: Estimand = "rate") -> str
 
     Returns
     -------
-    str or None
-        Names the class and the answer; ``None`` where no deciding class has fewer than
+    FewLabels or None
+        The classes and their answers; ``None`` where no deciding class has fewer than
         ``FEW_LABELS`` of it.
 
     Raises
@@ -70,8 +96,9 @@ def few_labels(counts: Counts, name: str, *, estimand: Estimand = "rate") -> str
     >>> counts = Counts.of_matrix(
     ...     tp=90, fp=10, fn=2, tn=898, flagged_size=1000, passed_size=99_000
     ... )
-    >>> few_labels(counts, "recall")
-    'few labels decide this, about 2 positive among the passed'
+    >>> [few] = few_labels(counts, "recall").classes
+    >>> few.predicted, few.answer, round(few.worth, 1)
+    ('passed', 'positive', 2.0)
     >>> few_labels(counts, "precision") is None
     True
     """
@@ -84,12 +111,12 @@ def few_labels(counts: Counts, name: str, *, estimand: Estimand = "rate") -> str
         _class_of(PASSED, posterior.passed, size[split:], labeled[split:], estimand),
     ]
     moved = [_variance(wanted, classes, index) for index in range(2)]
-    few = [
-        each.words
+    few = tuple(
+        each.deciding
         for each, part in zip(classes, moved, strict=True)
         if part > 0 and part >= _DECIDES * sum(moved) and each.worth < FEW_LABELS
-    ]
-    return f"few labels decide this, {' and '.join(few)}" if few else None
+    )
+    return FewLabels(few) if few else None
 
 
 def unlabeled_share(counts: Counts) -> dict[str, float]:
@@ -130,9 +157,11 @@ class _Class:
     worth: float
 
     @property
-    def words(self) -> str:
-        answer = "positive" if self.mean <= 0.5 else "negative"  # noqa: PLR2004
-        return f"about {self.worth:.0f} {answer} among the {self.name}"
+    def deciding(self) -> DecidingClass:
+        answer: Literal["positive", "negative"] = "positive"
+        if self.mean > 0.5:  # noqa: PLR2004
+            answer = "negative"
+        return DecidingClass(self.name, answer, self.worth)
 
     def cells(self, shift: float = 0.0) -> tuple[float, float]:
         """Positives and negatives of the class at its mean, moved by so many deviations."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +38,16 @@ TENTATIVE_ALPHA = 2 / 3
 """Krippendorff's lowest alpha for even tentative conclusions (section 12.3.4)."""
 
 
+class NoAgreement(StrEnum):
+    """Why a coefficient of agreement has no value."""
+
+    NO_PAIR = "no_pair"
+    """No item was answered by two annotators."""
+
+    ALL_ALIKE = "all_alike"
+    """All answers are the same, so agreement by chance cannot be told apart."""
+
+
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """A coefficient of agreement with its interval, or ``None`` and the reason.
@@ -55,11 +66,11 @@ class Agreement:
     low: float | None
     high: float | None
     items: int
-    reason: str | None = None
+    reason: NoAgreement | None = None
 
     def __str__(self) -> str:
         if self.value is None or self.low is None or self.high is None:
-            return self.reason or "no value"
+            return f"no value, {self.reason}"
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
@@ -297,12 +308,11 @@ def _corrected(observed: Values, expected: Values) -> Values:
 
 
 def _nothing(items: int) -> Agreement:
-    return Agreement(None, None, None, items, "no item was answered by two annotators")
+    return Agreement(None, None, None, items, NoAgreement.NO_PAIR)
 
 
 def _all_alike(items: int) -> Agreement:
-    reason = "all answers are the same, so agreement by chance cannot be told apart"
-    return Agreement(None, None, None, items, reason)
+    return Agreement(None, None, None, items, NoAgreement.ALL_ALIKE)
 
 
 def _column(values: ArrayLike) -> Values:

@@ -27,6 +27,7 @@ from scipy.stats import qmc
 
 from monitor.stats.core.draws import ESTIMANDS, Draws, round_posterior
 from monitor.stats.core.metrics import Matrix
+from monitor.stats.core.reasons import AuditAtChance, Contradiction
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.labels.true_rates import class_rates
 
@@ -55,6 +56,18 @@ CHANCE_LIMIT = 0.025
 _HALF_CELL = 2.0**-31
 
 
+class NoBetterThanChance(ValueError):
+    """By the audit, labels may well be no better than chance; ``why`` has its numbers."""
+
+    def __init__(self, why: AuditAtChance) -> None:
+        super().__init__(
+            f"labels are no better than chance with probability {why.probability:.2f} by this "
+            f"audit ({why.positive_right} of {why.positive} positive and {why.negative_right} of "
+            f"{why.negative} negative items labeled right); audit more items"
+        )
+        self.why = why
+
+
 @dataclass(frozen=True, slots=True)
 class LabelAudit:
     """Items whose truth is known, and how they were labeled.
@@ -68,9 +81,11 @@ class LabelAudit:
 
     Raises
     ------
+    NoBetterThanChance
+        If labels are no better than chance (sensitivity plus specificity at most 1) with
+        probability over ``CHANCE_LIMIT``.
     ValueError
-        If a count is negative, or labels are no better than chance (sensitivity plus
-        specificity at most 1) with probability over ``CHANCE_LIMIT``.
+        If a count is negative.
 
     Examples
     --------
@@ -90,13 +105,15 @@ class LabelAudit:
             raise ValueError(message)
         chance = self.chance
         if chance > CHANCE_LIMIT:
-            message = (
-                "labels are no better than chance with probability "
-                f"{chance:.2f} by this audit ({self.tp} of {self.tp + self.fn} positive and "
-                f"{self.tn} of {self.tn + self.fp} negative items labeled right), so nothing can "
-                "be corrected; audit more items"
+            raise NoBetterThanChance(
+                AuditAtChance(
+                    probability=chance,
+                    positive=self.tp + self.fn,
+                    positive_right=self.tp,
+                    negative=self.tn + self.fp,
+                    negative_right=self.tn,
+                )
             )
-            raise ValueError(message)
 
     @property
     def sensitivity(self) -> tuple[float, float]:
@@ -346,10 +363,7 @@ def corrected_estimates(
         counts, metrics=metrics, estimands=estimands, level=level, seed=seed, draws=draws
     )
     if draws.supported < FEWEST_SUPPORTED:
-        reason = (
-            "the labels of this round contradict the audit: they would hardly ever come out so "
-            "with the errors it found"
-        )
+        reason = Contradiction.AUDIT
         return [
             replace(each, method=METHOD, point=None, low=None, high=None, reason=reason)
             for each in found

@@ -13,9 +13,10 @@ from structlog.testing import capture_logs
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.domain.report import Notice
+from monitor.presentation.delivery import waiting_sentence
 from monitor.rounds.delivery.dead_letters import bury_orphans, tell_recovered
 from monitor.rounds.delivery.deliver import deliver
-from monitor.rounds.status import overview, waiting_sentence
+from monitor.rounds.status import overview
 from monitor.storage import effect_admin, effect_store, schema
 from monitor.storage.database import Database
 from monitor.storage.tables import rounds

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from monitor.domain.model import Answer
 from monitor.domain.report import AnswersRow
 from monitor.domain.settings import Gold
+from monitor.presentation.rows import answers_sentence
 from monitor.rounds.estimation.estimate import METRICS, estimate_round
 from monitor.rounds.estimation.history import known_around
 from monitor.rounds.estimation.tally import Tally
@@ -129,7 +130,7 @@ def test_missing_answers_are_told_with_their_share_and_when_the_others_came(data
     assert (found.wanted, found.labeled, found.declined, found.missing) == (200, 186, 4, 14)
     assert (found.half_hours, found.most_hours, found.last_hours) == (10, 60, 60)
     assert found.open_hours == 120
-    assert found.sentence == (
+    assert answers_sentence(found) == (
         "14 of 200 answers are missing (7.0%): 10 not given, 4 “cannot tell”; half of the others "
         "came within 10.0 h, nine in ten within 2.5 d, the last after 2.5 d; the round closed "
         "after 5.0 d"
@@ -141,7 +142,7 @@ def test_where_no_answer_is_missing_nothing_is_said(database):
 
     found = report_of(scene, scene.play(1)).answers
 
-    assert (found.missing, found.sentence) == (0, None)
+    assert (found.missing, answers_sentence(found)) == (0, None)
 
 
 def test_missing_answers_without_any_time_are_told_all_the_same():
@@ -156,4 +157,4 @@ def test_missing_answers_without_any_time_are_told_all_the_same():
     )
 
     told = "2 of 10 answers are missing (20.0%): 0 not given, 2 “cannot tell”"
-    assert found.sentence == told
+    assert answers_sentence(found) == told

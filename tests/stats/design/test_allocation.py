@@ -16,6 +16,7 @@ from scipy import optimize, special
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.allocation import FLOOR, allocate, random_sampling_labels
 from monitor.stats.design.neyman import Problem, coefficients_of, optimum
+from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.prior import Knowledge
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
 from monitor.stats.estimation.posterior import estimates
@@ -191,7 +192,7 @@ def test_a_plan_keeps_its_margins_or_names_the_one_it_cannot(window, margins, es
     assert np.all(plan.labels <= sizes)
     assert plan.needed == plan.total
     for name in set(margins) & set(plan.margins):
-        missed = [note for note in plan.notes if note.startswith(f"{name}: even every item")]
+        missed = [note for note in plan.notes if getattr(note, "metric", None) == name]
         assert bool(missed) == (plan.margins[name] > margins[name] * (1 + 1e-9))
         assert not missed or estimand == "rate"
 
@@ -273,7 +274,8 @@ def test_small_strata_become_a_census_in_a_window_but_not_for_the_rates():
     assert window.margins["precision"] <= 0.01
     assert window.labels[0] < 313
     assert rate.labels[0] == 313
-    assert rate.notes == ("precision: even every item labeled leaves +-0.043, more than 0.01",)
+    assert rate.notes == (OutOfReach("precision", rate.margins["precision"], 0.01),)
+    assert rate.margins["precision"] == pytest.approx(0.043, abs=5e-4)
 
 
 def test_a_budget_of_the_whole_window_is_a_census():
@@ -281,7 +283,7 @@ def test_a_budget_of_the_whole_window_is_a_census():
 
     assert plan.labels.tolist() == [30, 200]
     assert plan.margins == {"precision": 0, "recall": 0}
-    assert plan.notes == ("the budget covers every item of the window",)
+    assert plan.notes == (Remark.WHOLE_WINDOW,)
 
 
 def test_empty_strata_get_no_labels():
@@ -300,7 +302,7 @@ def test_a_budget_below_the_floors_lowers_them_alike_and_says_so():
     )
 
     assert plan.labels.tolist() == [5, 5, 4, 5, 5]
-    assert "24 labels are fewer than the floors of all strata ask for (44)" in plan.notes[0]
+    assert plan.notes == (FloorsLowered(budget=24, floors=44),)
 
 
 def test_two_labels_go_to_one_stratum_of_each_class():
@@ -313,7 +315,7 @@ def test_nothing_flagged_is_said_and_only_the_floors_are_labeled():
     plan = allocate([0, 900], UP, Knowledge.of_rates([0.9, 0.1]), margins=BOTH)
 
     assert plan.labels.tolist() == [0, 10]
-    assert plan.notes == ("nothing was flagged, so precision and recall cannot be planned for",)
+    assert plan.notes == (Remark.NOTHING_FLAGGED,)
 
 
 def test_everything_flagged_leaves_precision_to_plan_for():
@@ -321,7 +323,7 @@ def test_everything_flagged_leaves_precision_to_plan_for():
 
     assert plan.margins.keys() == {"precision"}
     assert plan.margins["precision"] <= 0.05
-    assert plan.notes == ("everything was flagged, so recall is 1 and needs no labels",)
+    assert plan.notes == (Remark.EVERYTHING_FLAGGED,)
 
 
 def test_an_empty_window_needs_no_labels():
@@ -366,7 +368,7 @@ def test_with_nothing_known_each_class_gets_half_of_the_budget_by_size():
     assert plan.labels[:3].sum() == plan.labels[3:].sum() == 500
     assert plan.labels[0] > plan.labels[1] > plan.labels[2] >= FLOOR
     assert plan.margins == {}
-    assert "no margin can be foretold" in plan.notes[0]
+    assert plan.notes == (Remark.NOTHING_KNOWN,)
 
 
 def test_with_nothing_known_a_class_too_small_for_half_leaves_the_rest_to_the_other():

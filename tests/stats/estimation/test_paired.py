@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from monitor.stats.core.reasons import Undefined
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.estimation.paired import compare, compare_threshold
 from monitor.stats.estimation.posterior import estimate
@@ -186,7 +187,7 @@ def test_a_metric_without_a_value_has_a_reason():
 
     precision = found.metrics[0]
     assert (precision.first, precision.second, precision.difference) == (None, None, None)
-    assert precision.reason == "nothing was predicted positive (TP + FP = 0)"
+    assert precision.reason is Undefined.NOTHING_FLAGGED
     assert found.metrics[1].second.high == 0
 
 

@@ -16,6 +16,7 @@ from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, draw, draw_rates, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
+from monitor.stats.core.reasons import EmptyClass, Undefined, UndefinedDraws, Unlabeled
 from monitor.stats.estimation.missing import missing_bounds
 from monitor.stats.estimation.posterior import ESTIMANDS, UNDEFINED_LIMIT, estimate, estimates
 from monitor.stats.estimation.probability import (
@@ -236,7 +237,8 @@ def test_with_every_item_labeled_the_window_is_known(counts):
     for found in estimates(census, metrics=ALL, estimands=("window",), points=FEW):
         value, reason = METRICS[found.metric].value(truth).value, METRICS[found.metric].undefined
         assert found.low == found.point == found.high == value
-        assert found.reason == (reason if value is None else None)
+        wanted = UndefinedDraws(reason, share=1, most=UNDEFINED_LIMIT)
+        assert found.reason == (wanted if value is None else None)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -316,8 +318,10 @@ def test_with_nothing_flagged_precision_has_no_value_and_recall_is_not_estimable
     rate = estimate(counts)
     window = estimate(counts, estimand="window")
 
-    assert rate["precision"].reason == "nothing was predicted positive (TP + FP = 0)"
-    assert "not estimable this round: the window holds no flagged item" in str(rate["recall"])
+    undefined = UndefinedDraws(Undefined.NOTHING_FLAGGED, share=1, most=UNDEFINED_LIMIT)
+    assert rate["precision"].reason == undefined
+    assert rate["recall"].reason == EmptyClass("flagged")
+    assert str(rate["recall"]) == "recall (rate, round): no value, EmptyClass(predicted='flagged')"
     assert window["recall"].high == 0  # seven missed positives were seen, so recall is 0
 
 
@@ -327,7 +331,8 @@ def test_with_nothing_flagged_and_no_positive_seen_recall_may_not_even_exist():
     recall = estimate(counts, metrics=("recall",), estimand="window")["recall"]
 
     assert recall.point is None
-    assert "nothing is actually positive (TP + FN = 0) in " in str(recall)
+    share = recall.undefined_share
+    assert recall.reason == UndefinedDraws(Undefined.NO_POSITIVE, share, UNDEFINED_LIMIT)
     assert UNDEFINED_LIMIT < recall.undefined_share < 1
 
 
@@ -345,8 +350,8 @@ def test_a_class_without_a_label_has_no_estimate_from_the_prior_alone():
 
     found = estimate(counts, metrics=("precision", "recall", "npv", "flagged_rate"))
 
-    assert found["recall"].reason == "none of the 9500 passed items is labeled"
-    assert found["npv"].reason == "none of the 9500 passed items is labeled"
+    assert found["recall"].reason == Unlabeled("passed", 9500)
+    assert found["npv"].reason == Unlabeled("passed", 9500)
     assert found["precision"].reason is None
     assert found["flagged_rate"].point == pytest.approx(0.05)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.reasons import Unlabeled
 from monitor.stats.estimation.segments import (
     SHIFTS,
     MoreLabels,
@@ -135,7 +136,7 @@ def test_without_a_label_of_its_own_a_class_is_not_estimated():
 
     assert precision.point is not None
     assert recall.point is None
-    assert recall.reason == "none of the 900 passed items is labeled"
+    assert recall.reason == Unlabeled("passed", 900)
 
 
 def test_metrics_and_estimands_are_those_asked_for():

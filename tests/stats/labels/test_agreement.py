@@ -12,6 +12,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimate
 from monitor.stats.labels.agreement import (
     Agreement,
+    NoAgreement,
     cohen_kappa,
     disagreement,
     fleiss_kappa,
@@ -20,7 +21,7 @@ from monitor.stats.labels.agreement import (
 
 NAN = float("nan")
 PAIRS = [(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15
-ALIKE = "all answers are the same, so agreement by chance cannot be told apart"
+ALIKE = NoAgreement.ALL_ALIKE
 KRIPPENDORFF: list[
     list[float]
 ] = [  # Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, section C
@@ -161,11 +162,11 @@ def test_perfect_agreement_is_one_and_all_alike_has_no_value(coefficient):
     assert coefficient([(1, 1)] * 5 + [(0, 0)] * 5).value == 1
     assert coefficient([(1, 1)] * 5 + [(0, 0)] * 5).low == 1
     assert coefficient([(1, 1)] * 5) == Agreement(None, None, None, 5, ALIKE)
-    assert str(coefficient([(1, 1)] * 5)) == ALIKE
+    assert str(coefficient([(1, 1)] * 5)) == "no value, all_alike"
 
 
 def test_without_items_answered_twice_there_is_no_value():
-    wanted = Agreement(None, None, None, 0, "no item was answered by two annotators")
+    wanted = Agreement(None, None, None, 0, NoAgreement.NO_PAIR)
 
     assert cohen_kappa([1, NAN], [NAN, 0]) == wanted
     assert krippendorff_alpha([[1, NAN], [NAN, 0]]) == wanted

@@ -7,6 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.reasons import Contradiction, Unlabeled
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.label_error import (
     METHOD,
@@ -190,10 +191,7 @@ def test_labels_that_contradict_the_audit_have_no_estimate():
 
     assert {(e.point, e.low, e.high) for e in found} == {(None, None, None)}
     assert {e.method for e in found} == {METHOD}
-    assert found[0].reason == (
-        "the labels of this round contradict the audit: they would hardly ever come out so with "
-        "the errors it found"
-    )
+    assert {each.reason for each in found} == {Contradiction.AUDIT}
 
 
 def test_a_class_without_labels_keeps_its_reason():
@@ -201,7 +199,7 @@ def test_a_class_without_labels_keeps_its_reason():
 
     precision, _ = corrected_estimates(nothing, AUDIT, estimands=("rate",))
 
-    assert precision.reason == "none of the 160 flagged items is labeled"
+    assert precision.reason == Unlabeled("flagged", 160)
 
 
 def test_probability_of_no_better_than_chance_is_that_of_two_betas():

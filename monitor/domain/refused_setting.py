@@ -1,0 +1,20 @@
+"""How a check of settings says which of them cannot be used."""
+
+from __future__ import annotations
+
+
+class SettingRefused(ValueError):
+    """A setting cannot be used; as text ``listen: there is no port 0``.
+
+    Parameters
+    ----------
+    setting
+        Its name, below what is checked: ``listen`` or ``sample.bands``.
+    why
+        What is wrong with it and what to do, without its name.
+    """
+
+    def __init__(self, *, setting: str, why: str) -> None:
+        super().__init__(f"{setting}: {why}")
+        self.setting = setting
+        self.why = why

@@ -1,0 +1,156 @@
+"""What people are told of an alert: when it fires, ends, is revised or is forgotten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.numbers import (
+    NOT_ESTIMABLE,
+    bound_text,
+    minute_text,
+    number_text,
+)
+from monitor.presentation.sentences import capital, ended
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from monitor.domain.model import Window
+    from monitor.domain.report import EstimateRow, RoundReport
+
+
+class Limited(Protocol):
+    """What is about a limit: an alert of the store or of a report."""
+
+    @property
+    def metric(self) -> str:
+        """Which metric is limited."""
+
+    @property
+    def side(self) -> str:
+        """``at_least`` or ``at_most``."""
+
+    @property
+    def limit(self) -> float:
+        """The limit's value."""
+
+
+class Alert(Limited, Protocol):
+    """An alert as the store has it."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def fired_at(self) -> datetime:
+        """When it fired."""
+
+    @property
+    def fired_in_round(self) -> int:
+        """Which round fired it."""
+
+    @property
+    def window(self) -> Window:
+        """Of when that round's predictions are."""
+
+
+def fired(alert: Alert) -> str:
+    """Say when an alert fired, by which round, and of when its predictions are."""
+    return (
+        f"fired {minute_text(alert.fired_at)} UTC by round {alert.fired_in_round}, on the "
+        f"predictions of {alert.window}"
+    )
+
+
+def broken_limit(alert: Limited) -> str:
+    """Say on which side of its limit a metric is."""
+    side = "under" if alert.side == "at_least" else "over"
+    return f"{alert.metric} is {side} its limit {alert.limit:g}"
+
+
+def firing_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundReport) -> str:
+    """Say that a limit is not kept, by which numbers, and why it may be so."""
+    return (
+        f"{report.monitor}: {broken_limit(alert)}: {_how_sure(pooled)} with earlier rounds."
+        f"{_cause(alert, report)} {capital(fired(alert))}."
+    )
+
+
+def resolved_sentence(
+    alert: Alert, pooled: EstimateRow | None, report: RoundReport, why: str | None
+) -> str:
+    """Say that a round ended an alert."""
+    reason = why or "it kept its limit in two rounds running with probability over 0.9"
+    return (
+        f"{report.monitor}: the alert on {_limit(alert)} is resolved in round {report.round}: "
+        f"{reason}. It is {number_text(pooled)} with earlier rounds. The alert {fired(alert)}."
+    )
+
+
+def revised_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundReport) -> str:
+    """Say that late labels took back what an alert fired on."""
+    return (
+        f"{report.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is "
+        f"revised: with the labels that came late it would not have fired. It is "
+        f"{number_text(pooled)} in round {report.round}. The alert {fired(alert)}."
+    )
+
+
+def ended_sentence(alert: Alert, *, monitor: str, number: int, how: str, why: str) -> str:
+    """Say that somebody ended an alert of a round, such as with ``was ended by hand``."""
+    return (
+        f"{monitor}: the alert on {_limit(alert)} of round {number} {how}: {ended(why)} "
+        f"It {fired(alert)}."
+    )
+
+
+def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
+    """Say that the store was restored to a time before an alert."""
+    return (
+        f"{monitor}: the alert on {_limit(alert)} of round {number} ends here, because the store "
+        "was restored from a backup that does not know it. This does not mean that anything got "
+        "better: the rounds since are done again, and a new alert fires if their labels still say "
+        "so."
+    )
+
+
+def alert_to_do(alert: Alert, *, monitor: str, number: int) -> str:
+    """Say what whoever is called may do, from the cheapest to the dearest."""
+    return (
+        f"pr-monitor show {number} -m {monitor} has the counts and the evidence. If "
+        f"labels are wrong, correct them: the alert is then revised. If they are right, mend what "
+        f"feeds the classifier, move its threshold or train it anew; the alert ends by itself. To "
+        f'end it now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
+    )
+
+
+def promise(every: float) -> str:
+    """Say how often an alert may be false."""
+    return f"At most one false alarm per {every:g} rounds is promised, for labels as given."
+
+
+def _limit(alert: Limited) -> str:
+    """Write a limit behind its metric: ``precision (at least 0.8)``."""
+    return f"{alert.metric} ({bound_text(alert.side, alert.limit)})"
+
+
+def _how_sure(row: EstimateRow | None) -> str:
+    if row is None or row.point is None or row.low is None or row.high is None:
+        return NOT_ESTIMABLE
+    return f"{row.point:.2f} ({100 * row.level:g} % interval {row.low:.2f} to {row.high:.2f})"
+
+
+def _cause(alert: Limited, report: RoundReport) -> str:
+    """Say why a metric is not what it was, to those whom its alert calls."""
+    if alert.metric == "recall" and alert.side == "at_least":
+        return (
+            " How common positives are does not change recall: the classifier, or what it is fed, "
+            "is not what it was."
+        )
+    if alert.metric != "precision" or report.cause is None:
+        return ""
+    cause = report.cause
+    told = cause_beside_alert(cause) if alert.side == "at_least" else cause.sentence
+    return f" {ended(capital(told))}"

@@ -1,0 +1,109 @@
+"""What people are told of sinks that take nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from monitor.domain.sinks import LOG, MLFLOW
+from monitor.presentation.numbers import minute_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class Waiting(Protocol):
+    """What waits for one sink of one monitor."""
+
+    @property
+    def sink(self) -> str:
+        """Which sink."""
+
+    @property
+    def rounds(self) -> int:
+        """Of how many rounds it is."""
+
+    @property
+    def since(self) -> datetime:
+        """When the first of it was written."""
+
+    @property
+    def next_try(self) -> datetime:
+        """When the first of it is tried again."""
+
+    @property
+    def tries(self) -> int:
+        """How often the first of it was tried."""
+
+    @property
+    def last_error(self) -> str | None:
+        """Why it was not taken."""
+
+    @property
+    def dead(self) -> bool:
+        """Whether somebody has to look at it."""
+
+
+def sink_name(sink: str) -> str:
+    """Name a sink to people.
+
+    >>> sink_name("mlflow"), sink_name("ops")
+    ('MLflow', 'hook ops')
+    """
+    return {MLFLOW: "MLflow", LOG: "the log"}.get(sink, f"hook {sink}")
+
+
+def waiting_sentence(waiting: Waiting) -> str:
+    """Say what waits: ``3 rounds wait for MLflow since 02:00, next try 02:40: <why>``.
+
+    Of what is dead, with how often it was tried.
+    """
+    things = f"{waiting.rounds} round{'' if waiting.rounds == 1 else 's'}"
+    verb = "waits" if waiting.rounds == 1 else "wait"
+    sink = "MLflow" if waiting.sink == MLFLOW else waiting.sink
+    why = "" if waiting.last_error is None else f": {waiting.last_error}"
+    tried = f", tried {waiting.tries} times in vain" if waiting.dead and waiting.tries else ""
+    next_try = minute_text(waiting.next_try) if waiting.dead else f"{waiting.next_try:%H:%M}"
+    return (
+        f"{things} {verb} for {sink} since {minute_text(waiting.since)}{tried}, "
+        f"next try {next_try}{why}"
+    )
+
+
+def dead_sentence(monitor: str, sink: str, since: datetime, tries: int, error: str) -> str:
+    """Say that a sink has taken nothing for long."""
+    return (
+        f"{monitor}: {sink_name(sink)} has taken nothing since {minute_text(since)} UTC, tried "
+        f"{tries} times: {error}"
+    )
+
+
+def dead_to_do(sink: str) -> str:
+    """Say what helps an effect that is dead."""
+    return (
+        f"pr-monitor effects lists what waits. Once it is mended all goes on by itself, at once "
+        f"with: pr-monitor effects retry --sink {sink}"
+    )
+
+
+def recovered_sentence(sink: str) -> str:
+    """Say that a sink takes everything again."""
+    return f"Nothing is held up at {sink_name(sink)} any more."
+
+
+def no_hook_reason(sink: str) -> str:
+    """Say why an effect for a hook that was taken out of the config is dead."""
+    return f"the config has no hook {sink} any more"
+
+
+def orphaned_sentence(monitor: str, sink: str, notices: int) -> str:
+    """Say that notices wait for a hook that the config does not have."""
+    things = "1 notice waits" if notices == 1 else f"{notices} notices wait"
+    return f"{monitor}: {things} for hook {sink}, but {no_hook_reason(sink)}."
+
+
+def orphaned_to_do(sink: str) -> str:
+    """Say what helps notices for a hook that the config does not have."""
+    return (
+        f"Put the hook back into the config, or give them up: "
+        f'pr-monitor effects drop --sink {sink} --reason "..."'
+    )

@@ -1,0 +1,89 @@
+"""What is unusual about a round, in a sentence without its full stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.presentation.numbers import range_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.report import AgreementRow
+    from monitor.stats.core.counts import Interval
+    from monitor.stats.drift.shift import Move
+
+_DISTANCES = {
+    "psi": "population stability index",
+    "ks": "Kolmogorov-Smirnov distance of the scores",
+}
+_SURE = 0.99
+
+
+def moved_sentence(unusual: Sequence[Move], flagged: tuple[float, float]) -> str:
+    """Say that a window holds other items than usual; ``flagged`` is the share now and before."""
+    told = "; ".join(_moved(move, *flagged) for move in unusual)
+    return f"the window holds other items than usual: {told}"
+
+
+def _moved(move: Move, now: float, before: float) -> str:
+    if move.kind in _DISTANCES:
+        bar = f"where ordinary windows stay under {move.bar:.3f}"
+        return f"{_DISTANCES[move.kind]} {move.value:.3f}, {bar}"
+    return f"{now:.2%} of the items are flagged, before {before:.2%}"
+
+
+def unexpected_sentence(metric: str, found: float, expected: Interval, level: float) -> str:
+    """Say that labels found a metric outside of what was expected."""
+    return (
+        f"{metric} {found:.3f}, as the labels of this round have it, lies outside "
+        f"{expected.low:.3f} to {expected.high:.3f}, where {level:.1%} of rounds would fall "
+        "by what was known before"
+    )
+
+
+def changed_sentence(predicted: str, probability: float, found: float | None, usual: float) -> str:
+    """Say that a predicted class seems to have changed, and to which share of positives."""
+    moved = "" if found is None else f": {found:.3g} of them are positive, before {usual:.3g}"
+    sure = "over 0.99" if probability > _SURE else f"{probability:.2f}"
+    return (
+        f"the {predicted} items seem to have changed just before this round (probability {sure}, "
+        f"had it been as likely as not){moved}"
+    )
+
+
+def disagreement_sentence(row: AgreementRow, alpha: float) -> str:
+    """Say that people agree too little to conclude from their labels."""
+    return (
+        f"people label {row.disagreed} of {row.items} items differently (alpha "
+        f"{alpha:.2f}; from .80 on labels are good to rely on, under .67 they are not): look "
+        "at the instructions they are given, and at the items from labels export --disputed"
+    )
+
+
+def inverted_sentence(labels: str, area: tuple[float, float, float]) -> str:
+    """Say that higher scores mean positives less often, by which labels."""
+    point, low, high = area
+    return (
+        f"by the {labels}, positives have lower scores than negatives: the area under the ROC "
+        f"curve is {point:.2f} {range_text(low, high, 2)}, where chance gives 0.5; does the score "
+        "mean the other class?"
+    )
+
+
+def disputed_sentence(
+    monitor: str,
+    metric: str,
+    limit: float,
+    *,
+    disputed: int,
+    answered: int,
+    ways: tuple[float, float],
+) -> str:
+    """Say that a limit hangs on how disputed items are counted, and which values it then has."""
+    return (
+        f"people contradict each other on {disputed} of {answered} answered items: by the way "
+        f"these are counted {metric} is {ways[0]:.2f} or {ways[1]:.2f}, and its limit is "
+        f"{limit:g}; have somebody decide them "
+        f"(pr-monitor labels export --disputed -m {monitor})"
+    )

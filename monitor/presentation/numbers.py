@@ -1,0 +1,136 @@
+"""Numbers, limits and times in a few characters."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+NOT_ESTIMABLE = "not estimable"
+
+WIDE = 10
+"""From here on a number needs no third digit."""
+
+_SIDES = {"at_least": "at least", "at_most": "at most"}
+_SIGNS = {"at_least": "≥", "at_most": "≤"}
+
+
+class Estimate(Protocol):
+    """An estimate as every layer has it."""
+
+    @property
+    def point(self) -> float | None:
+        """Posterior mean, None where undefined."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end."""
+
+    @property
+    def high(self) -> float | None:
+        """Upper end."""
+
+
+def interval_text(found: Estimate, digits: int = 3) -> str:
+    """Write a point and its interval for a table: ``0.860 [0.803, 0.909]``."""
+    if found.point is None or found.low is None or found.high is None:
+        return NOT_ESTIMABLE
+    if max(abs(found.low), abs(found.high)) >= WIDE:
+        digits = 1
+    return f"{found.point:.{digits}f} {range_text(found.low, found.high, digits)}"
+
+
+def range_text(low: float, high: float, digits: int = 3) -> str:
+    """Write the ends of an interval.
+
+    >>> range_text(0.8034, 0.9088)
+    '[0.803, 0.909]'
+    """
+    return f"[{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def difference_text(found: Estimate) -> str:
+    """Write a difference and its interval, with their signs: ``-0.020 [-0.041, +0.003]``."""
+    if found.point is None or found.low is None or found.high is None:
+        return NOT_ESTIMABLE
+    return f"{found.point:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+
+
+def number_text(row: Estimate | None) -> str:
+    """Write a point and its interval for a sentence: ``0.86 (0.80 to 0.91)``."""
+    if row is None or row.point is None or row.low is None or row.high is None:
+        return NOT_ESTIMABLE
+    return f"{row.point:.2f} ({row.low:.2f} to {row.high:.2f})"
+
+
+def digits_text(point: float, low: float, high: float) -> str:
+    """Write a point and its interval where they may be of any size.
+
+    >>> digits_text(0.00123, 0.0005, 0.00258)
+    '0.00123 (0.0005 to 0.00258)'
+    """
+    return f"{point:.3g} ({low:.3g} to {high:.3g})"
+
+
+def percent_text(share: float, digits: int = 3) -> str:
+    """Write a share in percent.
+
+    >>> percent_text(0.04567), percent_text(0.04567, 2)
+    ('4.57 %', '4.6 %')
+    """
+    return f"{100 * share:.{digits}g} %"
+
+
+def signed_text(value: float) -> str:
+    """Write two digits with their sign; 0 has none.
+
+    >>> signed_text(0.0551), signed_text(-0.2), signed_text(-0.001)
+    ('+0.06', '-0.20', '0.00')
+    """
+    text = f"{value:+.2f}"
+    return text[1:] if round(value, 2) == 0 else text
+
+
+def limit_text(metric: str, side: str, value: float) -> str:
+    """Write a limit in words.
+
+    >>> limit_text("precision", "at_least", 0.8)
+    'precision at least 0.8'
+    """
+    return f"{metric} {bound_text(side, value)}"
+
+
+def bound_text(side: str, value: float) -> str:
+    """Write which side of which value is wanted, in words: ``at least 0.8``."""
+    return f"{_SIDES[side]} {value:g}"
+
+
+def bound_sign(side: str, value: float) -> str:
+    """Write which side of which value is wanted, for a table: ``≥ 0.8``."""
+    return f"{_SIGNS[side]} {value:g}"
+
+
+def limits_text(limits: Mapping[str, float]) -> str:
+    """Write limits as the config has them.
+
+    >>> limits_text({"precision": 0.8, "recall": 0.55})
+    '{precision: 0.8, recall: 0.55}'
+    """
+    return f"{{{', '.join(f'{metric}: {value:g}' for metric, value in limits.items())}}}"
+
+
+def minute_text(at: datetime) -> str:
+    """Write a time to the minute, in UTC, without saying so."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def hours_text(hours: float) -> str:
+    """Write how long, in hours or days.
+
+    >>> hours_text(0.52), hours_text(30), hours_text(120)
+    ('0.5 h', '30.0 h', '5.0 d')
+    """
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"  # noqa: PLR2004

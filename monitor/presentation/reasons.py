@@ -1,0 +1,128 @@
+"""What the codes of the statistics say in words, without a full stop.
+
+Loads the statistics: what has to start fast loads this module only when it needs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from monitor.stats.core.reasons import (
+    AuditAtChance,
+    Contradiction,
+    EmptyClass,
+    NoEstimate,
+    Undefined,
+    UndefinedDraws,
+    Unlabeled,
+)
+from monitor.stats.design.notes import FloorsLowered, OutOfReach, PlanNote, Remark
+
+if TYPE_CHECKING:
+    from monitor.stats.estimation.posterior import MetricEstimate
+    from monitor.stats.estimation.small_counts import FewLabels
+
+_UNDEFINED = {
+    Undefined.NOTHING_FLAGGED: "nothing was predicted positive (TP + FP = 0)",
+    Undefined.NOTHING_PASSED: "nothing was predicted negative (FN + TN = 0)",
+    Undefined.NO_POSITIVE: "nothing is actually positive (TP + FN = 0)",
+    Undefined.NO_NEGATIVE: "nothing is actually negative (FP + TN = 0)",
+    Undefined.NO_ITEM: "the window holds no item",
+    Undefined.ONE_ACTUAL_CLASS: "only one actual class occurs (TP + FN = 0 or FP + TN = 0)",
+    Undefined.NOTHING_FLAGGED_OR_POSITIVE: (
+        "nothing was predicted positive and nothing is actually positive (TP = FP = FN = 0)"
+    ),
+    Undefined.NO_GAIN: (
+        "nothing positive was found, or nothing is negative (TP = 0 or FP + TN = 0)"
+    ),
+    Undefined.EMPTY_MARGIN: ("a predicted or an actual class is empty (a row or column sum is 0)"),
+}
+_CONTRADICTED = {
+    Contradiction.AUDIT: (
+        "the labels of this round contradict the audit: they would hardly ever come out so with "
+        "the errors it found"
+    ),
+}
+_REMARKS = {
+    Remark.NOTHING_FLAGGED: "nothing was flagged, so precision and recall cannot be planned for",
+    Remark.EVERYTHING_FLAGGED: "everything was flagged, so recall is 1 and needs no labels",
+    Remark.WHOLE_WINDOW: "the budget covers every item of the window",
+    Remark.NO_NARROWER: "more labels than this would not make the margins narrower",
+    Remark.NOTHING_KNOWN: "nothing is known of the rates, so no margin can be foretold",
+}
+
+
+def undefined_reason(why: Undefined) -> str:
+    """Say which cells of the matrix are 0."""
+    return _UNDEFINED[why]
+
+
+def no_estimate_reason(why: NoEstimate | None) -> str | None:
+    """Say why there is no estimate; None where there is one.
+
+    >>> no_estimate_reason(Unlabeled("passed", 9500))
+    'none of the 9500 passed items is labeled'
+    >>> no_estimate_reason(UndefinedDraws(Undefined.NO_POSITIVE, share=0.3, most=0.05))
+    'nothing is actually positive (TP + FN = 0) in 30% of the draws, more than 5%'
+    """
+    match why:
+        case UndefinedDraws():
+            share = f"{why.share:.0%} of the draws, more than {why.most:.0%}"
+            return undefined_reason(why.why) + ("" if why.share == 1 else f" in {share}")
+        case Unlabeled():
+            return f"none of the {why.size} {why.predicted} items is labeled"
+        case EmptyClass():
+            return (
+                f"the window holds no {why.predicted} item, so it says nothing about the "
+                "classifier; see the window estimate"
+            )
+        case Contradiction():
+            return _CONTRADICTED[why]
+        case AuditAtChance():
+            return (
+                "labels are no better than chance with probability "
+                f"{why.probability:.2f} by this audit ({why.positive_right} of {why.positive} "
+                f"positive and {why.negative_right} of {why.negative} negative items labeled "
+                "right), so nothing can be corrected; audit more items"
+            )
+        case None:
+            return None
+
+
+def caution_text(few: FewLabels | None) -> str | None:
+    """Say that few labels decide a metric, and which; None where none do.
+
+    >>> from monitor.stats.estimation.small_counts import DecidingClass, FewLabels
+    >>> caution_text(FewLabels((DecidingClass("passed", "positive", 2.1),)))
+    'few labels decide this, about 2 positive among the passed'
+    """
+    if few is None:
+        return None
+    told = (f"about {one.worth:.0f} {one.answer} among the {one.predicted}" for one in few.classes)
+    return f"few labels decide this, {' and '.join(told)}"
+
+
+def worded(found: MetricEstimate) -> dict[str, Any]:
+    """Give the fields of an estimate, its reason and its caution in words."""
+    reason, caution = no_estimate_reason(found.reason), caution_text(found.caution)
+    return asdict(found) | {"reason": reason, "caution": caution}
+
+
+def plan_note(note: PlanNote) -> str:
+    """Say what a plan could not do as asked.
+
+    >>> plan_note(OutOfReach("precision", 0.043, 0.01))
+    'precision: even every item labeled leaves +-0.043, more than 0.01'
+    """
+    match note:
+        case OutOfReach():
+            leaves = f"even every item labeled leaves +-{note.width:.3f}, more than {note.margin}"
+            return f"{note.metric}: {leaves}"
+        case FloorsLowered():
+            return (
+                f"{note.budget} labels are fewer than the floors of all strata ask for "
+                f"({note.floors}), so every stratum's floor was lowered alike"
+            )
+        case Remark():
+            return _REMARKS[note]

@@ -1,0 +1,123 @@
+"""What people are told of a round: its one sentence, and what to do where it needs somebody."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from monitor.presentation.alerts import Alert, broken_limit
+from monitor.presentation.numbers import limits_text, number_text
+from monitor.presentation.sentences import capital, ended
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from monitor.domain.model import Window
+    from monitor.domain.report import EstimateRow
+
+    Rows = Mapping[str, EstimateRow | None]
+
+
+def show_command(monitor: str, number: int) -> str:
+    """Give the command that shows a round."""
+    return f"pr-monitor show {number} -m {monitor}"
+
+
+def run_command(monitor: str, slot: datetime) -> str:
+    """Give the command that runs the round of a slot."""
+    return f"pr-monitor run-once --slot {slot.astimezone(UTC):%Y-%m-%dT%H:%MZ} -m {monitor}"
+
+
+def round_sentence(
+    window: Window, own: Rows, pooled: Rows, *, few: Sequence[str], alerts: str
+) -> str:
+    """Say what a closed round found, by metric, and whether an alert is open.
+
+    Parameters
+    ----------
+    own, pooled
+        Of the round alone and with earlier rounds, by metric.
+    few
+        Metrics that few labels decide.
+    alerts
+        As `alerts_text` or `learning_text` says it.
+    """
+    decided = f" (few labels decide {' and '.join(few)})" if few else ""
+    return (
+        f"Window {window.start:%Y-%m-%d} to {window.end:%Y-%m-%d}: {_numbers(own)} from this round "
+        f"alone{decided}; {_numbers(pooled)} with earlier rounds; {alerts}."
+    )
+
+
+def alerts_text(firing: Sequence[Alert]) -> str:
+    """Say which alerts are open."""
+    told = (f"ALERT: {broken_limit(a)}, firing since round {a.fired_in_round}" for a in firing)
+    return "; ".join(told) or "no alert"
+
+
+def learning_text(proposed: Mapping[str, float]) -> str:
+    """Say how far a monitor without limits is."""
+    if not proposed:
+        return "learning, no limits set yet"
+    return f"learning; proposed limits {limits_text(proposed)}"
+
+
+def no_estimate_sentence(number: int, reason: str) -> str:
+    """Say in its report that a round ended without an estimate."""
+    return f"Round {number} gave no estimate: {ended(reason)}"
+
+
+def look_sentence(number: int, reason: str) -> str:
+    """Say in its report that a round needs a look."""
+    return f"Round {number} needs a look: {ended(reason)}"
+
+
+def abandoned_sentence(monitor: str, number: int, reason: str) -> str:
+    """Tell people of a round that ended without an estimate."""
+    return f"{monitor}, round {number}: no estimate. {ended(capital(reason))}"
+
+
+def attention_sentence(monitor: str, number: int, concern: str) -> str:
+    """Tell people of a round that needs a look."""
+    return f"{monitor}, round {number} needs a look: {ended(concern)}"
+
+
+def attention_to_do(monitor: str, number: int) -> str:
+    """Say what helps a round that needs a look and goes on."""
+    return (
+        f"The round goes on, and alerts fire as ever. pr-monitor check says what the newest "
+        f"predictions look like, {show_command(monitor, number)} what was "
+        "counted. Mend the config or what feeds the classifier, if one of them is wrong."
+    )
+
+
+def undrawn_to_do(monitor: str, slot: datetime) -> str:
+    """Say what helps a round that was given up before it was drawn."""
+    return (
+        f"{_until(monitor)} Mend that, see with pr-monitor check that a round can be drawn, and do "
+        f"this one again: {run_command(monitor, slot)}"
+    )
+
+
+def unlabeled_to_do(monitor: str, number: int, *, by_column: bool) -> str:
+    """Say what helps a round of which only labels were missing, from people or from a column."""
+    if by_column:
+        return (
+            f"{_until(monitor)} See with pr-monitor check whether the ids of the labels are those "
+            f"of the predictions; if labels only come later than labeling.matures says, make it "
+            f"longer. What came stands in {show_command(monitor, number)}."
+        )
+    return (
+        f"{_until(monitor)} See that people get the tasks of the next round and answer them in "
+        f"time; a longer labeling.deadline in the config gives them more. What came stands in "
+        f"{show_command(monitor, number)}."
+    )
+
+
+def _until(monitor: str) -> str:
+    return f"Until a later round has an estimate, nothing watches {monitor}."
+
+
+def _numbers(rows: Rows) -> str:
+    return ", ".join(f"{metric} {number_text(row)}" for metric, row in rows.items())

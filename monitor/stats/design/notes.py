@@ -1,0 +1,67 @@
+"""Note codes: what a plan could not do as asked, with the numbers that belong to the note.
+
+`monitor.presentation.reasons` turns them into text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Remark(StrEnum):
+    """A note on a plan that needs no number."""
+
+    NOTHING_FLAGGED = "nothing_flagged"
+    """Precision and recall cannot be planned for."""
+
+    EVERYTHING_FLAGGED = "everything_flagged"
+    """Recall is 1 and needs no labels."""
+
+    WHOLE_WINDOW = "whole_window"
+    """The budget covers every item."""
+
+    NO_NARROWER = "no_narrower"
+    """More labels would not make the margins narrower."""
+
+    NOTHING_KNOWN = "nothing_known"
+    """Nothing is known of the rates, so no margin can be computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfReach:
+    """Even with every item labeled a metric's half-width is more than its margin.
+
+    Parameters
+    ----------
+    metric
+        Which one.
+    width
+        Half-width with every item labeled.
+    margin
+        Half-width asked for.
+    """
+
+    metric: str
+    width: float
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
+class FloorsLowered:
+    """The budget is less than the floors of all strata together, so all were lowered.
+
+    Parameters
+    ----------
+    budget
+        Labels there are.
+    floors
+        Labels the floors ask for.
+    """
+
+    budget: int
+    floors: int
+
+
+PlanNote = Remark | OutOfReach | FloorsLowered
+"""What could not be done as asked."""

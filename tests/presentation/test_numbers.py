@@ -1,0 +1,50 @@
+"""Number formats: how they look, and that there is one of each."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import monitor
+from monitor.presentation.numbers import bound_sign, bound_text, number_text
+from monitor.stats.core.counts import Interval
+
+PACKAGE = Path(monitor.__file__).parent
+INTERVAL = re.compile(r"\[\{[^}]+:\+?\.\d?\w+\}, \{[^}]+:\+?\.\d?\w+\}\]")
+SIDE = re.compile(r"side\.replace\(|\['side'\]\.replace\(")
+MINUTE = re.compile(r":%Y-%m-%d %H:%M\}")
+ALONE = {"stats/core/counts.py", "stats/labels/agreement.py", "__init__.py"}
+"""The statistics stand alone, and the doctest of `monitor.estimate` shows its numbers."""
+
+
+def test_a_number_in_a_sentence_has_two_digits_and_its_ends():
+    assert number_text(Interval(0.8634, 0.8034, 0.9088)) == "0.86 (0.80 to 0.91)"
+    assert number_text(None) == "not estimable"
+
+
+@pytest.mark.parametrize(
+    ("side", "words", "sign"),
+    [("at_least", "at least 0.8", "≥ 0.8"), ("at_most", "at most 0.8", "≤ 0.8")],
+)
+def test_a_bound_is_said_in_words_and_in_signs(side, words, sign):
+    assert (bound_text(side, 0.8), bound_sign(side, 0.8)) == (words, sign)
+
+
+@pytest.mark.parametrize(
+    ("format_", "alone"),
+    [
+        (INTERVAL, ALONE | {"presentation/numbers.py"}),
+        (SIDE, {"stats/detection/half_space.py"}),
+        (MINUTE, {"presentation/numbers.py", "domain/model.py"}),
+    ],
+)
+def test_no_other_module_writes_intervals_limits_or_times_its_own_way(format_, alone):
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if format_.search(path.read_text())
+    }
+
+    assert found == alone

@@ -1,0 +1,112 @@
+"""What the codes of the statistics say in words."""
+
+from __future__ import annotations
+
+import pytest
+
+import monitor
+from monitor.presentation.reasons import (
+    caution_text,
+    no_estimate_reason,
+    plan_note,
+    undefined_reason,
+)
+from monitor.stats.core.reasons import (
+    AuditAtChance,
+    Contradiction,
+    EmptyClass,
+    Undefined,
+    UndefinedDraws,
+    Unlabeled,
+)
+from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
+from monitor.stats.estimation.small_counts import DecidingClass, FewLabels
+
+
+@pytest.mark.parametrize("why", Undefined)
+def test_every_undefined_metric_has_a_reason_in_words(why):
+    text = undefined_reason(why)
+
+    assert len(text.split()) > 3
+    assert no_estimate_reason(UndefinedDraws(why, share=1, most=0.05)) == text
+
+
+@pytest.mark.parametrize(
+    ("why", "text"),
+    [
+        (
+            UndefinedDraws(Undefined.NO_POSITIVE, share=0.301, most=0.05),
+            "nothing is actually positive (TP + FN = 0) in 30% of the draws, more than 5%",
+        ),
+        (Unlabeled("passed", 9500), "none of the 9500 passed items is labeled"),
+        (
+            EmptyClass("flagged"),
+            "the window holds no flagged item, so it says nothing about the classifier; see the "
+            "window estimate",
+        ),
+        (
+            Contradiction.AUDIT,
+            "the labels of this round contradict the audit: they would hardly ever come out so "
+            "with the errors it found",
+        ),
+        (
+            AuditAtChance(0.9174, positive=30, positive_right=10, negative=30, negative_right=15),
+            "labels are no better than chance with probability 0.92 by this audit (10 of 30 "
+            "positive and 15 of 30 negative items labeled right), so nothing can be corrected; "
+            "audit more items",
+        ),
+        (None, None),
+    ],
+)
+def test_a_missing_estimate_has_its_reason_in_words(why, text):
+    assert no_estimate_reason(why) == text
+
+
+@pytest.mark.parametrize(
+    ("note", "text"),
+    [
+        (
+            Remark.NOTHING_FLAGGED,
+            "nothing was flagged, so precision and recall cannot be planned for",
+        ),
+        (Remark.EVERYTHING_FLAGGED, "everything was flagged, so recall is 1 and needs no labels"),
+        (Remark.WHOLE_WINDOW, "the budget covers every item of the window"),
+        (Remark.NO_NARROWER, "more labels than this would not make the margins narrower"),
+        (Remark.NOTHING_KNOWN, "nothing is known of the rates, so no margin can be foretold"),
+        (
+            OutOfReach("precision", 0.0432, 0.01),
+            "precision: even every item labeled leaves +-0.043, more than 0.01",
+        ),
+        (
+            FloorsLowered(24, 44),
+            "24 labels are fewer than the floors of all strata ask for (44), so every stratum's "
+            "floor was lowered alike",
+        ),
+    ],
+)
+def test_a_note_on_a_plan_is_said_in_words(note, text):
+    assert plan_note(note) == text
+
+
+def test_few_labels_are_named_with_their_class_and_answer():
+    flagged = DecidingClass("flagged", "negative", 3.2)
+    passed = DecidingClass("passed", "positive", 1.9)
+
+    assert caution_text(FewLabels((flagged, passed))) == (
+        "few labels decide this, about 3 negative among the flagged and about 2 positive among the "
+        "passed"
+    )
+    assert caution_text(None) is None
+
+
+def test_the_python_api_has_words_and_no_codes():
+    found = monitor.estimate(tp=0, fp=0, fn=2, tn=98, flagged_size=0, passed_size=900)["estimates"]
+
+    said = {(each["metric"], each["estimand"]): each for each in found}
+    assert said["precision", "rate"]["reason"] == "nothing was predicted positive (TP + FP = 0)"
+    assert said["recall", "rate"]["reason"] == (
+        "the window holds no flagged item, so it says nothing about the classifier; see the window "
+        "estimate"
+    )
+    few = "few labels decide this, about 2 positive among the passed"
+    assert said["npv", "rate"]["caution"] == few
