@@ -38,9 +38,7 @@ def corrected_rows(
         audit = LabelAudit(**settings.gold.model_dump())
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
-        return [
-            _nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics
-        ]
+        return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]
     found = corrected_estimates(counts, audit, metrics=metrics, seed=seed)
     return [
         EstimateRow(
