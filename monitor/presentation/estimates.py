@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+BASES = {"round": "this round alone", "pooled": "with earlier rounds"}
+"""What an estimate rests on, as tables head it."""
+
+
 class Reasoned(Protocol):
     """An estimate that may have no value."""
 

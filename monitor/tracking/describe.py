@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, EvidenceState
 from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.estimates import BASES as HEADS
 from monitor.presentation.evidence import LEARNS
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -126,7 +127,7 @@ def _estimates_table(report: RoundReport) -> str:
         ]
         for metric in shown_metrics(report)
     ]
-    return _table(["metric", "this round alone", "with earlier rounds", "limit"], rows)
+    return _table(["metric", *(HEADS[basis] for basis, _ in BASES), "limit"], rows)
 
 
 def _estimate(row: EstimateRow | None) -> str:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 import monitor
+from monitor.presentation.estimates import reason_text
 from monitor.presentation.reasons import (
     caution_text,
     no_estimate_reason,
     plan_note,
     undefined_reason,
+    worded,
 )
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.reasons import (
     AuditAtChance,
     Contradiction,
@@ -20,7 +26,13 @@ from monitor.stats.core.reasons import (
     Unlabeled,
 )
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
+from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.small_counts import DecidingClass, FewLabels
+
+
+@dataclass
+class Reasoned:
+    reason: str | None
 
 
 @pytest.mark.parametrize("why", Undefined)
@@ -86,6 +98,17 @@ def test_a_missing_estimate_has_its_reason_in_words(why, text):
 )
 def test_a_note_on_a_plan_is_said_in_words(note, text):
     assert plan_note(note) == text
+
+
+def test_where_a_reason_is_shown_it_says_once_that_there_is_no_estimate():
+    counts = Counts.of_matrix(tp=0, fp=0, fn=7, tn=93, flagged_size=0, passed_size=5000)
+
+    texts = [worded(each) for each in estimates(counts, metrics=tuple(METRICS))]
+
+    reasons = {each["reason"] for each in texts if each["reason"]}
+    assert len(reasons) > 1
+    assert all(reason_text(Reasoned(why)).count("not estimable") == 1 for why in reasons)
+    assert not any(each["metric"] in (each["reason"] or "").split() for each in texts)
 
 
 def test_few_labels_are_named_with_their_class_and_answer():

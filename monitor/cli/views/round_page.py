@@ -12,7 +12,7 @@ from monitor.domain.alerting import EvidenceState
 from monitor.domain.errors import InputRefused
 from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow, SegmentRow
 from monitor.presentation.causes import cause_beside_alert
-from monitor.presentation.estimates import caution_lines, reason_text
+from monitor.presentation.estimates import BASES, caution_lines, reason_text
 from monitor.presentation.evidence import evidence_sentence
 from monitor.presentation.numbers import interval_text
 from monitor.presentation.rows import agreement_sentence, answers_sentence
@@ -239,7 +239,7 @@ def _say_estimates(rows: Sequence[EstimateRow], cautions: dict[str, str]) -> Non
         (metric, find_row(rows, metric, "round"), find_row(rows, metric, "pooled"))
         for metric in _metrics(rows)
     ]
-    head = ["metric", "this round alone", "with earlier rounds"]
+    head = ["metric", *BASES.values()]
     table = [[metric, _number(own), _number(pooled)] for metric, own, pooled in shown]
     corrected = {row.metric: row for row in rows if (row.basis, row.estimand) == CORRECTED}
     if corrected:

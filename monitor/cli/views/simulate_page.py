@@ -104,8 +104,7 @@ def _tail(after: Detection) -> str:
 
 def _percent(share: float) -> str:
     """Say a share, never 100 % of what is less."""
-    text = f"{min(share, 0.999):.1%}" if share < 1 else "100%"
-    return text.replace("%", " %")
+    return "100 %" if share >= 1 else f"{100 * min(share, 0.999):.1f} %"
 
 
 def _drift_words(drift: Drift) -> str:

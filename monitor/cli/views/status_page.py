@@ -10,7 +10,7 @@ from monitor.cli.views.printing import painted, say
 from monitor.domain.state import RoundState
 from monitor.hooks.texts import body
 from monitor.presentation.delivery import waiting_sentence
-from monitor.presentation.estimates import reason_text
+from monitor.presentation.estimates import BASES, reason_text
 from monitor.presentation.numbers import interval_text, limit_text, limits_text
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ COLOURS = {
     "ok": "green",
     "learning": "cyan",
 }
-BASES = {"round": "this round alone", "pooled": "with earlier rounds"}
 
 
 def overview_json(found: Overview) -> dict[str, Any]:
