@@ -22,7 +22,7 @@ TOGETHER = {
 """Where tests share what takes seconds to make: each of these runs in one process."""
 
 
-class Sharing(LoadScopeScheduling):
+class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
     """Hands out tests one by one, and those of `TOGETHER` to one process.
 
     The marker `xdist_group` does nothing under pytest 9.2: pytest-xdist 3.8 renames a test for it
