@@ -30,6 +30,11 @@ def pytest_collection_modifyitems(items):
         tiers.sort(item)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return tiers.Sharing(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
 def pytest_terminal_summary(terminalreporter):
     figures.show(terminalreporter)
 

@@ -47,9 +47,18 @@ def test_what_takes_long_or_needs_postgresql_is_thorough(item):
     assert "thorough" in sorted_marks(item)
 
 
-def test_any_other_test_is_fast_and_those_with_one_mlflow_share_a_process():
-    assert sorted_marks(Item(fixtures=["tmp_path"])) == set()
-    assert sorted_marks(Item(fixtures=["mlflow_url"])) == {"xdist_group"}
+def test_any_other_test_is_fast():
+    assert sorted_marks(Item(fixtures=["tmp_path", "mlflow_url"])) == set()
+
+
+def test_tests_that_share_something_are_handed_out_together_and_their_places_exist():
+    sharing = tiers.Sharing.__new__(tiers.Sharing)
+
+    assert sharing._split_scope("tests/tracking/test_a.py::test_x") == "mlflow"
+    assert (
+        sharing._split_scope("tests/rounds/test_a.py::test_x") == "tests/rounds/test_a.py::test_x"
+    )
+    assert [place for place in tiers.TOGETHER if not (ROOT / place).exists()] == []
 
 
 def test_the_store_is_tested_on_postgresql_in_the_thorough_tier_alone(request, store_url):

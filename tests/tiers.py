@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
+
+from xdist.scheduler import LoadScopeScheduling
+
+if TYPE_CHECKING:
+    import pytest
 
 THOROUGH = "tests/faults/"
 """Of this folder `make test` runs nothing: each feature has tests elsewhere as well."""
 
 POSTGRESQL = {"postgres_server", "postgres_url"}
-SHARED = {"mlflow_url", "filled_folder"}
-"""Fixtures of the session that take seconds to make: whoever needs one goes where it is."""
+TOGETHER = {
+    "tests/demo/test_demo.py": "demo",
+    "tests/cli/test_compare.py": "compare",
+    "tests/rounds/test_hook_story.py": "hook story",
+    "tests/tracking/": "mlflow",
+}
+"""Where tests share what takes seconds to make: each of these runs in one process."""
+
+
+class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+    """Hands out tests one by one, and those of `TOGETHER` to one process.
+
+    The marker `xdist_group` does nothing under pytest 9.2: pytest-xdist 3.8 renames a test for it
+    in a way that pytest no longer looks at.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        groups = (group for place, group in TOGETHER.items() if nodeid.startswith(place))
+        return next(groups, nodeid)
 
 
 def sort(item: pytest.Item) -> None:
-    """Mark a test as `thorough`, or by what it shares with others.
+    """Mark a test as `thorough` where it is.
 
     A single test is marked where it stands, as `slow` or `simulation`.
     """
@@ -25,6 +47,3 @@ def sort(item: pytest.Item) -> None:
         or names & POSTGRESQL
     ):
         item.add_marker("thorough")
-        return
-    for name in sorted(names & SHARED):
-        item.add_marker(pytest.mark.xdist_group(name))

@@ -9,8 +9,6 @@ import pytest
 
 from tests.cli.workplace import COLUMN, Workplace
 
-pytestmark = pytest.mark.xdist_group("compare")  # all compare the same round
-
 
 @pytest.fixture(scope="module")
 def labeled(tmp_path_factory):

@@ -14,8 +14,6 @@ from monitor.demo.folder import MARKER, limits_of, prepare
 from monitor.demo.play import play, ui_command
 from monitor.domain.errors import InputRefused
 
-pytestmark = pytest.mark.xdist_group("demo")  # all look at one demo that was played
-
 SHORT = Scenario(rounds=6, drop_round=4, images=2000, reference=3000, labels=300, lost_pixels=0.3)
 
 

@@ -28,7 +28,7 @@ from tests.rounds.scene import LIMITS, Scene, settings
 if TYPE_CHECKING:
     from monitor.domain.ports import EffectHandler
 
-pytestmark = [pytest.mark.server, pytest.mark.xdist_group("hook story")]
+pytestmark = pytest.mark.server
 
 SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
 PRECISION = {
