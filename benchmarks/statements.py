@@ -103,7 +103,7 @@ def _draw_only(stage: Stage, number: int) -> dict[str, Answer]:
     """Let a round be drawn while nobody has answered yet; returns what people will answer."""
     before = dict(stage.labeler.answers)
     stage.now = MONDAY + number * WEEK
-    stage._fill(number)  # noqa: SLF001  the two benchmarks share a stage
+    stage._fill(number)
     answers = {key: value for key, value in stage.labeler.answers.items() if key not in before}
     for key in answers:
         del stage.labeler.answers[key]

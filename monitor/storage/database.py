@@ -82,6 +82,13 @@ def insert_all_new(
     return [int(each) for each in connection.execute(added, list(rows)).scalars()]
 
 
+def add_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows in this order, but those of which another row has a unique key."""
+    if rows:
+        insert = _INSERTS[connection.dialect.name](table)
+        connection.execute(insert.on_conflict_do_nothing(), list(rows))
+
+
 def put_all(
     connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, changed: str
 ) -> None:

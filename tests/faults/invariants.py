@@ -289,9 +289,7 @@ def runs_show_the_last_version(case):
 def _reports(case):
     """The report of the last version of every round."""
     last: dict[int, RoundReport] = {}
-    for round_id, payload in case.rows(
-        "select round_id, payload from effects where kind = 'round_run' order by id"
-    ):
+    for round_id, payload in case.rows("select round_id, payload from reports order by version"):
         report = RoundReport.model_validate(
             json.loads(payload) if isinstance(payload, str) else payload
         )

@@ -17,9 +17,9 @@ from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.report import find_row
 from monitor.storage import (
     copy_store,
-    effect_store,
     estimate_store,
     frame_store,
+    report_store,
     round_store,
     segment_store,
 )
@@ -66,6 +66,7 @@ def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> 
         answers = _answers(connection, found, version)
         agreement = copy_store.read_agreement(connection, found.id, version)
         estimates = estimate_store.read_estimates(connection, found.id, version)
+        report = report_store.read_report(connection, found.id, version)
         return {
             "monitor": monitor,
             "round": found.number,
@@ -88,8 +89,8 @@ def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> 
             "evidence": estimate_store.read_evidence(
                 connection, found.id, version, is_compared=_is_compared(connection, found)
             ),
-            "cause": effect_store.told_report(connection, found.id, version).get("cause"),
-            "notices": effect_store.told_notices(connection, found.id, version),
+            "cause": report.get("cause"),
+            "notices": report.get("notices", []),
             "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
             "notes": {reason: count for reason, (count, bad) in issues.items() if not bad},
             "events": round_store.read_events(connection, found.id),

@@ -27,9 +27,10 @@ from monitor.storage import (
     effect_store,
     estimate_store,
     frame_store,
+    report_store,
     round_store,
 )
-from monitor.storage.redo_store import told_key
+from monitor.storage.effect_store import NewEffect
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -59,24 +60,25 @@ def tell(
         member.round.id: _report(connection, batch, member, estimates, evidence, now)
         for member in batch.affected
     }
+    report_store.write_reports(connection, reports)
     due = batch.affected[0].round
-    for move in evidence.moves:
-        report = reports[due.id]
-        notice = alert_notice(move.event, move.alert, report, due, at=now, why=move.why)
-        notify(connection, due, notice, now)
-    if reports[due.id].version == due.first_version:
-        for row in reports[due.id].notices:
-            notice = unusual_notice(row, reports[due.id], due)
-            add_notice(connection, due, notice, LOG, now)
+    effects = _notices(due, reports[due.id], evidence, now)
     newest = round_store.newest_closed(connection, due.monitor_id, now)
     for member in batch.affected:
-        _tell_mlflow(
-            connection,
-            member.round,
-            reports[member.round.id],
-            newest=member.round.id == newest,
-            now=now,
-        )
+        found = member.round
+        effects += _for_mlflow(found, reports[found.id], newest=found.id == newest)
+    effect_store.add_effects(connection, effects, now)
+
+
+def _notices(due: Round, report: RoundReport, evidence: Evidence, now: datetime) -> list[NewEffect]:
+    """Tell people of alert moves, and the log of what was unusual about a round that closes."""
+    found: list[NewEffect] = []
+    for move in evidence.moves:
+        notice = alert_notice(move.event, move.alert, report, due, at=now, why=move.why)
+        found += _to_all(due, notice)
+    if report.version == due.first_version:
+        found += [_to(due, unusual_notice(row, report, due), LOG) for row in report.notices]
+    return found
 
 
 def tell_abandoned(connection: Connection, found: Round, reason: str, now: datetime) -> None:
@@ -85,11 +87,12 @@ def tell_abandoned(connection: Connection, found: Round, reason: str, now: datet
     issues = frame_store.read_issues(connection, found.id)
     report = abandoned_report(found, store_id=store, reason=reason, issues=issues)
     report = _known_as(connection, found, report)
+    report_store.write_reports(connection, {found.id: report})
     stale = found.slot <= now and _makes_stale(connection, found, now)
-    _tell_mlflow(connection, found, report, newest=stale, now=now)
     key = report.round_key
     notice = abandoned_notice(found, store_id=store, key=key, reason=reason, at=now)
-    notify(connection, found, notice, now)
+    effects = [*_for_mlflow(found, report, newest=stale), *_to_all(found, notice)]
+    effect_store.add_effects(connection, effects, now)
 
 
 def _known_as(connection: Connection, found: Round, report: RoundReport) -> RoundReport:
@@ -102,7 +105,7 @@ def known_key(connection: Connection, found: Round, key: str) -> str:
 
     The name holds the history, and a round that was never drawn had none when it was told.
     """
-    known = None if found.first_version == 1 else told_key(connection, found.id)
+    known = None if found.first_version == 1 else report_store.first_key(connection, found.id)
     return known or key
 
 
@@ -193,32 +196,29 @@ def _timeline(connection: Connection, found: Round, alerts: Sequence[Alert]) -> 
     return [timeline_point(each, rows.get(each.id, []), alert=each.id in fired) for each in shown]
 
 
-def _tell_mlflow(
-    connection: Connection, found: Round, report: RoundReport, *, newest: bool, now: datetime
-) -> None:
+def _for_mlflow(found: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
+    """Tell MLflow a stored report."""
     kinds = [EffectKind.ROUND_RUN]
     if report.state == RoundState.CLOSED:
         kinds.append(EffectKind.FLEET_POINT)
     if newest and found.settings.model is not None:
         kinds.append(EffectKind.MODEL_TAGS)
-    for kind in kinds:
-        effect_store.add_effect(
-            connection,
+    return [
+        NewEffect(
             key=f"{report.round_key}/v{report.version}/{kind}",
             monitor_id=found.monitor_id,
             round_id=found.id,
             kind=kind,
             sink=MLFLOW,
-            payload=report.model_dump(mode="json"),
-            now=now,
+            report_version=report.version,
         )
+        for kind in kinds
+    ]
 
 
 def notify(connection: Connection, found: Round, notice: Notice, now: datetime) -> None:
     """Write a notice for the log and for the hooks; a backfill does not wake people."""
-    hooks = () if found.settings.origin == "backfill" else found.settings.hooks
-    for sink in (LOG, *hooks):
-        add_notice(connection, found, notice, sink, now)
+    effect_store.add_effects(connection, _to_all(found, notice), now)
 
 
 def add_notice(
@@ -231,13 +231,20 @@ def add_notice(
     key: str | None = None,
 ) -> None:
     """Write a notice for one sink, once."""
-    effect_store.add_effect(
-        connection,
+    effect_store.add_effects(connection, [_to(found, notice, sink, key=key)], now)
+
+
+def _to_all(found: Round, notice: Notice) -> list[NewEffect]:
+    hooks = () if found.settings.origin == "backfill" else found.settings.hooks
+    return [_to(found, notice, sink) for sink in (LOG, *hooks)]
+
+
+def _to(found: Round, notice: Notice, sink: str, *, key: str | None = None) -> NewEffect:
+    return NewEffect(
         key=key or f"{notice.id}/{sink}",
         monitor_id=found.monitor_id,
         round_id=found.id,
         kind=EffectKind.NOTICE,
         sink=sink,
         payload=notice.model_dump(mode="json"),
-        now=now,
     )

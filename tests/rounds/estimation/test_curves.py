@@ -13,6 +13,7 @@ from monitor.domain.settings import Bands, Sample
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from monitor.storage import label_store
 from tests.rounds.scene import LIMITS, Scene, settings
+from tests.storage.payloads import REPORTS
 
 BANDS = Sample(max_labels=300, bands=Bands(flagged=2, passed=3))
 
@@ -23,7 +24,7 @@ def scene(database):
 
 
 def reports(scene):
-    rows = scene.rows("select payload from effects where kind = 'round_run' order by id")
+    rows = scene.rows(REPORTS)
     return [
         RoundReport.model_validate(
             json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
