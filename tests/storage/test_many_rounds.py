@@ -21,6 +21,7 @@ from monitor.storage import (
     report_store,
     round_store,
 )
+from monitor.storage.round_labels import read_labels
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
 NAMES = ("mail", "web", "cards")
@@ -97,7 +98,7 @@ def test_answers_are_counted_as_the_closing_of_a_round_counts_them(scenes, datab
         wanted, answered = {}, {}
         for each in rounds:
             copies = copy_store.read_copies(connection, each.id)
-            counts = label_store.label_counts(connection, each.id)
+            counts = read_labels(connection, each).counts()
             planned = sum(part.planned for part in frame_store.read_strata(connection, each.id))
             wanted[each.id] = planned + copies.wanted
             answered[each.id] = sum(c.labeled + c.declined for c in counts) + copies.answered

@@ -23,6 +23,7 @@ from monitor.storage import (
     round_store,
     segment_store,
 )
+from monitor.storage.round_labels import read_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -202,7 +203,10 @@ def _strata(connection: Connection, found: Round, version: int) -> list[dict[str
 
 def _answers(connection: Connection, found: Round, version: int) -> AnswersRow | None:
     counted = estimate_store.read_counts(connection, [found.id], version=version or None)
-    return answers_row(connection, found, counted[found.id]) if found.id in counted else None
+    if found.id not in counted:
+        return None
+    times = read_labels(connection, found).first_answers()
+    return answers_row(found, times, counted[found.id])
 
 
 def _is_compared(connection: Connection, found: Round) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
@@ -27,6 +28,7 @@ from monitor.storage import (
     effect_store,
     estimate_store,
     frame_store,
+    many_rounds,
     report_store,
     round_store,
 )
@@ -34,13 +36,16 @@ from monitor.storage.effect_store import NewEffect
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import Reading
     from monitor.domain.report import Notice, RoundReport, TimelinePoint
-    from monitor.rounds.estimation.batch import Batch, Estimates, Evidence, Member
+    from monitor.rounds.estimation.batch import Batch, Estimates, Evidence, Member, Side
+    from monitor.rounds.estimation.estimate import RoundEstimate
+    from monitor.rounds.estimation.supplements import Beside
     from monitor.storage.alert_store import Alert
     from monitor.storage.round_store import Round
 
@@ -53,20 +58,33 @@ def tell(
     batch: Batch,
     estimates: Estimates,
     evidence: Evidence,
+    beside: Mapping[int, Beside],
+    reason: str,
     now: datetime,
 ) -> None:
-    """Write the effects of a batch: notices first, then MLflow in slot order."""
+    """Write the effects of a batch: notices first, then MLflow in slot order.
+
+    ``reason`` is why the due round has a new version.
+    """
+    around = _read_around(connection, batch, evidence.alerts, reason, now)
     reports = {
-        member.round.id: _report(connection, batch, member, estimates, evidence, now)
+        (each := member.round.id): _report(
+            connection,
+            batch,
+            member,
+            estimates[each],
+            evidence.readings.get(each, {}),
+            beside[each],
+            around,
+        )
         for member in batch.affected
     }
     report_store.write_reports(connection, reports)
     due = batch.affected[0].round
     effects = _notices(due, reports[due.id], evidence, now)
-    newest = round_store.newest_closed(connection, due.monitor_id, now)
     for member in batch.affected:
         found = member.round
-        effects += _for_mlflow(found, reports[found.id], newest=found.id == newest)
+        effects += _for_mlflow(found, reports[found.id], newest=found.id == around.newest)
     effect_store.add_effects(connection, effects, now)
 
 
@@ -134,66 +152,103 @@ def tell_ended(
     notify(connection, found, notice, now)
 
 
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What the store says around the rounds of a batch, read once for all of them."""
+
+    alerts: Sequence[Alert]
+    issues: Mapping[int, Mapping[str, tuple[int, bool]]]
+    reasons: Mapping[int, str]
+    concerns: Mapping[int, Sequence[str]]
+    timeline: Sequence[tuple[datetime, TimelinePoint]]
+    newest: int | None
+
+    def points(self, found: Round) -> list[TimelinePoint]:
+        """Choose the points of the figure that ends with a round."""
+        return [point for slot, point in self.timeline if slot <= found.slot][-TIMELINE:]
+
+    def shown_alerts(self, found: Round) -> list[Alert]:
+        """Choose the alerts that are open, and those that a round fired."""
+        return [
+            alert
+            for alert in self.alerts
+            if alert.state is AlertState.FIRING or alert.fired_round_id == found.id
+        ]
+
+
+def _read_around(
+    connection: Connection, batch: Batch, alerts: Sequence[Alert], reason: str, now: datetime
+) -> _Around:
+    rounds = [member.round for member in batch.affected]
+    due, *later = ids = [each.id for each in rounds]
+    newest = round_store.newest_closed(connection, rounds[0].monitor_id, now)
+    return _Around(
+        alerts=alerts,
+        issues=many_rounds.read_all_issues(connection, ids),
+        reasons={due: reason} | (round_store.last_reasons(connection, later) if later else {}),
+        concerns={each.id: _concerns(connection, each, newest, now) for each in rounds},
+        timeline=_timeline(connection, rounds, alerts),
+        newest=newest,
+    )
+
+
 def _report(
     connection: Connection,
     batch: Batch,
     member: Member,
-    estimates: Estimates,
-    evidence: Evidence,
-    now: datetime,
+    estimate: RoundEstimate,
+    readings: Mapping[Side, Reading],
+    beside: Beside,
+    around: _Around,
 ) -> RoundReport:
     from monitor.rounds.estimation.agreement import disagreement_notices  # noqa: PLC0415  scipy takes half a second
-    from monitor.rounds.estimation.supplements import stored_beside  # noqa: PLC0415
 
-    found = round_store.read_round(connection, member.round.id)
-    alerts = alert_store.find_alerts(connection, monitor=found.monitor)
-    shown = [
-        alert
-        for alert in alerts
-        if alert.state is AlertState.FIRING or alert.fired_round_id == found.id
-    ]
-    events = round_store.read_events(connection, found.id)
-    beside = stored_beside(connection, found.id, member.version)
+    found, labels = member.round, batch.labels[member.round.id]
     report = closed_report(
         found,
         store_id=batch.store_id,
         version=member.version,
         model_version=batch.history.model_version,
         partial=found.partial,
-        reason=str(events[-1]["reason"]),
+        reason=around.reasons[found.id],
         tally=member.tally,
-        strata=frame_store.read_strata(connection, found.id),
-        issues=frame_store.read_issues(connection, found.id),
-        rows=estimates[found.id].rows,
-        readings=evidence.readings.get(found.id, {}),
+        strata=labels.strata,
+        issues=around.issues.get(found.id, {}),
+        rows=estimate.rows,
+        readings=readings,
         is_compared=batch.is_compared(member),
-        alerts=shown,
-        concerns=_concerns(connection, found, now),
-        proposed=estimates[found.id].proposed_limits,
-        timeline=_timeline(connection, found, alerts),
-        notices=[*estimates[found.id].notices, *disagreement_notices(beside.agreement)],
-        distances=estimates[found.id].distances,
+        alerts=around.shown_alerts(found),
+        concerns=around.concerns[found.id],
+        proposed=estimate.proposed_limits,
+        timeline=around.points(found),
+        notices=[*estimate.notices, *disagreement_notices(beside.agreement)],
+        distances=estimate.distances,
         beside=beside,
-        answers=answers_row(connection, found, member.tally.strata),
-        pictures=estimates[found.id].pictures,
+        answers=answers_row(found, labels.first_answers(), member.tally.strata),
+        pictures=estimate.pictures,
     )
     return _known_as(connection, found, report)
 
 
-def _concerns(connection: Connection, found: Round, now: datetime) -> list[str]:
+def _concerns(
+    connection: Connection, found: Round, newest: int | None, now: datetime
+) -> Sequence[str]:
     """Concerns about a round; those about a newer one too where this has the newest estimate."""
-    if round_store.newest_closed(connection, found.monitor_id, now) == found.id:
+    if found.id == newest:
         return attention_store.newest_concerns(connection, found, now)
     return list(concern_store.read_concerns(connection, found.id).values())
 
 
-def _timeline(connection: Connection, found: Round, alerts: Sequence[Alert]) -> list[TimelinePoint]:
-    shown = round_store.closed_before(connection, found.monitor_id, found.slot, TIMELINE)
-    rows = estimate_store.read_points(
-        connection, [each.id for each in shown], ("precision", "recall")
+def _timeline(
+    connection: Connection, rounds: Sequence[Round], alerts: Sequence[Alert]
+) -> list[tuple[datetime, TimelinePoint]]:
+    """Points of the figures that end with each of some rounds, in slot order."""
+    slots = rounds[0].slot, rounds[-1].slot
+    shown = estimate_store.read_timeline(
+        connection, rounds[0].monitor_id, slots, TIMELINE, ("precision", "recall")
     )
     fired = {alert.fired_round_id for alert in alerts if alert.state is not AlertState.REVISED}
-    return [timeline_point(each, rows.get(each.id, []), alert=each.id in fired) for each in shown]
+    return [(each.slot, timeline_point(each, alert=each.id in fired)) for each in shown]
 
 
 def _for_mlflow(found: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
