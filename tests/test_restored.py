@@ -33,6 +33,7 @@ from monitor.tracking.shown import MlflowRuns
 from tests.cli.workplace import Workplace
 from tests.hooks.receivers import Receiver
 from tests.servers import postgres_program
+from tests.storage.payloads import REPORTS
 
 SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
 WEEK = timedelta(days=7)
@@ -185,7 +186,7 @@ class Shop:
         """The last report of each round, as the store has it."""
 
         def ask(connection):
-            query = "select payload from effects where kind = 'round_run' order by id"
+            query = REPORTS
             payloads = connection.execute(text(query)).scalars().all()
             read = [json.loads(each) if isinstance(each, str) else each for each in payloads]
             reports = [RoundReport.model_validate(each) for each in read]

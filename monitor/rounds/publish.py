@@ -6,11 +6,11 @@ A batch is computed from one state of the store and written only if the history 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.labels import corrected_evidence_label, current_label, evidence_label
 from monitor.domain.state import RoundState
-from monitor.rounds.estimation.alerts import correct_evidence, freeze_evidence
+from monitor.rounds.estimation.alerts import after_moves, correct_evidence, freeze_evidence
 from monitor.rounds.estimation.anomalies import round_news
 from monitor.rounds.estimation.batch import Batch, Evidence, Member
 from monitor.rounds.estimation.curves import with_pictures
@@ -22,13 +22,12 @@ from monitor.rounds.estimation.supplements import is_as_stored, look_beside, wri
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.reporting.concerns import INVERTED, note, note_disputes
 from monitor.rounds.reporting.enqueue import tell, tell_abandoned
-from monitor.storage import estimate_store, frame_store, label_store, round_claims, round_store
+from monitor.storage import alert_store, estimate_store, frame_store, round_claims, round_store
 from monitor.storage.estimate_store import StratumTally
-from monitor.storage.schema import store_id
+from monitor.storage.round_labels import read_all_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -41,43 +40,61 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.supplements import Beside
     from monitor.storage.label_store import LabelOf
     from monitor.storage.round_claims import Claim
+    from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
 
-def close(parts: Parts, found: Round, claim: Claim, *, partial: bool, reason: str) -> None:
-    """Close a round: its first version, frozen evidence, alert moves and effects."""
-    batch = _read_batch(parts, found)
-    estimates = with_pictures(parts.database, batch, _estimated(batch))
+def close(
+    parts: Parts,
+    found: Round,
+    claim: Claim,
+    *,
+    partial: bool,
+    reason: str,
+    labels: RoundLabels | None = None,
+) -> None:
+    """Close a round: its first version, frozen evidence, alert moves and effects.
+
+    ``labels`` are its labels if they were read already; newer ones count.
+    """
+    batch = _read_batch(parts, found, known=labels)
+    estimates = with_pictures(batch, _estimated(batch))
     beside = look_beside(parts.database, batch)
-    disputes = look_for_disputes(parts.database, batch.affected[0])
+    disputes = look_for_disputes(batch.affected[0], batch.labels[found.id])
     inverted = inverted_order(parts.database, batch, estimates[found.id].pictures)
     now = parts.clock()
+    due, *later = batch.affected
+    end: dict[str, Any] = {
+        "version": due.version,
+        "estimated_revision": due.round.label_revision,
+        "closed_at": now,
+        # A clock that is behind does not shorten the time for late labels.
+        "labels_until": max(now, found.slot) + found.settings.late_labels,
+        "partial": partial,
+    }
+    before, after = RoundState.LABELING, RoundState.CLOSED
     with parts.database.write() as connection:
-        round_store.move(
-            connection,
-            claim,
-            RoundState.LABELING,
-            RoundState.CLOSED,
-            reason=reason,
-            now=now,
-            closed_at=now,
-            # A clock that is behind does not shorten the time for late labels.
-            labels_until=max(now, found.slot) + found.settings.late_labels,
-            partial=partial,
-        )
+        round_store.move(connection, claim, before, after, reason=reason, now=now, **end)
+        closed = replace(due.round, state=after, reason=None, **end)
+        batch = batch.with_due(closed)
         _write_versions(connection, batch, estimates, beside)
-        due, *later = batch.affected
-        note_disputes(connection, due.round, disputes, now)
-        readings, moves = freeze_evidence(connection, due.round, estimates[due.round.id], now)
+        _set_versions(connection, later)
+        if disputes:  # none can stand from before the closing
+            note_disputes(connection, closed, disputes, now)
+        alerts = alert_store.find_alerts(connection, monitor=closed.monitor)
+        estimate = estimates[closed.id]
+        readings, moves = freeze_evidence(connection, closed, estimate, alerts, now)
+        alerts = after_moves(alerts, moves)
         # Stored before the rounds after it are corrected: an alert that it fires is read there.
-        _write_readings(connection, due, readings)
-        corrected, revised = correct_evidence(connection, later, estimates, now)
-        for member in later:
-            _write_readings(connection, member, corrected[member.round.id])
-        evidence = Evidence({due.round.id: readings} | corrected, (*moves, *revised))
+        _write_readings(connection, [due], {closed.id: readings})
+        corrected, revised = correct_evidence(connection, later, estimates, alerts, now)
+        alerts = after_moves(alerts, revised)
+        _write_readings(connection, later, corrected)
+        told = {closed.id: readings} | corrected
+        evidence = Evidence(told, (*moves, *revised), tuple(alerts))
         if inverted is not None:
-            note(connection, due.round, INVERTED, inverted, now)
-        tell(connection, batch, estimates, evidence, now)
+            note(connection, closed, INVERTED, inverted, now)
+        tell(connection, batch, estimates, evidence, beside, reason, now)
 
 
 def correct(
@@ -89,8 +106,8 @@ def correct(
     ``above`` says, by round id, which versions MLflow shows that the store has forgotten.
     """
     batch = _read_batch(parts, found, above or {})
-    disputes = look_for_disputes(parts.database, batch.affected[0])
-    if not above and _says_the_same(parts, batch.affected[0]):
+    disputes = look_for_disputes(batch.affected[0], batch.labels[found.id])
+    if not above and _says_the_same(parts, batch):
         with parts.database.write() as connection:
             round_claims.hold(connection, claim)
             note_disputes(connection, found, disputes, parts.clock())
@@ -99,20 +116,23 @@ def correct(
                 connection, due.id, due.version, estimated_revision=due.label_revision
             )
         return
-    estimates = with_pictures(parts.database, batch, _estimated(batch))
+    estimates = with_pictures(batch, _estimated(batch))
     beside = look_beside(parts.database, batch)
     now = parts.clock()
     version = batch.affected[0].version
     with parts.database.write() as connection:
         round_claims.hold(connection, claim)
         why = "MLflow showed a later version" if above else "labels changed"
-        round_store.note_event(connection, found, f"{why}: version {version}", now)
+        reason = f"{why}: version {version}"
+        round_store.note_event(connection, found, reason, now)
         note_disputes(connection, found, disputes, now)
         _write_versions(connection, batch, estimates, beside)
-        readings, moves = correct_evidence(connection, batch.affected, estimates, now)
-        for member in batch.affected:
-            _write_readings(connection, member, readings[member.round.id])
-        tell(connection, batch, estimates, Evidence(readings, tuple(moves)), now)
+        _set_versions(connection, batch.affected)
+        alerts = alert_store.find_alerts(connection, monitor=found.monitor)
+        readings, moves = correct_evidence(connection, batch.affected, estimates, alerts, now)
+        _write_readings(connection, batch.affected, readings)
+        evidence = Evidence(readings, tuple(moves), tuple(after_moves(alerts, moves)))
+        tell(connection, batch, estimates, evidence, beside, reason, now)
 
 
 def abandon(parts: Parts, found: Round, claim: Claim, reason: str) -> None:
@@ -131,60 +151,79 @@ def abandon(parts: Parts, found: Round, claim: Claim, reason: str) -> None:
         tell_abandoned(connection, found, reason, now)
 
 
-def _read_batch(parts: Parts, found: Round, above: Mapping[int, int] | None = None) -> Batch:
+def _read_batch(
+    parts: Parts,
+    found: Round,
+    above: Mapping[int, int] | None = None,
+    *,
+    known: RoundLabels | None = None,
+) -> Batch:
     if found.history_id is None:
         message = f"round {found.id} was not drawn, so it has no history to publish into"
         raise AssertionError(message)
     with parts.database.read() as connection:
-        history = frame_store.read_history(connection, found.history_id)
-        closed = round_store.closed_rounds(connection, history.id)
+        history, store_id = frame_store.read_history_here(connection, found.history_id)
         # Read again here: whoever published meanwhile gave the due round a later version too.
-        due_round = round_store.read_round(connection, found.id)
-        rounds = sorted({each.id: each for each in (*closed, due_round)}.values(), key=_slot)
+        rounds = round_store.closed_rounds(connection, history.id, also=found.id)
         due = next(i for i, each in enumerate(rounds) if each.id == found.id)
+        stored = estimate_store.read_counts(connection, [each.id for each in rounds])
+        asked = [each for i, each in enumerate(rounds) if i >= due or _is_changed(each)]
+        labels = _read_labels(connection, asked, rounds[due], known)
         return Batch(
-            store_id=store_id(connection),
+            store_id=store_id,
             history=history,
             members=tuple(
-                Member(each, tally, max(each.version, (above or {}).get(each.id, 0)) + 1)
-                for each, tally in zip(rounds, _tallies(connection, rounds), strict=True)
+                Member(
+                    each,
+                    _tally(each, labels, stored),
+                    max(each.version, (above or {}).get(each.id, 0)) + 1,
+                )
+                for each in rounds
             ),
             due=due,
-            evidence={each.id: _evidence_tally(connection, each) for each in rounds[due:]},
+            evidence={each.id: _evidence_tally(each, labels[each.id]) for each in rounds[due:]},
+            labels=labels,
+            stored=Tally(stored[found.id]) if found.id in stored else None,
         )
 
 
-def _evidence_tally(connection: Connection, found: Round) -> Tally:
+def _read_labels(
+    connection: Connection, asked: list[Round], due: Round, known: RoundLabels | None
+) -> dict[int, RoundLabels]:
+    """Read the labels of some rounds; those of the due one only if they changed since then."""
+    if known is None or known.label_revision != due.label_revision:
+        return read_all_labels(connection, asked)
+    others = [each for each in asked if each.id != due.id]
+    return {due.id: known} | read_all_labels(connection, others)
+
+
+def _is_changed(found: Round) -> bool:
+    return found.label_revision != found.estimated_revision
+
+
+def _evidence_tally(found: Round, labels: RoundLabels) -> Tally:
     closed = found.state is RoundState.CLOSED
-    label_of = corrected_evidence_label if closed else evidence_label
-    return _labeled_tally(connection, found.id, label_of)
+    return _labeled_tally(labels, corrected_evidence_label if closed else evidence_label)
 
 
-def _says_the_same(parts: Parts, member: Member) -> bool:
+def _says_the_same(parts: Parts, batch: Batch) -> bool:
+    member = batch.affected[0]
+    if member.tally != batch.stored:
+        return False
     with parts.database.read() as connection:
-        stored = estimate_store.read_counts(connection, [member.round.id])
-        unchanged = Tally(stored[member.round.id]) == member.tally
-        return unchanged and is_as_stored(connection, member.round)
+        return is_as_stored(connection, member.round, batch.labels[member.round.id])
 
 
-def _slot(found: Round) -> datetime:
-    return found.slot
-
-
-def _tallies(connection: Connection, rounds: list[Round]) -> list[Tally]:
-    """Count each round: as stored where its labels did not change, else counted anew."""
-    stored = estimate_store.read_counts(connection, [each.id for each in rounds])
-    return [
-        _labeled_tally(connection, each.id)
-        if each.label_revision != each.estimated_revision
-        else Tally(stored[each.id])
-        for each in rounds
-    ]
-
-
-def _labeled_tally(
-    connection: Connection, round_id: int, label_of: LabelOf = current_label
+def _tally(
+    found: Round,
+    labels: Mapping[int, RoundLabels],
+    stored: Mapping[int, tuple[StratumTally, ...]],
 ) -> Tally:
+    """Count a round: as stored where its labels did not change, else counted anew."""
+    return _labeled_tally(labels[found.id]) if _is_changed(found) else Tally(stored[found.id])
+
+
+def _labeled_tally(labels: RoundLabels, label_of: LabelOf = current_label) -> Tally:
     return Tally(
         tuple(
             StratumTally(
@@ -196,11 +235,7 @@ def _labeled_tally(
                 positive=mine.positive,
                 declined=mine.declined,
             )
-            for part, mine in zip(
-                frame_store.read_strata(connection, round_id),
-                label_store.label_counts(connection, round_id, label_of),
-                strict=True,
-            )
+            for part, mine in zip(labels.strata, labels.counts(label_of), strict=True)
         )
     )
 
@@ -241,22 +276,31 @@ def _write_versions(
     connection: Connection, batch: Batch, estimates: Estimates, beside: Mapping[int, Beside]
 ) -> None:
     estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
-    for member in batch.affected:
-        found, version = member.round, member.version
-        estimate = estimates[found.id]
-        estimate_store.write_counts(connection, found.id, version, member.tally.strata)
-        estimate_store.write_estimates(connection, found.id, version, estimate.rows)
-        estimate_store.write_posterior(connection, found.id, version, estimate.pooled)
-        write_beside(connection, found.id, version, beside[found.id])
+    members = {(each.round.id, each.version): each for each in batch.affected}
+    said = {key: estimates[key[0]] for key in members}
+    tallies = {key: member.tally.strata for key, member in members.items()}
+    estimate_store.write_counts(connection, tallies)
+    estimate_store.write_estimates(connection, {key: each.rows for key, each in said.items()})
+    estimate_store.write_posteriors(connection, {key: each.pooled for key, each in said.items()})
+    for round_id, version in members:
+        write_beside(connection, round_id, version, beside[round_id])
+
+
+def _set_versions(connection: Connection, members: Sequence[Member]) -> None:
+    for each in members:
         estimate_store.set_version(
-            connection, found.id, version, estimated_revision=found.label_revision
+            connection, each.round.id, each.version, estimated_revision=each.round.label_revision
         )
 
 
 def _write_readings(
-    connection: Connection, member: Member, readings: Mapping[Side, Reading]
+    connection: Connection,
+    members: Sequence[Member],
+    readings: Mapping[int, Mapping[Side, Reading]],
 ) -> None:
-    for (metric, side), reading in readings.items():
-        estimate_store.write_reading(
-            connection, member.round.id, member.version, metric, side, reading
-        )
+    rows = [
+        (each.round.id, each.version, side, reading)
+        for each in members
+        for side, reading in readings[each.round.id].items()
+    ]
+    estimate_store.write_readings(connection, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from operator import itemgetter
@@ -27,15 +28,20 @@ from monitor.rounds.labels.collect import collect, put_away, send
 from monitor.rounds.labels.places import Asked, ask
 from monitor.rounds.opening.open import open_due, open_slot
 from monitor.rounds.sampling.draw import draw
-from monitor.storage import copy_store, frame_store, label_store, round_claims, round_store
+from monitor.storage import copy_store, label_store, round_claims, round_store
+from monitor.storage.copy_store import Copies
+from monitor.storage.round_labels import read_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
+    from sqlalchemy import Connection
+
     from monitor.rounds.context import Parts
-    from monitor.storage.label_store import LabelCounts
+    from monitor.storage.label_store import Sent
     from monitor.storage.round_claims import Claim
+    from monitor.storage.round_labels import LabelCounts, RoundLabels
     from monitor.storage.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
@@ -82,24 +88,32 @@ def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
 
 def _advance(parts: Parts, found: list[Round]) -> list[MonitorError | None]:
     """Take these rounds as far as they get, and put away what is done; say what each step met."""
-    ids = {each.id for each in found}
-    begun = [each.id for each in found if _may_begin(each, parts.clock())]
+    sent = _read_sent(parts, found)
+    begun = [each.id for each in found if _may_begin(each, sent, parts.clock())]
     obstacles = [_met(partial(begin, parts, each)) for each in begun]
-    out = _out(parts, [each for each in _unfinished(parts) if each.id in ids])
-    asked = ask(parts, out)
+    if begun:
+        found = _again(parts, found)
+        sent = _read_sent(parts, found)
+    asked = ask(parts, [each for each in found if _is_out(each, sent)])
     obstacles += asked.obstacles
     # A deadline counts only for rounds whose labels were read just now: others may have labels
     # nobody has seen yet.
-    mine = [each for each in _unfinished(parts) if each.id in asked.read]
-    due = [each.id for each in mine if _may_finish(each) and not _settles(parts, each, asked)]
+    mine = [each for each in found if each.id in asked.read]
+    due = [
+        each.id for each in mine if _may_finish(each, asked) and not _settles(parts, each, asked)
+    ]
     obstacles += [_met(partial(finish, parts, each)) for each in due]
     return [*obstacles, _met(partial(put_away, parts))]
 
 
-def _may_begin(found: Round, now: datetime) -> bool:
-    """Whether a round may be begun: not one that a clock ahead opened, whose window is not over."""
-    ahead = found.state is RoundState.OPEN and found.slot > now
-    return found.state is not RoundState.CLOSED and not ahead
+def _may_begin(found: Round, sent: Sent, now: datetime) -> bool:
+    """Whether a round is to be drawn or has tasks to hand out.
+
+    Not one that a clock ahead opened, whose window is not over.
+    """
+    if found.state is RoundState.OPEN:
+        return found.slot <= now
+    return found.state is RoundState.LABELING and found.id in sent.not_all
 
 
 def _met(act: Callable[[], object]) -> MonitorError | None:
@@ -158,7 +172,9 @@ def backfill_slots(parts: Parts, start: datetime, end: datetime | None = None) -
 def go_through(parts: Parts, round_id: int) -> None:
     """Take one round as far as it gets, before another one is drawn that may build on it."""
     begin(parts, round_id)
-    collect(parts, [each.id for each in _out(parts, [_read(parts, round_id)])])
+    found = _read(parts, round_id)
+    if _is_out(found, _read_sent(parts, [found])):
+        collect(parts, [round_id])
     finish(parts, round_id)
 
 
@@ -183,11 +199,13 @@ def finish(parts: Parts, round_id: int) -> None:
     """Close a round whose labels are in or late, or correct one whose labels changed."""
 
     def step(claim: Claim) -> None:
-        found = _read(parts, round_id)
-        if found.state is RoundState.LABELING:
-            _close_if_due(parts, found, claim)
+        with parts.database.read() as connection:
+            found = round_store.read_round(connection, round_id)
+            stand = _stand(connection, found) if found.state is RoundState.LABELING else None
+        if stand is not None:
+            _close_if_due(parts, stand, claim)
         elif found.state is RoundState.CLOSED and _changed(found):
-            _retried(lambda: publish.correct(parts, _read(parts, round_id), claim))
+            _retried(lambda: publish.correct(parts, found, claim))
 
     _claimed(parts, round_id, step)
 
@@ -208,9 +226,10 @@ def _settles(parts: Parts, found: Round, asked: Asked) -> bool:
     return timedelta(0) <= parts.clock() - found.deadline < SETTLING
 
 
-def _may_finish(found: Round) -> bool:
+def _may_finish(found: Round, asked: Asked) -> bool:
     closed = found.state is RoundState.CLOSED
-    return _changed(found) if closed else found.state is RoundState.LABELING
+    changed = _changed(found) or found.id in asked.news
+    return changed if closed else found.state is RoundState.LABELING
 
 
 def _changed(found: Round) -> bool:
@@ -249,21 +268,32 @@ def _note_obstacle(parts: Parts, round_id: int, claim: Claim, obstacle: str) -> 
     log.warning("round waits", round=round_id, reason=obstacle)
 
 
-def _close_if_due(parts: Parts, found: Round, claim: Claim) -> None:
-    with parts.database.read() as connection:
-        planned = {
-            part.stratum.name: part.planned
-            for part in frame_store.read_strata(connection, found.id)
-        }
-        labels = label_store.label_counts(connection, found.id)
-        given = label_store.label_counts(connection, found.id, evidence_label)
-        copies = copy_store.read_copies(connection, found.id)
-    answered = sum(each.labeled + each.declined for each in labels)
+@dataclass(frozen=True, slots=True)
+class _Stand:
+    """A round that takes labels, and the labels that it has, as one transaction read them."""
+
+    round: Round
+    labels: RoundLabels
+    copies: Copies
+
+
+def _stand(connection: Connection, found: Round) -> _Stand:
+    labels = read_labels(connection, found)
+    has_copies = found.settings.overlap > 0
+    copies = copy_store.read_copies(connection, found.id) if has_copies else Copies(0, 0)
+    return _Stand(found, labels, copies)
+
+
+def _close_if_due(parts: Parts, stand: _Stand, claim: Claim) -> None:
+    found, labels, copies = stand.round, stand.labels, stand.copies
+    planned = {part.stratum.name: part.planned for part in labels.strata}
+    answered = sum(each.labeled + each.declined for each in labels.counts())
     wanted = sum(planned.values())
     late = found.deadline is not None and parts.clock() >= found.deadline
     if (answered < wanted or copies.missing) and not late:
         return
-    empty = _class_without_label(planned, given)  # answers that are disputed are answers
+    # Answers that are disputed are answers.
+    empty = _class_without_label(planned, labels.counts(evidence_label))
     if empty is not None:
         what = (
             "every answer was “cannot tell”"
@@ -282,7 +312,7 @@ def _close_if_due(parts: Parts, found: Round, claim: Claim) -> None:
         reason += f" and {copies.answered} of {copies.wanted} second copies"
     _retried(
         lambda: publish.close(
-            parts, _read(parts, found.id), claim, partial=answered < wanted, reason=reason
+            parts, found, claim, partial=answered < wanted, reason=reason, labels=labels
         )
     )
 
@@ -308,18 +338,24 @@ def _retried(act: Callable[[], None], times: int = _RETRIES) -> None:
 
 def _unfinished(parts: Parts) -> list[Round]:
     with parts.database.read() as connection:
-        monitor_id = round_store.find_monitor(connection, parts.settings.name)
-        if monitor_id is None:
-            return []
-        return round_store.unfinished_rounds(connection, monitor_id, parts.clock())
+        return round_store.unfinished_rounds(connection, parts.settings.name, parts.clock())
 
 
-def _out(parts: Parts, found: list[Round]) -> list[Round]:
-    """Choose the rounds to ask about: not those whose tasks somebody has yet to hand out."""
-    drawn = [each for each in found if each.state in {RoundState.LABELING, RoundState.CLOSED}]
+def _again(parts: Parts, found: list[Round]) -> list[Round]:
+    """Read those of some rounds that still have something to do."""
+    ids = {each.id for each in found}
+    return [each for each in _unfinished(parts) if each.id in ids]
+
+
+def _read_sent(parts: Parts, found: list[Round]) -> Sent:
     with parts.database.read() as connection:
-        not_out = label_store.rounds_not_out(connection, [each.id for each in drawn])
-    return [each for each in drawn if each.id not in not_out]
+        return label_store.read_sent(connection, [each.id for each in found])
+
+
+def _is_out(found: Round, sent: Sent) -> bool:
+    """Whether to ask about a round: not while somebody has yet to hand out its tasks."""
+    drawn = found.state in {RoundState.LABELING, RoundState.CLOSED}
+    return drawn and found.id not in sent.none
 
 
 def _read(parts: Parts, round_id: int) -> Round:

@@ -109,9 +109,8 @@ class Idle:
         if good is not None and good.parts is parts and good.standing == standing:
             return good.labelers
         with self._database.read() as connection:
-            known = round_store.find_monitor(connection, parts.settings.name)
-            now = self._clock()
-            rounds = [] if known is None else round_store.unfinished_rounds(connection, known, now)
+            name, now = parts.settings.name, self._clock()
+            rounds = round_store.unfinished_rounds(connection, name, now)
         places = {
             place_name(labeler): labeler
             for each in rounds

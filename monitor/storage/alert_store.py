@@ -32,6 +32,7 @@ class Alert:
     state: AlertState
     fired_round_id: int
     fired_in_round: int
+    fired_slot: datetime
     fired_at: datetime
     window: Window
     ended_at: datetime | None
@@ -84,6 +85,7 @@ def fire(
         state=AlertState.FIRING,
         fired_round_id=found.id,
         fired_in_round=found.number,
+        fired_slot=found.slot,
         fired_at=now,
         window=found.window,
         ended_at=None,
@@ -111,7 +113,14 @@ def end(
 
 def _alerts() -> Select[Any]:
     return (
-        select(alerts, monitors.c.name, rounds.c.number, rounds.c.window_start, rounds.c.window_end)
+        select(
+            alerts,
+            monitors.c.name,
+            rounds.c.number,
+            rounds.c.slot,
+            rounds.c.window_start,
+            rounds.c.window_end,
+        )
         .join(monitors, monitors.c.id == alerts.c.monitor_id)
         .join(rounds, rounds.c.id == alerts.c.fired_round_id)
         .order_by(alerts.c.fired_at, rounds.c.number)
@@ -128,6 +137,7 @@ def _alert(row: Row[Any]) -> Alert:
         state=AlertState(row.state),
         fired_round_id=row.fired_round_id,
         fired_in_round=row.number,
+        fired_slot=row.slot,
         fired_at=row.fired_at,
         window=Window(row.window_start, row.window_end),
         ended_at=row.ended_at,

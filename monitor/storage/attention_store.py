@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, or_, select
 
 from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection, ScalarSelect
+    from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select
 
     from monitor.storage.round_store import Round
 
@@ -70,11 +70,11 @@ def without_estimate(
 
 def newest_concerns(connection: Connection, found: Round, now: datetime) -> list[str]:
     """Read the concerns about a round, and those about the monitor's newest drawn one."""
-    newest = newest_drawn(connection, found.monitor_id, now)
+    newest = _newest_drawn(found.monitor_id, now).scalar_subquery()
     query = (
         select(concerns.c.sentence)
         .join(rounds, rounds.c.id == concerns.c.round_id)
-        .where(concerns.c.round_id.in_((found.id, newest)))
+        .where(or_(concerns.c.round_id == found.id, concerns.c.round_id == newest))
         .order_by(rounds.c.slot, concerns.c.kind)
     )
     return list(connection.execute(query).scalars())
@@ -82,9 +82,13 @@ def newest_concerns(connection: Connection, found: Round, now: datetime) -> list
 
 def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> int | None:
     """Id of a monitor's newest round that has a sample, up to a time: a clock ahead draws more."""
-    drawn = rounds.c.monitor_id == monitor_id, _DRAWN, rounds.c.slot <= until
-    query = select(rounds.c.id).where(*drawn).order_by(rounds.c.slot.desc())
-    return connection.execute(query.limit(1)).scalar()
+    return connection.execute(_newest_drawn(monitor_id, until)).scalar()
+
+
+def _newest_drawn(monitor_id: int, until: datetime) -> Select[Any]:
+    own = rounds.alias()
+    drawn = own.c.monitor_id == monitor_id, own.c.history_id.is_not(None), own.c.slot <= until
+    return select(own.c.id).where(*drawn).order_by(own.c.slot.desc()).limit(1)
 
 
 def _newest(condition: ColumnElement[bool], now: datetime) -> ScalarSelect[int]:

@@ -60,5 +60,14 @@ def wait_for_turn(connection: Connection, which: ColumnElement[bool]) -> int:
     rounds in opposite orders. Whoever writes estimates, rounds or labels begins with this.
     Returns the monitor's id.
     """
-    query = select(monitors.c.id).where(which)
-    return int(connection.execute(query.with_for_update(key_share=True)).scalar_one())
+    found = wait_if_known(connection, which)
+    if found is None:
+        message = "the monitor whose turn is waited for is not in the store"
+        raise AssertionError(message)
+    return found
+
+
+def wait_if_known(connection: Connection, which: ColumnElement[bool]) -> int | None:
+    """Wait as `wait_for_turn` does; None where there is no such monitor."""
+    query = select(monitors.c.id).where(which).with_for_update(key_share=True)
+    return connection.execute(query).scalar()

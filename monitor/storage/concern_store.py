@@ -9,6 +9,7 @@ from sqlalchemy import delete, insert, select, update
 from monitor.storage.tables import concerns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -34,6 +35,15 @@ def read_concerns(connection: Connection, round_id: int) -> dict[str, str]:
         .order_by(concerns.c.noted_at, concerns.c.kind)
     )
     return {row.kind: row.sentence for row in connection.execute(query)}
+
+
+def read_kinds(connection: Connection, round_ids: Sequence[int]) -> dict[int, set[str]]:
+    """Read the kinds of the concerns about some rounds."""
+    query = select(concerns.c.round_id, concerns.c.kind).where(concerns.c.round_id.in_(round_ids))
+    found: dict[int, set[str]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.round_id, set()).add(row.kind)
+    return found
 
 
 def reword_concern(connection: Connection, round_id: int, kind: str, sentence: str) -> None:

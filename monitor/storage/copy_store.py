@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select
 
-from monitor.domain.labels import current_answers, current_label
-from monitor.domain.model import Answer, LabelKind
+from monitor.domain.model import LabelKind
 from monitor.domain.report import AgreementRow
-from monitor.storage.label_store import CHUNK, adjudicator_of, statements_of
-from monitor.storage.tables import agreements, items, label_events, tasks
+from monitor.storage.database import listed
+from monitor.storage.label_store import adjudicator_of
+from monitor.storage.tables import agreements, label_events, tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -35,15 +35,6 @@ class Copies:
         return self.wanted - self.answered
 
 
-@dataclass(frozen=True, slots=True)
-class SeveralAnswers:
-    """What the annotators of one item said, 1 or 0; the adjudicator's answer is not among them."""
-
-    item_id: str
-    stratum: str
-    answers: Mapping[str, Answer]
-
-
 def read_copies(connection: Connection, round_id: int) -> Copies:
     """Count the second copies of a round."""
     query = select(tasks.c.key).where(tasks.c.round_id == round_id, tasks.c.slot > 1)
@@ -60,40 +51,6 @@ def answered_tasks(connection: Connection, round_ids: Sequence[int]) -> set[str]
     )
     latest = {row.external_id: row.kind for row in connection.execute(query)}
     return {_task_key(of) for of, kind in latest.items() if kind == LabelKind.GIVEN}
-
-
-def several_answers(connection: Connection, round_id: int) -> list[SeveralAnswers]:
-    """Read the items that two people or more answered with 1 or 0, in the order of their ids."""
-    adjudicator = adjudicator_of(connection, round_id)
-    stratum_of = _strata_of_items(connection, round_id)
-    found = []
-    for item_id, said in sorted(statements_of(connection, round_id).items()):
-        answers = {
-            name: answer
-            for name, answer in current_answers(said).items()
-            if name != adjudicator and answer is not Answer.CANNOT_TELL
-        }
-        if len(answers) > 1:
-            found.append(SeveralAnswers(item_id, stratum_of[item_id], answers))
-    return found
-
-
-def disputed_items(connection: Connection, round_id: int) -> dict[str, set[str]]:
-    """Items on which people contradict each other and nobody has decided, by stratum."""
-    adjudicator = adjudicator_of(connection, round_id)
-    stratum_of = _strata_of_items(connection, round_id)
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for item_id, said in statements_of(connection, round_id).items():
-        answers = set(current_answers(said).values())
-        both = {Answer.POSITIVE, Answer.NEGATIVE} <= answers
-        if both and current_label(said, adjudicator) is Answer.CANNOT_TELL:
-            found[stratum_of[item_id]].add(item_id)
-    return dict(found)
-
-
-def _strata_of_items(connection: Connection, round_id: int) -> dict[str, str]:
-    query = select(items.c.id, items.c.stratum).where(items.c.round_id == round_id)
-    return {row.id: row.stratum for row in connection.execute(query)}
 
 
 def write_agreement(
@@ -151,12 +108,8 @@ def _places_with_copies(
     query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, tasks.c.slot).join(
         second, pairs & (second.c.slot > 1)
     )
-    found = {}
-    for start in range(0, len(keys), CHUNK):
-        mine = query.where(tasks.c.key.in_(keys[start : start + CHUNK]))
-        for row in connection.execute(mine):
-            found[row.key] = (row.round_id, row.item_id, row.slot)
-    return found
+    mine = query.where(tasks.c.key.in_(listed(connection, keys)))
+    return {row.key: (row.round_id, row.item_id, row.slot) for row in connection.execute(mine)}
 
 
 def _task_key(external_id: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import time
@@ -9,8 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, Engine, create_engine, event
+from sqlalchemy import BigInteger, Engine, cast, create_engine, event, func, select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, OperationalError
 from sqlalchemy.ext.compiler import compiles
@@ -22,7 +24,7 @@ from monitor.domain.errors import ConfigRefused, InputRefused, StoreUnavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Connection, Select, Table
 
     from monitor.domain.errors import MonitorError
 
@@ -63,6 +65,15 @@ def _postgresql_clock(*_: Any, **__: Any) -> str:
     return "cast(extract(epoch from clock_timestamp()) * 1000 as bigint)"
 
 
+def listed(connection: Connection, texts: Sequence[str]) -> Select[tuple[str]]:
+    """Give texts as a query to search in: one bound value, however many they are."""
+    if connection.dialect.name == "sqlite":
+        rows: Any = func.json_each(json.dumps(list(texts))).table_valued("value")
+    else:
+        rows = func.json_array_elements_text(cast(list(texts), JSON)).table_valued("value")
+    return select(rows.c.value)
+
+
 def insert_new(connection: Connection, table: Table, **values: Any) -> int | None:
     """Insert a row and return its id; None where another row has one of its unique keys.
 
@@ -80,6 +91,13 @@ def insert_all_new(
     insert = _INSERTS[connection.dialect.name](table)
     added = insert.on_conflict_do_nothing().returning(table.c.id)
     return [int(each) for each in connection.execute(added, list(rows)).scalars()]
+
+
+def add_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows in this order, but those of which another row has a unique key."""
+    if rows:
+        insert = _INSERTS[connection.dialect.name](table)
+        connection.execute(insert.on_conflict_do_nothing(), list(rows))
 
 
 def put_all(

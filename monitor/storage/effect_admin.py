@@ -9,6 +9,7 @@ from sqlalchemy import and_, select, update
 
 from monitor.domain.model import EffectKind
 from monitor.storage.effect_store import DEAD, DONE, DROPPED, OPEN, WAITING
+from monitor.storage.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors, rounds
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def has_dead(connection: Connection, sink: str) -> bool:
 
 
 def with_keys(connection: Connection, keys: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Read the payloads of those effects of these keys that are done."""
+    """Read the payloads of those notices of these keys that are done."""
     query = select(effects.c.key, effects.c.payload).where(
         effects.c.key.in_(keys), effects.c.status == DONE
     )
@@ -204,8 +205,8 @@ def last_done(connection: Connection, monitor: str, kind: str) -> tuple[dict[str
         .order_by(effects.c.id.desc())
         .limit(1)
     )
-    row = connection.execute(query).first()
-    return None if row is None else (dict(row.payload), str(row.receipt))
+    row = connection.execute(with_report(query)).first()
+    return None if row is None else (payload_of(row), str(row.receipt))
 
 
 def _change(connection: Connection, which: ColumnElement[bool], **values: Any) -> int:

@@ -14,11 +14,12 @@ from sqlalchemy import and_, func, or_, select, update
 
 from monitor.domain.model import Effect, EffectKind
 from monitor.storage.claims import claim_of_ours, is_free, tries_alone
-from monitor.storage.database import insert_new
+from monitor.storage.database import add_missing
+from monitor.storage.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection
@@ -40,6 +41,19 @@ LONGEST_WAIT, LONGEST_WAIT_IF_DEAD = timedelta(hours=1), timedelta(days=1)
 NO_WORD = "the process that delivered it ended, or hung, before it was done"
 
 CLAIM_MS = 5 * 60 * 1000  # ten times the slowest delivery: a first MLflow call loads for seconds
+
+
+@dataclass(frozen=True, slots=True)
+class NewEffect:
+    """Something to be done outside: with the report of a version of its round, or a payload."""
+
+    key: str
+    monitor_id: int
+    round_id: int
+    kind: EffectKind
+    sink: str
+    report_version: int | None = None
+    payload: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +109,29 @@ def add_effect(
     now: datetime,
 ) -> None:
     """Write down something to be done outside, once per key."""
-    insert_new(
-        connection,
-        effects,
-        key=key,
-        monitor_id=monitor_id,
-        round_id=round_id,
-        kind=kind,
-        sink=sink,
-        payload=dict(payload),
-        status=WAITING,
-        created_at=now,
-        next_try=now,
+    add_effects(
+        connection, [NewEffect(key, monitor_id, round_id, kind, sink, payload=payload)], now
     )
+
+
+def add_effects(connection: Connection, new: Iterable[NewEffect], now: datetime) -> None:
+    """Write down what is to be done outside, once per key, in this order."""
+    rows = [
+        {
+            "key": each.key,
+            "monitor_id": each.monitor_id,
+            "round_id": each.round_id,
+            "kind": each.kind,
+            "sink": each.sink,
+            "report_version": each.report_version,
+            "payload": None if each.payload is None else dict(each.payload),
+            "status": WAITING,
+            "created_at": now,
+            "next_try": now,
+        }
+        for each in new
+    ]
+    add_missing(connection, effects, rows)
 
 
 def heads(connection: Connection, now: datetime) -> list[Head]:
@@ -151,11 +175,12 @@ def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effec
     The claim counts as a try, since a delivery may end its process before that is counted; it is
     taken back from a try that its process did not end by itself for all that is known.
     """
-    row = connection.execute(
+    query = (
         select(effects, monitors.c.name)
         .join(monitors, monitors.c.id == effects.c.monitor_id)
         .where(effects.c.id == effect_id)
-    ).one()
+    )
+    row = connection.execute(with_report(query)).one()
     before, suspicion = tries_alone(row.claimed_by), _suspicion(row.claimed_by)
     silent = {"last_error": NO_WORD} if suspicion else {}
     counts = 0 if suspicion and not before else 1
@@ -181,29 +206,11 @@ def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effec
         kind=EffectKind(row.kind),
         sink=row.sink,
         monitor=row.name,
-        payload=row.payload,
+        payload=payload_of(row),
         attempt=row.attempt + 1,
         has_failed=row.last_error is not None,
         is_deadly=before >= DEADLY_TRIES and row.claimed_until is not None,
     )
-
-
-def told_notices(connection: Connection, round_id: int, version: int) -> list[dict[str, Any]]:
-    """Read the notices of a version of a round, from the report that it gave."""
-    return list(told_report(connection, round_id, version).get("notices", []))
-
-
-def told_report(connection: Connection, round_id: int, version: int) -> Mapping[str, Any]:
-    """Read the report that a version of a round gave; empty if it gave none."""
-    query = (
-        select(effects.c.payload)
-        .where(effects.c.round_id == round_id, effects.c.kind == EffectKind.ROUND_RUN)
-        .order_by(effects.c.id.desc())
-    )
-    for payload in connection.execute(query).scalars():
-        if payload["version"] == version:
-            return dict(payload)
-    return {}
 
 
 def finish_effect(connection: Connection, effect: Effect, receipt: str, now: datetime) -> bool:

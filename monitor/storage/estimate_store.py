@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import and_, func, insert, select, update
 
 from monitor.domain.alerting import Reading, evidence_state
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
+from monitor.domain.state import RoundState
 from monitor.storage.tables import (
     counts,
     estimates,
@@ -25,6 +26,7 @@ from monitor.storage.tables import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection, Row
 
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 
 
 _EVIDENCE = ("metric", "side", "limit", "log_evidence", "log_threshold", "fires", "recovered")
+
+
+VersionId: TypeAlias = tuple[int, int]
+"""Id of a round, and one of its versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +72,9 @@ def claim_history(connection: Connection, history_id: int, revision: int) -> Non
 
 
 def write_counts(
-    connection: Connection, round_id: int, version: int, tallies: Iterable[StratumTally]
+    connection: Connection, tallies: Mapping[VersionId, Iterable[StratumTally]]
 ) -> None:
-    """Store the labeled confusion matrix of a version."""
+    """Store the labeled confusion matrices of some versions."""
     connection.execute(
         insert(counts),
         [
@@ -80,7 +86,8 @@ def write_counts(
                 "positive": tally.positive,
                 "declined": tally.declined,
             }
-            for tally in tallies
+            for (round_id, version), strata_of in tallies.items()
+            for tally in strata_of
         ],
     )
 
@@ -116,12 +123,16 @@ def read_counts(
 
 
 def write_estimates(
-    connection: Connection, round_id: int, version: int, rows: Iterable[EstimateRow]
+    connection: Connection, rows: Mapping[VersionId, Iterable[EstimateRow]]
 ) -> None:
-    """Store the estimates of a version."""
+    """Store the estimates of some versions."""
     connection.execute(
         insert(estimates),
-        [{"round_id": round_id, "version": version, **row.model_dump()} for row in rows],
+        [
+            {"round_id": round_id, "version": version, **row.model_dump()}
+            for (round_id, version), mine in rows.items()
+            for row in mine
+        ],
     )
 
 
@@ -151,6 +162,56 @@ def read_points(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class PastRound:
+    """A closed round as a timeline shows it."""
+
+    id: int
+    number: int
+    slot: datetime
+    rows: list[EstimateRow]
+
+
+def read_timeline(
+    connection: Connection,
+    monitor_id: int,
+    slots: tuple[datetime, datetime],
+    at_most: int,
+    metrics: Sequence[str],
+) -> list[PastRound]:
+    """Read the closed rounds of a monitor between two slots, and so many up to the first of them.
+
+    Returns them in slot order, with their latest estimates of some metrics.
+    """
+    first, last = slots
+    closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
+    before = (
+        select(rounds.c.slot)
+        .where(*closed, rounds.c.slot <= first)
+        .order_by(rounds.c.slot.desc())
+        .limit(at_most)
+        .subquery()
+    )
+    oldest = select(func.min(before.c.slot)).scalar_subquery()
+    latest = and_(
+        estimates.c.round_id == rounds.c.id,
+        estimates.c.version == rounds.c.version,
+        estimates.c.metric.in_(metrics),
+    )
+    query = (
+        select(rounds.c.id.label("round"), rounds.c.number, rounds.c.slot, estimates)
+        .outerjoin(estimates, latest)
+        .where(*closed, rounds.c.slot.between(oldest, last))
+        .order_by(rounds.c.slot)
+    )
+    found: dict[int, PastRound] = {}
+    for row in connection.execute(query):
+        past = found.setdefault(row.round, PastRound(row.round, row.number, row.slot, []))
+        if row.metric is not None:
+            past.rows.append(_estimate(row))
+    return list(found.values())
+
+
 def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any]]:
     """Read the latest estimates of all rounds of a monitor as rows, in slot order."""
     query = (
@@ -171,10 +232,8 @@ def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
-def write_posterior(
-    connection: Connection, round_id: int, version: int, pooled: JointPosterior
-) -> None:
-    """Store the pooled posterior of a version, to be looked at, never to be read back."""
+def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPosterior]) -> None:
+    """Store the pooled posteriors of some versions, to be looked at, never to be read back."""
     connection.execute(
         insert(posteriors),
         [
@@ -186,32 +245,36 @@ def write_posterior(
                 "alpha": np.round(mixture.alpha, 9).tolist(),
                 "beta": np.round(mixture.beta, 9).tolist(),
             }
-            for name, mixture in (("flagged", pooled.flagged), ("passed", pooled.passed))
+            for (round_id, version), joint in pooled.items()
+            for name, mixture in (("flagged", joint.flagged), ("passed", joint.passed))
         ],
     )
 
 
-def write_reading(
-    connection: Connection, round_id: int, version: int, metric: str, side: str, reading: Reading
+def write_readings(
+    connection: Connection, rows: Iterable[tuple[int, int, tuple[str, str], Reading]]
 ) -> None:
-    """Store what a version of a round says about one limit."""
-    connection.execute(
-        insert(evidence).values(
-            round_id=round_id,
-            version=version,
-            metric=metric,
-            side=side,
-            limit=reading.limit,
-            chain=reading.chain,
-            order=reading.order,
-            log_e=list(reading.log_e),
-            log_m=None if reading.log_m is None else [_finite(m) for m in reading.log_m],
-            log_evidence=reading.log_evidence,
-            log_threshold=reading.log_threshold,
-            fires=reading.fires,
-            recovered=reading.recovered,
-        )
-    )
+    """Store what versions say about limits: round, version, metric and side, and the reading."""
+    written = [
+        {
+            "round_id": round_id,
+            "version": version,
+            "metric": metric,
+            "side": side,
+            "limit": reading.limit,
+            "chain": reading.chain,
+            "order": reading.order,
+            "log_e": list(reading.log_e),
+            "log_m": None if reading.log_m is None else [_finite(m) for m in reading.log_m],
+            "log_evidence": reading.log_evidence,
+            "log_threshold": reading.log_threshold,
+            "fires": reading.fires,
+            "recovered": reading.recovered,
+        }
+        for round_id, version, (metric, side), reading in rows
+    ]
+    if written:
+        connection.execute(insert(evidence), written)
 
 
 def read_evidence(
@@ -256,12 +319,22 @@ def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, st
 
 def frozen_readings(connection: Connection, round_id: int) -> dict[tuple[str, str], Reading]:
     """Read what a round's first version said about each limit."""
+    return frozen_readings_of(connection, [round_id]).get(round_id, {})
+
+
+def frozen_readings_of(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, dict[tuple[str, str], Reading]]:
+    """Read what the first versions of some rounds said about each limit, by round."""
     query = (
         select(evidence)
         .join(rounds, rounds.c.id == evidence.c.round_id)
-        .where(rounds.c.id == round_id, evidence.c.version == rounds.c.first_version)
+        .where(rounds.c.id.in_(round_ids), evidence.c.version == rounds.c.first_version)
     )
-    return {(row.metric, row.side): _reading(row) for row in connection.execute(query)}
+    found: dict[int, dict[tuple[str, str], Reading]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.round_id, {})[row.metric, row.side] = _reading(row)
+    return found
 
 
 def chain_log_e(

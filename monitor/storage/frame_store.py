@@ -17,6 +17,7 @@ from monitor.storage.tables import (
     payloads,
     round_issues,
     rounds,
+    store,
     strata,
     tasks,
 )
@@ -95,6 +96,13 @@ def histories_of_model(
 def read_history(connection: Connection, history_id: int) -> History:
     """Read one history."""
     return _history(connection.execute(select(histories).where(histories.c.id == history_id)).one())
+
+
+def read_history_here(connection: Connection, history_id: int) -> tuple[History, str]:
+    """Read one history, and the id of the store that it is in."""
+    here = select(store.c.id).scalar_subquery().label("store_id")
+    row = connection.execute(select(histories, here).where(histories.c.id == history_id)).one()
+    return _history(row), row.store_id
 
 
 def add_history(
@@ -232,15 +240,23 @@ def read_issues(connection: Connection, round_id: int) -> dict[str, tuple[int, b
 
 def read_strata(connection: Connection, round_id: int) -> list[PlannedStratum]:
     """Read the strata of a round, flagged first, from low to high score."""
-    query = select(strata).where(strata.c.round_id == round_id).order_by(strata.c.position)
-    return [
-        PlannedStratum(
-            stratum=Stratum(row.stratum, row.flagged, row.low, row.high, row.unscored),
-            size=row.size,
-            planned=row.planned,
-        )
-        for row in connection.execute(query)
-    ]
+    return read_all_strata(connection, [round_id]).get(round_id, [])
+
+
+def read_all_strata(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, list[PlannedStratum]]:
+    """Read the strata of some rounds, each round's as `read_strata` does."""
+    query = (
+        select(strata)
+        .where(strata.c.round_id.in_(round_ids))
+        .order_by(strata.c.round_id, strata.c.position)
+    )
+    found: dict[int, list[PlannedStratum]] = {}
+    for row in connection.execute(query):
+        stratum = Stratum(row.stratum, row.flagged, row.low, row.high, row.unscored)
+        found.setdefault(row.round_id, []).append(PlannedStratum(stratum, row.size, row.planned))
+    return found
 
 
 def _history(row: Row[Any]) -> History:

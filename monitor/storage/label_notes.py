@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select, true
 
 from monitor.domain.state import RoundState
-from monitor.storage.label_store import read_cursor, write_cursor
+from monitor.storage.label_store import write_cursor
 from monitor.storage.tables import labeler_cursors, monitors, rounds
 
 if TYPE_CHECKING:
@@ -46,9 +46,22 @@ class LabelNotes:
     obstacle: str | None = None
 
 
-def read_label_notes(connection: Connection, monitor_id: int, place: str) -> LabelNotes:
-    """Read what the last reading of a place met."""
-    return _notes(read_cursor(connection, monitor_id, f"{place}{_SUFFIX}"))
+@dataclass(frozen=True, slots=True)
+class KnownPlace:
+    """How far the events of a place were taken, and what the last reading of it met."""
+
+    cursor: str | None
+    notes: LabelNotes
+
+
+def read_place(connection: Connection, monitor_id: int, place: str) -> KnownPlace:
+    """Read what is known of a place that labels come from."""
+    notes = f"{place}{_SUFFIX}"
+    query = select(labeler_cursors.c.labeler, labeler_cursors.c.cursor).where(
+        labeler_cursors.c.monitor_id == monitor_id, labeler_cursors.c.labeler.in_((place, notes))
+    )
+    found = {row.labeler: row.cursor for row in connection.execute(query)}
+    return KnownPlace(found.get(place), _notes(found.get(notes)))
 
 
 def write_label_notes(

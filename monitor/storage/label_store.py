@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,18 +12,17 @@ from sqlalchemy import delete, exists, func, insert, select, update
 from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
+from monitor.storage.database import listed
 from monitor.storage.tables import (
-    items,
     label_events,
     labeler_cursors,
     payloads,
     rounds,
-    strata,
     tasks,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row
@@ -33,26 +32,6 @@ LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]
 
 _INSTANT = timedelta(microseconds=1)
 CHUNK = 500  # bound values per statement, under every database's limit
-
-
-@dataclass(frozen=True, slots=True)
-class LabelCounts:
-    """Counts of one stratum as its labels stand."""
-
-    stratum: str
-    labeled: int
-    positive: int
-    declined: int
-
-
-@dataclass(frozen=True, slots=True)
-class LabeledItem:
-    """A drawn item with its current label, 1 or 0."""
-
-    id: str
-    stratum: str
-    score: float | None
-    positive: bool
 
 
 def unsent_tasks(connection: Connection, round_id: int) -> list[Task]:
@@ -65,30 +44,33 @@ def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Tas
     return {task.key: task for task, _ in _read_tasks(connection, round_ids)}
 
 
-def rounds_not_out(connection: Connection, round_ids: Sequence[int]) -> set[int]:
-    """Find the rounds that have tasks of which the labeler has none yet."""
-    query = select(tasks.c.round_id).where(tasks.c.round_id.in_(round_ids))
-    unsent = query.group_by(tasks.c.round_id).having(func.count(tasks.c.sent_at) == 0)
-    return set(connection.execute(unsent).scalars())
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The rounds of which the labeler has no task yet, and those of which it lacks some."""
+
+    none: frozenset[int]
+    not_all: frozenset[int]
+
+
+def read_sent(connection: Connection, round_ids: Sequence[int]) -> Sent:
+    """Read of some rounds how many of their tasks the labeler has."""
+    sent = func.count(tasks.c.sent_at).label("sent")
+    query = select(tasks.c.round_id, sent, func.count().label("tasks"))
+    mine = query.where(tasks.c.round_id.in_(round_ids)).group_by(tasks.c.round_id)
+    rows = connection.execute(mine).all()
+    return Sent(
+        none=frozenset(row.round_id for row in rows if row.sent == 0),
+        not_all=frozenset(row.round_id for row in rows if row.sent < row.tasks),
+    )
 
 
 def mark_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None:
     """Record that the labeler has these tasks."""
-    for start in range(0, len(keys), CHUNK):
-        chunk = keys[start : start + CHUNK]
-        connection.execute(
-            update(tasks)
-            .where(tasks.c.key.in_(chunk), tasks.c.sent_at.is_(None))
-            .values(sent_at=now)
-        )
-
-
-def read_cursor(connection: Connection, monitor_id: int, labeler: str) -> str | None:
-    """Read how far a labeler's events have been taken."""
-    query = select(labeler_cursors.c.cursor).where(
-        labeler_cursors.c.monitor_id == monitor_id, labeler_cursors.c.labeler == labeler
+    connection.execute(
+        update(tasks)
+        .where(tasks.c.key.in_(listed(connection, keys)), tasks.c.sent_at.is_(None))
+        .values(sent_at=now)
     )
-    return connection.execute(query).scalar()
 
 
 def write_cursor(connection: Connection, monitor_id: int, labeler: str, cursor: str) -> None:
@@ -108,9 +90,15 @@ def add_events(
     An event without a time of its own counts only if it changes the annotator's present answer,
     so reading the same file or column again adds nothing. Returns how many were added.
     """
+    return sum(add_by_round(connection, labeler, events, now).values())
+
+
+def add_by_round(
+    connection: Connection, labeler: str, events: Iterable[LabelEvent], now: datetime
+) -> Counter[int]:
+    """Store events as `add_events` does; returns how many of each round were new."""
     batch = list(events)
-    keys = sorted({event.task_key for event in batch})
-    places, said = task_places(connection, keys), _said(connection, keys)
+    places, said = _known(connection, sorted({event.task_key for event in batch}))
     rows: list[dict[str, Any]] = []
     for event in batch:
         place = places[event.task_key]
@@ -125,69 +113,41 @@ def add_events(
         rows.append(row)
     if rows:
         connection.execute(insert(label_events), rows)
-    for round_id in sorted({row["round_id"] for row in rows}):
+    added = Counter(row["round_id"] for row in rows)
+    for round_id in sorted(added):  # in this order, so that no two workers wait for one another
         connection.execute(
             update(rounds)
             .where(rounds.c.id == round_id)
             .values(label_revision=rounds.c.label_revision + 1)
         )
-    return len(rows)
-
-
-def label_counts(
-    connection: Connection, round_id: int, label_of: LabelOf = current_label
-) -> list[LabelCounts]:
-    """Count the labels of a round per stratum, in the strata's order.
-
-    ``label_of`` says which answer to an item counts; the current label if not given.
-    """
-    labels = _labels(connection, round_id, label_of)
-    by_stratum: dict[str, list[Answer]] = defaultdict(list)
-    query = select(items.c.id, items.c.stratum).where(items.c.round_id == round_id)
-    for item_id, stratum in connection.execute(query):
-        if item_id in labels:
-            by_stratum[stratum].append(labels[item_id])
-    names = (
-        select(strata.c.stratum).where(strata.c.round_id == round_id).order_by(strata.c.position)
-    )
-    return [_counted(name, by_stratum[name]) for name in connection.execute(names).scalars()]
-
-
-def labeled_items(connection: Connection, round_id: int) -> list[LabeledItem]:
-    """Read the items of a round that are labeled 1 or 0, in the order of the draw."""
-    labels = current_labels(connection, round_id)
-    query = (
-        select(items.c.id, items.c.stratum, items.c.score)
-        .where(items.c.round_id == round_id)
-        .order_by(items.c.stratum, items.c.order)
-    )
-    return [
-        LabeledItem(row.id, row.stratum, row.score, labels[row.id] is Answer.POSITIVE)
-        for row in connection.execute(query)
-        if labels.get(row.id) in {Answer.POSITIVE, Answer.NEGATIVE}
-    ]
+    return added
 
 
 def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:
     """Read the current label of every item of a round that has one."""
-    return _labels(connection, round_id, current_label)
-
-
-def _labels(connection: Connection, round_id: int, label_of: LabelOf) -> dict[str, Answer]:
     said = statements_of(connection, round_id)
     adjudicator = adjudicator_of(connection, round_id) if said else None
-    found = {item: label_of(statements, adjudicator) for item, statements in said.items()}
+    found = {item: current_label(statements, adjudicator) for item, statements in said.items()}
     return {item: answer for item, answer in found.items() if answer is not None}
 
 
 def statements_of(connection: Connection, round_id: int) -> dict[str, list[Statement]]:
     """Read all that people said about each item of a round, in the order of acceptance."""
+    return all_statements(connection, [round_id]).get(round_id, {})
+
+
+def all_statements(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, dict[str, list[Statement]]]:
+    """Read all that people said about each item of some rounds, in the order of acceptance."""
     query = (
-        select(label_events).where(label_events.c.round_id == round_id).order_by(label_events.c.id)
+        select(label_events)
+        .where(label_events.c.round_id.in_(round_ids))
+        .order_by(label_events.c.id)
     )
-    said: dict[str, list[Statement]] = defaultdict(list)
+    said: dict[int, dict[str, list[Statement]]] = {}
     for row in connection.execute(query):
-        said[row.item_id].append(_stored(row))
+        said.setdefault(row.round_id, defaultdict(list))[row.item_id].append(_stored(row))
     return said
 
 
@@ -196,19 +156,6 @@ def adjudicator_of(connection: Connection, round_id: int) -> str | None:
     query = select(rounds.c.settings).where(rounds.c.id == round_id)
     name: str | None = connection.execute(query).scalar_one().get("adjudicator")
     return name
-
-
-def rounds_that_show(connection: Connection, monitor_id: int) -> list[int]:
-    """Ids of a monitor's rounds of which labelers may still see something, oldest first."""
-    query = (
-        select(rounds.c.id)
-        .where(
-            rounds.c.monitor_id == monitor_id,
-            exists().where(payloads.c.round_id == rounds.c.id),
-        )
-        .order_by(rounds.c.slot)
-    )
-    return [int(each) for each in connection.execute(query).scalars()]
 
 
 def forget_payloads(connection: Connection, round_id: int, *, first_version: int) -> None:
@@ -252,12 +199,16 @@ def task_places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[
     RoundMoved
         If one was taken back since its answer was read: its round is done again.
     """
-    found: dict[str, tuple[int, str]] = {}
-    for start in range(0, len(keys), CHUNK):
-        query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(
-            tasks.c.key.in_(keys[start : start + CHUNK])
-        )
-        found.update({row.key: (row.round_id, row.item_id) for row in connection.execute(query)})
+    query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(
+        tasks.c.key.in_(listed(connection, keys))
+    )
+    rows = connection.execute(query) if keys else ()
+    found = {row.key: (row.round_id, row.item_id) for row in rows}
+    _refuse_gone(keys, found)
+    return found
+
+
+def _refuse_gone(keys: Sequence[str], found: Collection[str]) -> None:
     gone = sorted(set(keys) - set(found))
     if gone:
         message = (
@@ -265,7 +216,6 @@ def task_places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[
             "answers were read; nothing was written, run it again"
         )
         raise RoundMoved(message)
-    return found
 
 
 @dataclass(slots=True)
@@ -284,29 +234,36 @@ class _Said:
         self.known.add(identity)
 
 
-def _said(connection: Connection, keys: Sequence[str]) -> defaultdict[tuple[int, str], _Said]:
-    """Read what was said of the items of some tasks, by round and item."""
+def _known(
+    connection: Connection, keys: Sequence[str]
+) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _Said]]:
+    """Find round and item of some tasks, by key, and what was said of each, by round and item."""
+    places: dict[str, tuple[int, str]] = {}
     said: defaultdict[tuple[int, str], _Said] = defaultdict(_Said)
-    seen: set[int] = set()  # both copies of an item bring the same rows
-    for start in range(0, len(keys), CHUNK):
-        # Through the tasks: SQLite would use no index for a list of pairs of round and item.
-        query = (
-            select(label_events)
-            .join(
-                tasks,
-                (tasks.c.round_id == label_events.c.round_id)
-                & (tasks.c.item_id == label_events.c.item_id),
-            )
-            .where(tasks.c.key.in_(keys[start : start + CHUNK]))
-            .order_by(label_events.c.id)
+    same_item = (tasks.c.round_id == label_events.c.round_id) & (
+        tasks.c.item_id == label_events.c.item_id
+    )
+    query = (
+        select(
+            tasks.c.key.label("task"),
+            tasks.c.round_id.label("round"),
+            tasks.c.item_id.label("item"),
+            label_events,
         )
-        for row in connection.execute(query):
-            if row.id not in seen:
-                seen.add(row.id)
-                found = said[row.round_id, row.item_id]
-                found.statements.append(_stored(row))
-                found.known.add((row.labeler, row.external_id, row.revision))
-    return said
+        .outerjoin(label_events, same_item)
+        .where(tasks.c.key.in_(listed(connection, keys)))
+        .order_by(label_events.c.id)
+    )
+    seen: set[int] = set()  # both copies of an item bring the same rows
+    for row in connection.execute(query) if keys else ():
+        places[row.task] = (row.round, row.item)
+        if row.id is not None and row.id not in seen:
+            seen.add(row.id)
+            found = said[row.round, row.item]
+            found.statements.append(_stored(row))
+            found.known.add((row.labeler, row.external_id, row.revision))
+    _refuse_gone(keys, places)
+    return places, said
 
 
 def _stored(row: Row[Any]) -> Statement:
@@ -344,9 +301,3 @@ def _event_row(
         "at": at,
         "received_at": now,
     }
-
-
-def _counted(name: str, answers: Sequence[Answer]) -> LabelCounts:
-    positive = answers.count(Answer.POSITIVE)
-    declined = answers.count(Answer.CANNOT_TELL)
-    return LabelCounts(name, len(answers) - declined, positive, declined)

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import case, func, select
 
 from monitor.domain.alerting import only_learns
-from monitor.domain.model import EffectKind, LabelKind
+from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
-from monitor.storage import copy_store, estimate_store, label_store, round_store
+from monitor.storage import copy_store, estimate_store, label_store, report_store, round_store
 from monitor.storage.fleet_store import rounds_by_state
 from monitor.storage.label_store import CHUNK
 from monitor.storage.tables import (
-    effects,
     label_events,
     monitors,
     round_issues,
@@ -133,10 +132,7 @@ def read_all_issues(
 def read_notices(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, list[dict[str, Any]]]:
-    """Read the notices of the latest version of some rounds, out of the report that it gave.
-
-    The database takes them out, since reports are a thousand times as long.
-    """
+    """Read the notices of the latest version of some rounds, out of the report that it gave."""
     return _of_reports(connection, round_ids, "notices")
 
 
@@ -144,20 +140,8 @@ def _of_reports(
     connection: Connection, round_ids: Sequence[int], field: str
 ) -> dict[int, list[dict[str, Any]]]:
     found: dict[int, list[dict[str, Any]]] = {}
-    payload = effects.c.payload
     for some in _chunks(round_ids):
-        query = (
-            select(effects.c.round_id, payload[field].label("rows"))
-            .join(rounds, rounds.c.id == effects.c.round_id)
-            .where(
-                effects.c.round_id.in_(some),
-                effects.c.kind == EffectKind.ROUND_RUN,
-                payload["version"].as_integer() == rounds.c.version,
-            )
-            .order_by(effects.c.id)
-        )
-        for row in connection.execute(query):
-            found[row.round_id] = list(row.rows or [])
+        found |= report_store.read_of_latest(connection, some, field)
     return found
 
 

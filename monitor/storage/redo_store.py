@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, select, update
 
-from monitor.domain.model import EffectKind
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.concern_store import forget_concerns
 from monitor.storage.round_store import note_move
 from monitor.storage.tables import (
-    effects,
     items,
     label_events,
     payloads,
@@ -80,14 +78,3 @@ def reopen_abandoned(
     forget_concerns(connection, found.id)
     note_move(connection, found.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
     return True
-
-
-def told_key(connection: Connection, round_id: int) -> str | None:
-    """Read the name under which MLflow was told of a round; None before it was."""
-    query = (
-        select(effects.c.payload)
-        .where(effects.c.round_id == round_id, effects.c.kind == EffectKind.ROUND_RUN)
-        .order_by(effects.c.id)
-    )
-    payload = connection.execute(query.limit(1)).scalar()
-    return None if payload is None else str(payload["round_key"])

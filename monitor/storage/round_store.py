@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, insert, not_, or_, select, true, update
+from sqlalchemy import and_, exists, false, func, insert, not_, or_, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Window
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState, check_move
-from monitor.storage.claims import wait_for_turn
+from monitor.storage.claims import wait_for_turn, wait_if_known
 from monitor.storage.database import insert_new
 from monitor.storage.round_claims import wait_for_monitor
 from monitor.storage.schema import store_id
-from monitor.storage.tables import monitors, round_events, rounds
+from monitor.storage.tables import monitors, payloads, round_events, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Row, Select
@@ -83,8 +83,10 @@ def find_monitor(connection: Connection, name: str) -> int | None:
 
 def ensure_monitor(connection: Connection, name: str, now: datetime) -> int:
     """Find or add the monitor's row, and wait for its turn to be written to."""
-    if find_monitor(connection, name) is None:
-        insert_new(connection, monitors, name=name, created_at=now)
+    known = wait_if_known(connection, monitors.c.name == name)
+    if known is not None:
+        return known
+    insert_new(connection, monitors, name=name, created_at=now)
     return wait_for_turn(connection, monitors.c.name == name)
 
 
@@ -176,50 +178,48 @@ def rounds_around(
     return [each for each in (before, *found, after) if each is not None]
 
 
+def newest_scheduled(connection: Connection, name: str, until: datetime) -> Round | None:
+    """Read the round of a monitor with the latest slot up to a time that its schedule opened."""
+    query = (
+        _rounds()
+        .where(
+            monitors.c.name == name,
+            rounds.c.slot <= until,
+            rounds.c.settings["origin"].as_string() == "schedule",
+        )
+        .order_by(rounds.c.slot.desc())
+    )
+    row = connection.execute(query.limit(1)).first()
+    return None if row is None else _round(row)
+
+
 def slots_with_rounds(connection: Connection, monitor_id: int, after: datetime) -> set[datetime]:
     """Read the slots later than ``after`` that have a round."""
     query = select(rounds.c.slot).where(rounds.c.monitor_id == monitor_id, rounds.c.slot > after)
     return set(connection.execute(query).scalars())
 
 
-def closed_rounds(connection: Connection, history_id: int) -> list[Round]:
-    """Read the closed rounds of a history, in slot order."""
-    query = _rounds().where(rounds.c.history_id == history_id, rounds.c.state == RoundState.CLOSED)
+def closed_rounds(
+    connection: Connection, history_id: int, *, also: int | None = None
+) -> list[Round]:
+    """Read the closed rounds of a history, and one that may not be closed, in slot order."""
+    closed = and_(rounds.c.history_id == history_id, rounds.c.state == RoundState.CLOSED)
+    query = _rounds().where(closed if also is None else or_(closed, rounds.c.id == also))
     return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
 
 
-def closed_before(
-    connection: Connection, monitor_id: int, slot: datetime, at_most: int
-) -> list[Round]:
-    """Read the newest closed rounds of a monitor up to a slot, in slot order."""
+def closed_slots(connection: Connection, monitor_id: int, after: datetime) -> dict[int, datetime]:
+    """Read the slots of a monitor's closed rounds later than a time, in slot order."""
     query = (
-        _rounds()
-        .where(
-            rounds.c.monitor_id == monitor_id,
-            rounds.c.state == RoundState.CLOSED,
-            rounds.c.slot <= slot,
-        )
-        .order_by(rounds.c.slot.desc())
-        .limit(at_most)
-    )
-    return [_round(row) for row in connection.execute(query)][::-1]
-
-
-def closed_between(
-    connection: Connection, monitor_id: int, after: datetime, before: datetime | None = None
-) -> list[int]:
-    """Ids of the closed rounds of a monitor whose slots lie between two times, in slot order."""
-    query = (
-        select(rounds.c.id)
+        select(rounds.c.id, rounds.c.slot)
         .where(
             rounds.c.monitor_id == monitor_id,
             rounds.c.state == RoundState.CLOSED,
             rounds.c.slot > after,
-            true() if before is None else rounds.c.slot < before,
         )
         .order_by(rounds.c.slot)
     )
-    return [int(each) for each in connection.execute(query).scalars()]
+    return {int(row.id): row.slot for row in connection.execute(query)}
 
 
 def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> int | None:
@@ -231,13 +231,23 @@ def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> i
     return connection.execute(query.limit(1)).scalar()
 
 
-def unfinished_rounds(connection: Connection, monitor_id: int, now: datetime) -> list[Round]:
-    """Read the rounds that may have something to do, in slot order.
+def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[Round]:
+    """Read the rounds of a monitor that may have something to do, in slot order.
 
     Those not ended, and the closed ones that still take late labels or have taken some since
     their last estimate.
     """
-    query = _rounds().where(rounds.c.monitor_id == monitor_id, is_unfinished(now))
+    query = _rounds().where(monitors.c.name == name, is_unfinished(now))
+    return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
+
+
+def finished_rounds_shown(connection: Connection, name: str, now: datetime) -> list[Round]:
+    """Read the rounds that have nothing to do and of which labelers may still see something."""
+    query = _rounds().where(
+        monitors.c.name == name,
+        exists().where(payloads.c.round_id == rounds.c.id),
+        not_(func.coalesce(is_unfinished(now), false())),
+    )
     return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
 
 
@@ -358,6 +368,16 @@ def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
     told = [round_events.c[name] for name in ("at", "before", "after", "reason")]
     query = select(*told).where(round_events.c.round_id == round_id).order_by(round_events.c.id)
     return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def last_reasons(connection: Connection, round_ids: Sequence[int]) -> dict[int, str]:
+    """Read why each of some rounds made its last move."""
+    query = (
+        select(round_events.c.round_id, round_events.c.reason)
+        .where(round_events.c.round_id.in_(round_ids))
+        .order_by(round_events.c.id)
+    )
+    return {row.round_id: str(row.reason) for row in connection.execute(query)}
 
 
 def note_event(connection: Connection, found: Round, reason: str, now: datetime) -> None:

@@ -9,8 +9,7 @@ from sqlalchemy import insert, select
 
 from monitor.domain.model import Answer
 from monitor.domain.report import SegmentRow
-from monitor.storage.label_store import current_labels
-from monitor.storage.tables import items, segment_counts, segment_estimates, segment_sizes, strata
+from monitor.storage.tables import segment_counts, segment_estimates, segment_sizes, strata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
     from monitor.domain.model import Frame
+    from monitor.storage.round_labels import RoundLabels
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +50,17 @@ def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
     _insert(connection, segment_sizes, rows)
 
 
-def current_cells(connection: Connection, round_id: int) -> list[Cell]:
+def current_cells(connection: Connection, round_id: int, labels: RoundLabels) -> list[Cell]:
     """Count the labels of a round as they stand, cell by cell; none without segment columns."""
     sizes = _sizes(connection, round_id)
     if not sizes:
         return []
-    labels = current_labels(connection, round_id)
     labeled: dict[tuple[str, str, str], list[Answer]] = {}
-    query = select(items.c.id, items.c.stratum, items.c.segments)
-    for row in connection.execute(query.where(items.c.round_id == round_id)):
-        answer = labels.get(row.id, Answer.CANNOT_TELL)
+    for item in labels.items:
+        answer = labels.current.get(item.id, Answer.CANNOT_TELL)
         if answer is not Answer.CANNOT_TELL:
-            for segment, value in (row.segments or {}).items():
-                labeled.setdefault((row.stratum, segment, value), []).append(answer)
+            for segment, value in item.segments.items():
+                labeled.setdefault((item.stratum, segment, value), []).append(answer)
     return [_cell(each, labeled.get((each[0], each[2], each[3]), [])) for each in sizes]
 
 
@@ -141,6 +139,11 @@ def read_estimates(connection: Connection, round_id: int, version: int) -> list[
         SegmentRow.model_validate({name: row._mapping[name] for name in SegmentRow.model_fields})
         for row in connection.execute(query)
     ]
+    return in_order(rows)
+
+
+def in_order(rows: Iterable[SegmentRow]) -> list[SegmentRow]:
+    """Sort what is said of segments by column, then the largest segment first."""
     return sorted(rows, key=lambda row: (row.segment, -row.size, row.value, row.metric))
 
 

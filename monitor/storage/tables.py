@@ -351,6 +351,15 @@ alerts = Table(
     UniqueConstraint("monitor_id", "metric", "side", "fired_round_id"),
 )
 
+reports = Table(
+    "reports",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("payload", JSON, nullable=False),
+    comment="What each version of a round says, as MLflow is told and pages show it.",
+)
+
 effects = Table(
     "effects",
     metadata,
@@ -360,7 +369,8 @@ effects = Table(
     Column("round_id", ForeignKey("rounds.id"), nullable=False),
     Column("kind", String(20), nullable=False),
     Column("sink", String(120), nullable=False),
-    Column("payload", JSON, nullable=False),
+    Column("report_version", Integer),
+    Column("payload", JSON(none_as_null=True)),
     Column("status", String(10), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("next_try", UtcDateTime, nullable=False),
@@ -371,6 +381,7 @@ effects = Table(
     Column("claimed_by", String(200)),
     Column("claimed_until", BigInteger),
     Column("attempt", Integer, nullable=False, default=0),
+    ForeignKeyConstraint(["round_id", "report_version"], ["reports.round_id", "reports.version"]),
     Index(None, "status", "monitor_id", "sink"),
     Index(None, "round_id", "kind"),
     comment="Work to be done outside, written with the estimate and kept until done.",

@@ -17,6 +17,7 @@ from monitor.domain.report import RoundReport
 from monitor.domain.slots import slots_between
 from monitor.rounds import publish
 from monitor.storage import estimate_store, label_store, round_store
+from monitor.storage.round_labels import read_labels
 from monitor.tracking import values
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
 
@@ -213,7 +214,7 @@ def counts_are_those_of_the_labels(case):
         closed = [each for each in round_store.find_rounds(connection) if each.version]
         stored = estimate_store.read_counts(connection, [each.id for each in closed])
         for each in closed:
-            labels = label_store.label_counts(connection, each.id)
+            labels = read_labels(connection, each).counts()
             counted = [(s.stratum, s.labeled, s.positive, s.declined) for s in stored[each.id]]
             if counted != [(s.stratum, s.labeled, s.positive, s.declined) for s in labels]:
                 found.append(f"round {each.number} counts {counted}, its labels are {labels}")
@@ -289,9 +290,7 @@ def runs_show_the_last_version(case):
 def _reports(case):
     """The report of the last version of every round."""
     last: dict[int, RoundReport] = {}
-    for round_id, payload in case.rows(
-        "select round_id, payload from effects where kind = 'round_run' order by id"
-    ):
+    for round_id, payload in case.rows("select round_id, payload from reports order by version"):
         report = RoundReport.model_validate(
             json.loads(payload) if isinstance(payload, str) else payload
         )

@@ -19,6 +19,7 @@ from monitor.storage.database import clock_ms
 from monitor.storage.tables import effects, rounds
 from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, WEEK, Scene, settings
 from tests.service.web.serving import samples
+from tests.storage.payloads import PAYLOADS
 from tests.storage.rows import add_effect, add_round, claimed, claimed_effect
 
 AHEAD = timedelta(days=10)
@@ -226,7 +227,7 @@ def test_what_is_odd_is_on_the_page_of_the_model_though_a_round_lies_ahead(datab
     scene.run()
 
     assert scene.round(4).state == scene.round(3).state == "labeling"
-    tags = scene.rows("select payload from effects where kind = 'model_tags' order by id")
+    tags = scene.rows(f"{PAYLOADS} where e.kind = 'model_tags' order by e.id")
     newest = tags[-1]["payload"]
     assert (json.loads(newest) if isinstance(newest, str) else newest)["status"] == "attention"
     assert overview(scene.database, scene.parts.settings, scene.now).status == "attention"

@@ -17,6 +17,7 @@ from tests.faults import day
 from tests.faults.proxy import FAULTS, FaultProxy
 from tests.faults.sizes import sized
 from tests.hooks.receivers import Receiver
+from tests.storage.payloads import REPORTS
 from tests.workers import worker
 
 pytestmark = pytest.mark.server
@@ -82,7 +83,7 @@ class Day:
 
     def _wrong_runs(self, client):
         told = dict.fromkeys(range(1, len(self.rows("select 1 from rounds")) + 1))
-        query = "select payload from effects where kind = 'round_run' order by id"
+        query = REPORTS
         for (payload,) in self.rows(query):
             report = json.loads(payload)
             told[report["round"]] = values.digest(report)

@@ -16,6 +16,7 @@ from monitor.domain.errors import SourceRefused
 from monitor.sources.duckdb import Columns, DuckdbSettings, DuckdbSource
 from monitor.storage import concern_store
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
+from tests.storage.payloads import PAYLOADS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -195,7 +196,7 @@ def test_what_stands_in_a_row_is_not_told_outside_though_the_fault_quotes_it(sce
     passes(scene, scene.now + GRACE)
 
     [reason] = scene.rows("select reason from rounds where state = 'abandoned'")
-    outside = scene.rows("select payload from effects")
+    outside = scene.rows(PAYLOADS)
     assert canary in reason["reason"]
     assert "what was wrong stands in pr-monitor show 4 -m mail" in str(outside)
     assert canary not in str(outside)

@@ -29,6 +29,7 @@ from tests.faults.proxy import FAULTS, FaultProxy
 from tests.faults.sizes import sized
 from tests.faults.storm import DAY, FIRST, SLOTS_A_DAY, Storm
 from tests.hooks.receivers import Receiver
+from tests.storage.payloads import REPORTS
 
 pytestmark = pytest.mark.server
 
@@ -223,7 +224,7 @@ def who_answered(storm, key):
 def wrong_runs(case, client, prefix):
     """One run for each round, which shows its last version."""
     last = {}
-    query = "select payload from effects where kind = 'round_run' order by id"
+    query = REPORTS
     for (payload,) in case.rows(query):
         report = json.loads(payload) if isinstance(payload, str) else payload
         last[report["round_key"]] = report

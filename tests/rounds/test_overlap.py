@@ -12,8 +12,9 @@ from monitor.presentation.rows import agreement_sentence
 from monitor.rounds.estimation.agreement import agreement_row, disagreement_notices
 from monitor.rounds.labels import collect
 from monitor.storage import copy_store
-from monitor.storage.copy_store import Copies, SeveralAnswers
+from monitor.storage.copy_store import Copies
 from monitor.storage.frame_store import PlannedStratum
+from monitor.storage.round_labels import SeveralAnswers
 from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import Scene, settings
 from tests.storage.rows import STRATA

@@ -9,6 +9,7 @@ import pytest
 
 from monitor.rounds.status import overview
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+from tests.storage.payloads import PAYLOADS
 
 ASKED = {"limits": LIMITS, "reference": REFERENCE, "model": "models:/mail/7"}
 
@@ -28,7 +29,7 @@ def standing(scene):
 
 
 def statuses_of_the_model(scene):
-    rows = scene.rows("select payload from effects where kind = 'model_tags' order by id")
+    rows = scene.rows(f"{PAYLOADS} where e.kind = 'model_tags' order by e.id")
     return [payload_of(row)["status"] for row in rows]
 
 

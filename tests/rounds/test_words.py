@@ -18,6 +18,7 @@ from monitor.rounds.reporting.notices import alert_notice
 from monitor.rounds.status import overview
 from monitor.tracking.describe import describe
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+from tests.storage.payloads import REPORTS
 from tests.tracking.reports import make_report
 
 SAMPLE = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
@@ -87,7 +88,7 @@ def test_a_round_under_an_open_alert_says_that_it_is_open(scene, capsys):
 
 def test_the_report_of_a_first_round_says_in_mlflow_that_it_only_learns(scene):
     scene.play(1)
-    [row] = scene.rows("select payload from effects where kind = 'round_run'")
+    [row] = scene.rows(REPORTS)
     payload = json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
 
     text = describe(type(make_report()).model_validate(payload))
@@ -158,8 +159,7 @@ def test_an_alert_has_the_time_of_its_predictions_and_of_its_firing(scene, capsy
 
 def test_mlflow_has_both_times_of_an_alert_and_takes_reports_without_them(scene):
     drop(scene)
-    query = "select payload from effects where kind = 'round_run' order by id desc"
-    payload = scene.rows(query)[0]["payload"]
+    payload = scene.rows(REPORTS)[-1]["payload"]
     report = type(make_report()).model_validate(
         json.loads(payload) if isinstance(payload, str) else payload
     )

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from alembic import command
-from sqlalchemy import DateTime, MetaData, Table, delete, insert, text
+from sqlalchemy import DateTime, MetaData, Table, delete, insert, inspect, text
 
 from monitor.storage import schema
 
@@ -64,9 +64,21 @@ def rows_of(database, columns):
 
 def _rows(connection, table, columns):
     listed = ", ".join(f'"{name}"' for name in columns)
-    found = connection.exec_driver_sql(f"select {listed} from {table}")
+    found = connection.exec_driver_sql(f"select {listed} from {_whole(connection, table)}")
     rows = [tuple(_in_todays_words(cell) for cell in row) for row in found]
     return sorted((row for row in rows if not _is_published_again(row)), key=str)
+
+
+def _whole(connection, table):
+    """Name a table, or for effects say how to read them with the reports that they refer to."""
+    if table != "effects" or not inspect(connection).has_table("reports"):
+        return table
+    names = [column["name"] for column in inspect(connection).get_columns(table)]
+    own = ", ".join(f'e."{name}"' for name in names if name != "payload")
+    return (
+        f"(select {own}, coalesce(p.payload, e.payload) as payload from effects e left join"
+        " reports p on p.round_id = e.round_id and p.version = e.report_version) whole"
+    )
 
 
 def _is_published_again(row):

@@ -13,6 +13,8 @@ from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Answer, LabelEvent, LabelKind
 from monitor.storage import label_store, round_store, schema
 from monitor.storage.database import Database
+from monitor.storage.label_notes import read_place
+from monitor.storage.round_labels import read_labels
 from monitor.storage.tables import label_events, tasks
 from tests.storage.rows import add_round, draw
 
@@ -167,7 +169,7 @@ def test_labels_are_counted_per_stratum_in_its_order(database, round_id):
     add(database, *(event(key_of(database, item), a, minute=0) for item, a in said.items()))
 
     with database.read() as connection:
-        found = label_store.label_counts(connection, round_id)
+        found = read_labels(connection, round_store.read_round(connection, round_id)).counts()
 
     assert [(c.stratum, c.labeled, c.positive, c.declined) for c in found] == [
         ("flagged", 2, 1, 1),
@@ -220,7 +222,7 @@ def test_a_cursor_is_kept_per_monitor_and_labeler(database):
         label_store.write_cursor(connection, mail, "page", "c")
 
         found = [
-            label_store.read_cursor(connection, monitor, labeler)
+            read_place(connection, monitor, labeler).cursor
             for monitor, labeler in ((mail, "files"), (mail, "page"), (spam, "files"))
         ]
 

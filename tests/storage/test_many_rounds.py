@@ -8,18 +8,20 @@ import numpy as np
 import pytest
 from sqlalchemy import event
 
-from monitor.domain.model import Answer, EffectKind, LabelEvent, LabelKind
+from monitor.domain.model import Answer, LabelEvent, LabelKind
+from monitor.domain.report import RoundReport
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.status import overview, overviews
 from monitor.storage import (
     copy_store,
-    effect_store,
     estimate_store,
     frame_store,
     label_store,
     many_rounds,
+    report_store,
     round_store,
 )
+from monitor.storage.round_labels import read_labels
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
 NAMES = ("mail", "web", "cards")
@@ -96,7 +98,7 @@ def test_answers_are_counted_as_the_closing_of_a_round_counts_them(scenes, datab
         wanted, answered = {}, {}
         for each in rounds:
             copies = copy_store.read_copies(connection, each.id)
-            counts = label_store.label_counts(connection, each.id)
+            counts = read_labels(connection, each).counts()
             planned = sum(part.planned for part in frame_store.read_strata(connection, each.id))
             wanted[each.id] = planned + copies.wanted
             answered[each.id] = sum(c.labeled + c.declined for c in counts) + copies.answered
@@ -123,8 +125,8 @@ def test_estimates_issues_and_notices_are_those_of_each_round(scenes, database):
             told_first = [row for row in one_by_one if row.metric in {"precision", "recall"}]
             assert sorted(shown[each.id], key=str) == sorted(told_first, key=str)
             assert issues.get(each.id, {}) == frame_store.read_issues(connection, each.id)
-            told = effect_store.told_notices(connection, each.id, each.version)
-            assert notices[each.id] == told
+            told = report_store.read_report(connection, each.id, each.version)
+            assert notices[each.id] == told["notices"]
     assert any(issues.values())
 
 
@@ -132,24 +134,16 @@ def test_a_corrected_round_shows_the_notices_of_its_latest_version(scenes, datab
     scene = scenes[1]
     found = scene.round(1)
     with database.write() as connection:
-        report = dict(effect_store.told_report(connection, found.id, 1))
-        for version, text in ((1, "first"), (2, "second")):
-            effect_store.add_effect(
-                connection,
-                key=f"test/{version}",
-                monitor_id=found.monitor_id,
-                round_id=found.id,
-                kind=EffectKind.ROUND_RUN,
-                sink="mlflow",
-                payload=report | {"version": version, "notices": [{"sentence": text}]},
-                now=scene.now,
-            )
+        report = report_store.read_report(connection, found.id, 1)
+        notice = {"kind": "frame", "subject": "all", "value": 1.0, "sentence": "second"}
+        second = report | {"version": 2, "notices": [notice]}
+        report_store.write_reports(connection, {found.id: RoundReport.model_validate(second)})
         estimate_store.set_version(connection, found.id, 2, estimated_revision=1)
 
     with database.read() as connection:
         notices = many_rounds.read_notices(connection, [found.id])
 
-    assert notices == {found.id: [{"sentence": "second"}]}
+    assert [row["sentence"] for row in notices[found.id]] == ["second"]
 
 
 def test_all_monitors_together_stand_as_each_by_itself(scenes, database):

@@ -50,7 +50,7 @@ def closed(database, number, versions, *, sizes, wanted, strata=STRATA):
                     strata, sizes, wanted, counted, strict=True
                 )
             ]
-            estimate_store.write_counts(connection, round_id, version, tallies)
+            estimate_store.write_counts(connection, {(round_id, version): tallies})
             estimate_store.set_version(connection, round_id, version, estimated_revision=0)
     return round_id
 
@@ -153,9 +153,9 @@ def test_latest_estimates_are_of_the_last_version_only(database):
     counted = [(5, 5, 0), (5, 0, 0)]
     round_id = closed(database, 1, [counted, counted], sizes=(100, 900), wanted=(5, 5))
     with database.write() as connection:
-        estimate_store.write_estimates(connection, round_id, 1, [estimate(0.5)])
+        estimate_store.write_estimates(connection, {(round_id, 1): [estimate(0.5)]})
         newer = [estimate(0.6), estimate(0.7, "f1")]
-        estimate_store.write_estimates(connection, round_id, 2, newer)
+        estimate_store.write_estimates(connection, {(round_id, 2): newer})
 
     found = rows(database, "select * from latest_estimates order by metric")
 

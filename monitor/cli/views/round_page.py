@@ -20,12 +20,13 @@ from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.report import find_row
 from monitor.storage import (
     copy_store,
-    effect_store,
     estimate_store,
     frame_store,
+    report_store,
     round_store,
     segment_store,
 )
+from monitor.storage.round_labels import read_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,6 +60,7 @@ def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> 
         answers = _answers(connection, found, version)
         agreement = copy_store.read_agreement(connection, found.id, version)
         estimates = estimate_store.read_estimates(connection, found.id, version)
+        report = report_store.read_report(connection, found.id, version)
         return {
             "monitor": monitor,
             "round": found.number,
@@ -81,8 +83,8 @@ def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> 
             "evidence": estimate_store.read_evidence(
                 connection, found.id, version, is_compared=_is_compared(connection, found)
             ),
-            "cause": effect_store.told_report(connection, found.id, version).get("cause"),
-            "notices": effect_store.told_notices(connection, found.id, version),
+            "cause": report.get("cause"),
+            "notices": report.get("notices", []),
             "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
             "notes": {reason: count for reason, (count, bad) in issues.items() if not bad},
             "events": round_store.read_events(connection, found.id),
@@ -194,7 +196,10 @@ def _strata(connection: Connection, found: Round, version: int) -> list[dict[str
 
 def _answers(connection: Connection, found: Round, version: int) -> AnswersRow | None:
     counted = estimate_store.read_counts(connection, [found.id], version=version or None)
-    return answers_row(connection, found, counted[found.id]) if found.id in counted else None
+    if found.id not in counted:
+        return None
+    times = read_labels(connection, found).first_answers()
+    return answers_row(found, times, counted[found.id])
 
 
 def _is_compared(connection: Connection, found: Round) -> bool:

@@ -52,7 +52,7 @@ def overview_json(found: Overview) -> dict[str, Any]:
 def alert_json(alert: Alert) -> dict[str, Any]:
     """Tell an alert as JSON."""
     found = asdict(alert)
-    del found["fired_round_id"]  # means nothing outside of the store
+    del found["fired_round_id"], found["fired_slot"]  # `fired_in_round` says it
     return {**found, "window": [alert.window.start, alert.window.end]}
 
 

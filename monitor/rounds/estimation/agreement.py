@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.stats.labels.agreement import Agreement
-    from monitor.storage.copy_store import SeveralAnswers
     from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.round_labels import SeveralAnswers
 
 FEWEST = 10
 """Items answered twice under which nothing is said about low agreement: chance alone moves alpha

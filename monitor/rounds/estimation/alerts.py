@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.domain.alerting import (
     AlertState,
@@ -14,12 +14,12 @@ from monitor.domain.alerting import (
     resolves,
 )
 from monitor.rounds.estimation.batch import AlertMove
-from monitor.rounds.estimation.disputes import is_disputed
+from monitor.rounds.estimation.disputes import disputed_metrics
 from monitor.stats.detection.e_detector import log_threshold
 from monitor.storage import alert_store, estimate_store, round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -30,15 +30,27 @@ if TYPE_CHECKING:
     from monitor.storage.round_store import Round
 
 Readings = dict["Side", Reading]
+Chains: TypeAlias = "Mapping[tuple[Side, int], Mapping[int, tuple[float, ...]]]"
+"""Log e by order of a monitor's rounds, for each side and number of a chain."""
 
 
 def freeze_evidence(
-    connection: Connection, due: Round, estimate: RoundEstimate, now: datetime
+    connection: Connection,
+    due: Round,
+    estimate: RoundEstimate,
+    alerts: Sequence[Alert],
+    now: datetime,
 ) -> tuple[Readings, list[AlertMove]]:
-    """Read the evidence of a closing round; of all that is computed only this may fire."""
-    moves = _end_unwatched(connection, due, now)
+    """Read the evidence of a closing round; of all that is computed only this may fire.
+
+    ``alerts`` are those of its monitor.
+    """
+    open_before = _firing(alerts)
+    moves = _end_unwatched(connection, open_before, due, now)
+    ended = {move.alert.id for move in moves}
+    firing = {(a.metric, a.side): a for a in open_before if a.id not in ended}
     last = estimate_store.last_readings(connection, due.monitor_id)
-    firing = {(a.metric, a.side): a for a in _firing(connection, due)}
+    beside = _Neighbours.read(connection, due, list(firing.values()))
     readings: Readings = {}
     for found in estimate.readings:
         side = (found.limit.metric, found.limit.side)
@@ -54,7 +66,7 @@ def freeze_evidence(
             recovered=found.recovered,
         )
         readings[side] = reading
-        if alert is not None and _resolves(connection, alert, due, side, reading):
+        if alert is not None and beside.resolve(alert, due, side, reading):
             moves += _end(connection, alert, AlertState.RESOLVED, due, now)
         if reading.fires:
             moves.append(_fire(connection, due, side, reading, now))
@@ -62,58 +74,100 @@ def freeze_evidence(
 
 
 def correct_evidence(
-    connection: Connection, corrected: Sequence[Member], estimates: Estimates, now: datetime
+    connection: Connection,
+    corrected: Sequence[Member],
+    estimates: Estimates,
+    alerts: Sequence[Alert],
+    now: datetime,
 ) -> tuple[dict[int, Readings], list[AlertMove]]:
     """Recompute the evidence of rounds with a new version; it may revise an alert, never fire."""
     if not corrected:
         return {}, []
+    firing = _firing(alerts)
+    ids = {each.round.id for each in corrected} | {each.fired_round_id for each in firing}
+    frozen = estimate_store.frozen_readings_of(connection, sorted(ids))
     fresh = {
-        member.round.id: _with_new_labels(connection, member, estimates[member.round.id])
+        member.round.id: _with_new_labels(
+            frozen.get(member.round.id, {}), estimates[member.round.id]
+        )
         for member in corrected
     }
     everything = [(side, r) for readings in fresh.values() for side, r in readings.items()]
-    monitor_id = corrected[0].round.monitor_id
+    fired = [
+        (side, frozen[alert.fired_round_id][side])
+        for alert in firing
+        for side in [(alert.metric, alert.side)]
+    ]
+    stored = _stored_chains(connection, corrected[0].round.monitor_id, [*everything, *fired])
     recomputed = {
         round_id: {
-            side: _rechained(reading, _chain(connection, monitor_id, side, reading, everything))
+            side: _rechained(reading, _chain(stored, side, reading, everything))
             for side, reading in readings.items()
         }
         for round_id, readings in fresh.items()
     }
     moves: list[AlertMove] = []
     due = corrected[0].round
-    for alert in _firing(connection, due):
-        side = (alert.metric, alert.side)
-        fired = estimate_store.frozen_readings(connection, alert.fired_round_id)[side]
-        chain = _chain(connection, monitor_id, side, fired, everything)
-        if is_comparable(chain) and not evidence_of(chain).fires(fired.log_threshold):
+    for alert, (side, reading) in zip(firing, fired, strict=True):
+        chain = _chain(stored, side, reading, everything)
+        if is_comparable(chain) and not evidence_of(chain).fires(reading.log_threshold):
             moves += _end(connection, alert, AlertState.REVISED, due, now)
     return recomputed, moves
 
 
-def _resolves(connection: Connection, alert: Alert, due: Round, side: Side, now: Reading) -> bool:
-    """Whether this round and one next to it in time, both after the alert's, end the alert.
+@dataclass(frozen=True, slots=True)
+class _Neighbours:
+    """The closed rounds around a closing one, and what each said of limits, by round.
 
-    The one after it, where that closed first.
+    ``slots`` has the slots of those later than the first open alert's, in order; ``disputed`` the
+    metrics whose limit hangs on disputed items.
     """
-    fired = round_store.read_round(connection, alert.fired_round_id)
-    if due.slot <= fired.slot or is_disputed(connection, due.id, side[0]):
-        return False
-    before = round_store.closed_between(connection, due.monitor_id, fired.slot, due.slot)
-    after = round_store.closed_between(connection, due.monitor_id, due.slot)
-    return any(
-        _resolve_together(connection, each, side, now) for each in (*before[-1:], *after[:1])
-    )
+
+    slots: Mapping[int, datetime]
+    readings: Mapping[int, Readings]
+    disputed: Mapping[int, set[str]]
+
+    @classmethod
+    def read(cls, connection: Connection, due: Round, firing: Sequence[Alert]) -> _Neighbours:
+        """Read what it takes to end these alerts; nothing where there is none."""
+        before_due = [alert.fired_slot for alert in firing if alert.fired_slot < due.slot]
+        if not before_due:
+            return cls({}, {}, {})
+        slots = round_store.closed_slots(connection, due.monitor_id, min(before_due))
+        near = [*_before(slots, due)[-1:], *_after(slots, due)[:1]]
+        return cls(
+            slots,
+            estimate_store.frozen_readings_of(connection, near),
+            disputed_metrics(connection, [due.id, *near]),
+        )
+
+    def resolve(self, alert: Alert, due: Round, side: Side, now: Reading) -> bool:
+        """Whether the due round and one next to it in time, both after the alert's, end the alert.
+
+        The one after it, where that closed first.
+        """
+        if due.slot <= alert.fired_slot or side[0] in self.disputed.get(due.id, ()):
+            return False
+        before = [each for each in _before(self.slots, due) if self.slots[each] > alert.fired_slot]
+        near = [*before[-1:], *_after(self.slots, due)[:1]]
+        return any(self._resolve_together(each, side, now) for each in near)
+
+    def _resolve_together(self, other: int, side: Side, now: Reading) -> bool:
+        if side[0] in self.disputed.get(other, ()):
+            return False
+        reading = self.readings.get(other, {}).get(side)
+        return reading is not None and resolves(reading, now)
 
 
-def _resolve_together(connection: Connection, other: int, side: Side, now: Reading) -> bool:
-    if is_disputed(connection, other, side[0]):
-        return False
-    reading = estimate_store.frozen_readings(connection, other).get(side)
-    return reading is not None and resolves(reading, now)
+def _before(slots: Mapping[int, datetime], due: Round) -> list[int]:
+    return [each for each, slot in slots.items() if slot < due.slot]
 
 
-def _with_new_labels(connection: Connection, member: Member, estimate: RoundEstimate) -> Readings:
+def _after(slots: Mapping[int, datetime], due: Round) -> list[int]:
+    return [each for each, slot in slots.items() if slot > due.slot]
+
+
+def _with_new_labels(frozen: Readings, estimate: RoundEstimate) -> Readings:
     """Frozen readings of a round with the log e that its labels give now.
 
     A reading by a version with other alternatives stays as it is: the rest of its chain was read
@@ -122,7 +176,6 @@ def _with_new_labels(connection: Connection, member: Member, estimate: RoundEsti
     log_e: dict[Side, tuple[float, ...]] = {
         (r.limit.metric, r.limit.side): r.log_e for r in estimate.readings
     }
-    frozen = estimate_store.frozen_readings(connection, member.round.id)
     return {
         side: replace(reading, log_e=log_e[side], fires=False)
         if is_comparable([reading.log_e])
@@ -137,30 +190,48 @@ def _rechained(reading: Reading, chain: Sequence[tuple[float, ...]]) -> Reading:
     return replace(reading, log_m=evidence_of(chain).log_m)
 
 
+def _stored_chains(
+    connection: Connection, monitor_id: int, asked: Iterable[tuple[Side, Reading]]
+) -> Chains:
+    """Read log e of the chains of some readings, each up to the last of them."""
+    last: dict[tuple[Side, int], int] = {}
+    for side, reading in asked:
+        key = side, reading.chain
+        last[key] = max(reading.order, last.get(key, reading.order))
+    return {
+        (side, chain): estimate_store.chain_log_e(connection, monitor_id, *side, chain, order)
+        for (side, chain), order in last.items()
+    }
+
+
 def _chain(
-    connection: Connection,
-    monitor_id: int,
+    stored: Chains,
     side: Side,
     up_to: Reading,
     fresh: Iterable[tuple[Side, Reading]],
 ) -> list[tuple[float, ...]]:
     """Log e of a chain's rounds up to a reading, each by its newest labels."""
-    log_e = dict(
-        estimate_store.chain_log_e(
-            connection, monitor_id, side[0], side[1], up_to.chain, up_to.order
-        )
-    )
+    read = stored[side, up_to.chain]
+    log_e = {order: values for order, values in read.items() if order <= up_to.order}
     for of, reading in fresh:
         if of == side and reading.chain == up_to.chain and reading.order <= up_to.order:
             log_e[reading.order] = reading.log_e
     return [log_e[order] for order in sorted(log_e)]
 
 
-def _firing(connection: Connection, found: Round) -> list[Alert]:
-    return alert_store.find_alerts(connection, monitor=found.monitor, state=AlertState.FIRING)
+def after_moves(alerts: Sequence[Alert], moves: Sequence[AlertMove]) -> list[Alert]:
+    """Say how alerts are after some moves, oldest first."""
+    now = {alert.id: alert for alert in alerts} | {move.alert.id: move.alert for move in moves}
+    return sorted(now.values(), key=lambda alert: (alert.fired_at, alert.fired_in_round))
 
 
-def _end_unwatched(connection: Connection, due: Round, now: datetime) -> list[AlertMove]:
+def _firing(alerts: Sequence[Alert]) -> list[Alert]:
+    return [alert for alert in alerts if alert.state is AlertState.FIRING]
+
+
+def _end_unwatched(
+    connection: Connection, firing: Sequence[Alert], due: Round, now: datetime
+) -> list[AlertMove]:
     """End alerts whose limit is no longer the one that is watched.
 
     A round of the time before an alert was opened with older settings and ends nothing.
@@ -169,9 +240,8 @@ def _end_unwatched(connection: Connection, due: Round, now: datetime) -> list[Al
         (lim.metric, lim.side): lim.value for lim in due.settings.limits.watched()
     }
     moves: list[AlertMove] = []
-    for alert in _firing(connection, due):
-        fired = round_store.read_round(connection, alert.fired_round_id)
-        if due.slot > fired.slot and watched.get((alert.metric, alert.side)) != alert.limit:
+    for alert in firing:
+        if due.slot > alert.fired_slot and watched.get((alert.metric, alert.side)) != alert.limit:
             why = "its limit was changed or removed in the config"
             moves += _end(connection, alert, AlertState.RESOLVED, due, now, why)
     return moves

@@ -6,13 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import AnswersRow
-from monitor.storage import answer_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-
-    from sqlalchemy import Connection
 
     from monitor.storage.estimate_store import StratumTally
     from monitor.storage.round_store import Round
@@ -20,13 +17,16 @@ if TYPE_CHECKING:
 MOST = 0.9
 
 
-def answers_row(connection: Connection, found: Round, strata: Sequence[StratumTally]) -> AnswersRow:
+def answers_row(
+    found: Round, times: Sequence[datetime], strata: Sequence[StratumTally]
+) -> AnswersRow:
     """Count the answers of a version, and say when the first answer to each item came.
+
+    ``times`` are those of the first answers, ascending.
 
     Answers that come late tell of those that never came: where they still come in at the
     closing, a longer deadline would have brought more.
     """
-    times = answer_times.first_answers(connection, found.id)
     return AnswersRow(
         wanted=sum(each.planned for each in strata),
         labeled=sum(each.labeled for each in strata),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Tally
     from monitor.storage.alert_store import Alert
     from monitor.storage.frame_store import History
+    from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
 Side: TypeAlias = tuple[str, str]
@@ -32,8 +33,9 @@ class Member:
 class Batch:
     """One state of the store: a history, its rounds in slot order, and which one is due.
 
-    The rounds from the due one on get a new version, because they pool it. ``evidence`` has their
-    labels, by round id, as evidence counts them (`monitor.domain.labels`).
+    The rounds from the due one on get a new version, because they pool it. ``labels`` has what was
+    said of their items, by round id, and ``evidence`` how evidence counts it
+    (`monitor.domain.labels`). ``stored`` is what the last version of the due round counted.
     """
 
     store_id: str
@@ -41,11 +43,19 @@ class Batch:
     members: tuple[Member, ...]
     due: int
     evidence: Mapping[int, Tally]
+    labels: Mapping[int, RoundLabels] = field(default_factory=dict)
+    stored: Tally | None = None
 
     @property
     def affected(self) -> tuple[Member, ...]:
         """The due round and those after it."""
         return self.members[self.due :]
+
+    def with_due(self, found: Round) -> Batch:
+        """Let the due round be as it is after a move."""
+        members = list(self.members)
+        members[self.due] = replace(members[self.due], round=found)
+        return replace(self, members=tuple(members))
 
     def is_compared(self, member: Member) -> bool:
         """Whether there was anything to compare a round with: an earlier one, or a reference."""
@@ -65,10 +75,11 @@ class AlertMove:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Readings of each affected round, and the alert moves they caused."""
+    """Readings of each affected round, the alert moves they caused, and all alerts after them."""
 
     readings: Mapping[int, Mapping[Side, Reading]] = field(default_factory=dict)
     moves: tuple[AlertMove, ...] = ()
+    alerts: tuple[Alert, ...] = ()
 
 
 Estimates: TypeAlias = "Mapping[int, RoundEstimate]"

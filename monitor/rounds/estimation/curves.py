@@ -13,19 +13,16 @@ from monitor.stats.core.draws import JointPosterior, draw
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import Band, curve_bands
 from monitor.stats.estimation.prevalence import prevalence_curve
-from monitor.storage import frame_store, label_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from sqlalchemy import Connection
 
     from monitor.domain.report import CauseRow
     from monitor.rounds.estimation.batch import Batch, Estimates, Member
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.counts import Interval
-    from monitor.storage.database import Database
     from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
 FEWEST = 10
@@ -52,15 +49,15 @@ class Pictures:
     curves: CurvesRow | None = None
 
 
-def with_pictures(database: Database, batch: Batch, estimates: Estimates) -> Estimates:
+def with_pictures(batch: Batch, estimates: Estimates) -> Estimates:
     """Add them to what each affected round says."""
     tallies = [member.tally for member in batch.members]
     return {
         member.round.id: replace(
             estimates[member.round.id],
             pictures=_pictures(
-                database,
                 member,
+                batch.labels[member.round.id],
                 tallies[: batch.due + offset],
                 estimates[member.round.id].pooled,
             ),
@@ -70,7 +67,7 @@ def with_pictures(database: Database, batch: Batch, estimates: Estimates) -> Est
 
 
 def _pictures(
-    database: Database, member: Member, earlier: Sequence[Tally], pooled: JointPosterior
+    member: Member, labels: RoundLabels, earlier: Sequence[Tally], pooled: JointPosterior
 ) -> Pictures:
     found = member.round
     seed = found.sobol_seed
@@ -79,7 +76,7 @@ def _pictures(
         p3=_p3(member.tally, pooled, seed),
         curves=None
         if found.label_revision == found.estimated_revision
-        else _curves(database, found, seed),
+        else _curves(found, labels, seed),
     )
 
 
@@ -101,12 +98,11 @@ def _p3(now: Tally, pooled: JointPosterior, seed: int) -> PrevalenceRow | None:
     )
 
 
-def _curves(database: Database, found: Round, seed: int) -> CurvesRow | None:
-    with database.read() as connection:
-        try:
-            sample = scored_sample(connection, found)
-        except NoCurves:
-            return None
+def _curves(found: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
+    try:
+        sample = scored_sample(found, labels)
+    except NoCurves:
+        return None
     positive = int(sample.items.positive.sum())
     if min(positive, len(sample.score) - positive) < FEWEST:
         return None
@@ -125,48 +121,43 @@ def _curves(database: Database, found: Round, seed: int) -> CurvesRow | None:
     )
 
 
-def scored_sample(connection: Connection, found: Round) -> ScoredSample:
-    """Read the labeled items of a round with their scores.
+def scored_sample(found: Round, labels: RoundLabels) -> ScoredSample:
+    """Take the labeled items of a round with their scores.
 
     Raises
     ------
     NoCurves
         If items have no score, or a stratum that holds items no label.
     """
-    items, strata = labeled_sample(connection, found)
-    drawn = label_store.labeled_items(connection, found.id)
-    scores = [item.score for item in drawn if item.score is not None]
-    if len(scores) < len(drawn):
+    items = labeled_sample(labels)
+    scores = [item.score for item in labels.labeled if item.score is not None]
+    if len(scores) < len(labels.labeled):
         message = "items of this round have no score"
         raise NoCurves(message)
-    low, high = _bounds(strata, found.settings.threshold)
+    low, high = _bounds(labels.strata, found.settings.threshold)
     return ScoredSample(items, scores, low=low, high=high)
 
 
-def labeled_sample(
-    connection: Connection, found: Round
-) -> tuple[LabeledSample, list[PlannedStratum]]:
-    """Read the labeled items of a round, in the order of `label_store.labeled_items`.
+def labeled_sample(labels: RoundLabels) -> LabeledSample:
+    """Take the labeled items of a round, in the order of the draw.
 
     Raises
     ------
     NoCurves
         If a stratum that holds items has no label.
     """
-    strata = frame_store.read_strata(connection, found.id)
-    drawn = label_store.labeled_items(connection, found.id)
+    strata, drawn = labels.strata, labels.labeled
     place = {part.stratum.name: h for h, part in enumerate(strata)}
     blank = {part.stratum.name for part in strata if part.size} - {item.stratum for item in drawn}
     if blank:
         message = f"no item of {', '.join(sorted(blank))} is labeled yet"
         raise NoCurves(message)
-    sample = LabeledSample(
+    return LabeledSample(
         np.array([place[item.stratum] for item in drawn], dtype=np.int64),
         np.array([item.positive for item in drawn], dtype=np.bool_),
         size=[part.size for part in strata],
         flagged=sum(part.stratum.flagged for part in strata),
     )
-    return sample, strata
 
 
 def _bounds(

@@ -13,24 +13,25 @@ import numpy as np
 
 from monitor.presentation.notices import disputed_sentence
 from monitor.stats.estimation.missing import point_range
-from monitor.storage import concern_store, copy_store
+from monitor.storage import concern_store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.batch import Member
     from monitor.stats.detection.half_space import Limit
-    from monitor.storage.database import Database
+    from monitor.storage.round_labels import RoundLabels
 
 KIND = "disputed "
 """Kinds of concern about disputed items begin so; the metric follows."""
 
 
-def look_for_disputes(database: Database, member: Member) -> dict[str, str]:
+def look_for_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:
     """Say, for each metric whose limit hangs on disputed items of a round, how far it does."""
     settings = member.round.settings
-    with database.read() as connection:
-        items = copy_store.disputed_items(connection, member.round.id)
+    items = labels.disputed()
     if not items:
         return {}
     found: dict[str, str] = {}
@@ -62,6 +63,10 @@ def _sentence(member: Member, disputed: int, ways: tuple[float, float], limit: L
     )
 
 
-def is_disputed(connection: Connection, round_id: int, metric: str) -> bool:
-    """Whether the limit of a metric hangs on disputed items of a round."""
-    return KIND + metric in concern_store.read_concerns(connection, round_id)
+def disputed_metrics(connection: Connection, round_ids: Sequence[int]) -> dict[int, set[str]]:
+    """Find the metrics whose limit hangs on disputed items, for each of some rounds."""
+    kinds = concern_store.read_kinds(connection, round_ids)
+    return {
+        each: {kind.removeprefix(KIND) for kind in found if kind.startswith(KIND)}
+        for each, found in kinds.items()
+    }

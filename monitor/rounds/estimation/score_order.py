@@ -10,6 +10,7 @@ from monitor.presentation.notices import inverted_sentence
 from monitor.rounds.estimation.curves import FEWEST, NoCurves, scored_sample
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
+from monitor.storage.round_labels import read_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,8 +51,9 @@ def _samples(database: Database, batch: Batch) -> list[ScoredSample]:
     positive = negative = 0
     with database.read() as connection:
         for member in batch.members[batch.due :: -1][:ROUNDS]:
+            labels = batch.labels.get(member.round.id) or read_labels(connection, member.round)
             try:
-                sample = scored_sample(connection, member.round)
+                sample = scored_sample(member.round, labels)
             except NoCurves:
                 continue
             found.append(sample)

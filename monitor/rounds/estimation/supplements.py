@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.rounds.estimation.agreement import agreement_row
 from monitor.rounds.estimation.segments import segment_rows
-from monitor.storage import copy_store, frame_store, segment_store
+from monitor.storage import copy_store, segment_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import AgreementRow, SegmentRow
     from monitor.rounds.estimation.batch import Batch
     from monitor.storage.database import Database
+    from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
     from monitor.storage.segment_store import Cell
 
@@ -30,24 +31,24 @@ class Beside:
 
 def look_beside(database: Database, batch: Batch) -> dict[int, Beside]:
     """Gather it for each affected round: anew, or as stored where no label changed."""
-    found: dict[int, Beside] = {}
-    for member in batch.affected:
-        each = member.round
-        with database.read() as connection:
-            if each.label_revision == each.estimated_revision:
-                found[each.id] = stored_beside(connection, each.id, each.version)
-                continue
-            cells = segment_store.current_cells(connection, each.id)
-            agreement = _agreement(connection, each)
-        rows = segment_rows(cells, each.settings, seed=each.sobol_seed)
-        found[each.id] = Beside(tuple(cells), tuple(rows), agreement)
-    return found
+    with database.read() as connection:
+        return {
+            member.round.id: _beside(connection, member.round, batch.labels[member.round.id])
+            for member in batch.affected
+        }
 
 
-def _agreement(connection: Connection, found: Round) -> AgreementRow | None:
-    several = copy_store.several_answers(connection, found.id)
-    strata = frame_store.read_strata(connection, found.id)
-    return agreement_row(several, strata, seed=found.sobol_seed)
+def _beside(connection: Connection, found: Round, labels: RoundLabels) -> Beside:
+    if found.label_revision == found.estimated_revision:
+        return stored_beside(connection, found.id, found.version)
+    cells = segment_store.current_cells(connection, found.id, labels)
+    rows = segment_store.in_order(segment_rows(cells, found.settings, seed=found.sobol_seed))
+    return Beside(tuple(cells), tuple(rows), _agreement(found, labels))
+
+
+def _agreement(found: Round, labels: RoundLabels) -> AgreementRow | None:
+    several = labels.several_answers()
+    return agreement_row(several, labels.strata, seed=found.sobol_seed)
 
 
 def stored_beside(connection: Connection, round_id: int, version: int) -> Beside:
@@ -67,13 +68,13 @@ def write_beside(connection: Connection, round_id: int, version: int, beside: Be
         copy_store.write_agreement(connection, round_id, version, beside.agreement)
 
 
-def is_as_stored(connection: Connection, found: Round) -> bool:
+def is_as_stored(connection: Connection, found: Round, labels: RoundLabels) -> bool:
     """Whether the labels as they stand say beside the estimates what the last version said.
 
     That people agree where nobody was asked to label twice is no news.
     """
     stored = stored_beside(connection, found.id, found.version)
-    cells = segment_store.current_cells(connection, found.id)
-    if found.settings.overlap and _agreement(connection, found) != stored.agreement:
+    cells = segment_store.current_cells(connection, found.id, labels)
+    if found.settings.overlap and _agreement(found, labels) != stored.agreement:
         return False
     return tuple(cells) == stored.cells

@@ -10,7 +10,7 @@ import numpy as np
 from monitor.domain.errors import InputRefused
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from monitor.stats.estimation.paired import Comparison, compare, compare_threshold
-from monitor.storage import label_store
+from monitor.storage.round_labels import read_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ def labeled_ids(connection: Connection, found: Round) -> list[str]:
     InputRefused
         If there are none.
     """
-    ids = [item.id for item in label_store.labeled_items(connection, found.id)]
+    ids = [item.id for item in read_labels(connection, found).labeled]
     if not ids:
         message = f"round {found.number} of {found.monitor} has no labels to compare by"
         raise InputRefused(message)
@@ -76,7 +76,7 @@ def at_threshold(connection: Connection, found: Round, threshold: float) -> Comp
         If items have no score, or a stratum no label.
     """
     try:
-        sample = scored_sample(connection, found)
+        sample = scored_sample(found, read_labels(connection, found))
     except NoCurves as error:
         raise _refused(found, error) from error
     comparison = compare_threshold(sample, threshold, estimand="window", rng=_rng(found))
@@ -92,12 +92,13 @@ def with_others(connection: Connection, found: Round, others: Others) -> Compare
     InputRefused
         If a stratum has no label, or the counted flagged items contradict the labels.
     """
+    labels = read_labels(connection, found)
     try:
-        sample, strata = labeled_sample(connection, found)
+        sample = labeled_sample(labels)
     except NoCurves as error:
         raise _refused(found, error) from error
-    drawn = label_store.labeled_items(connection, found.id)
-    counted = others.rows == sum(part.size for part in strata)
+    drawn = labels.labeled
+    counted = others.rows == sum(part.size for part in labels.strata)
     try:
         comparison = compare(
             sample,

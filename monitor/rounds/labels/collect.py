@@ -10,6 +10,7 @@ from monitor.domain.state import RoundState
 from monitor.rounds.labels.places import ask
 from monitor.rounds.labels.second_annotator import without_same_person
 from monitor.storage import copy_store, label_store, round_claims, round_store
+from monitor.storage.round_labels import read_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,16 +80,7 @@ def put_away(parts: Parts) -> None:
     """
     now = parts.clock()
     with parts.database.read() as connection:
-        monitor_id = round_store.find_monitor(connection, parts.settings.name)
-        if monitor_id is None:
-            return
-        unfinished = round_store.unfinished_rounds(connection, monitor_id, now)
-        accepting_labels = {each.id for each in unfinished}
-        ended = [
-            round_store.read_round(connection, each)
-            for each in label_store.rounds_that_show(connection, monitor_id)
-            if each not in accepting_labels
-        ]
+        ended = round_store.finished_rounds_shown(connection, parts.settings.name, now)
     for found in ended:
         for labeler in parts.labelers_of(found.settings):
             with outside("close"):
@@ -120,7 +112,7 @@ def disputed(parts: Parts) -> list[Task]:
     with parts.database.read() as connection:
         found: list[Task] = []
         for each in _asking_people(connection, parts):
-            items = set().union(*copy_store.disputed_items(connection, each.id).values())
+            items = set().union(*read_labels(connection, each).disputed().values())
             tasks = label_store.all_tasks(connection, [each.id]).values()
             found += [task for task in tasks if task.slot == 1 and task.item_id in items]
     return found
@@ -143,10 +135,7 @@ def asks_people(parts: Parts) -> bool:
 
 
 def _asking_people(connection: Connection, parts: Parts) -> list[Round]:
-    monitor_id = round_store.find_monitor(connection, parts.settings.name)
-    if monitor_id is None:
-        return []
-    rounds = round_store.unfinished_rounds(connection, monitor_id, parts.clock())
+    rounds = round_store.unfinished_rounds(connection, parts.settings.name, parts.clock())
     return [each for each in rounds if parts.asks_people(each.settings)]
 
 

@@ -17,7 +17,7 @@ from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable
 from monitor.domain.ports import Watchable
 from monitor.rounds.labels.second_annotator import without_same_person
 from monitor.storage import label_store, round_store
-from monitor.storage.label_notes import LabelNotes, read_label_notes, write_label_notes
+from monitor.storage.label_notes import LabelNotes, read_place, write_label_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,11 +38,13 @@ class Asked:
     """What came of asking: ``read`` are the rounds whose every place was read.
 
     ``unsettled`` are those of them for which something lies there that cannot be taken yet;
-    ``unread`` has, by name, the places that could not be read.
+    ``unread`` has, by name, the places that could not be read; ``news`` are the rounds of
+    which labels were stored.
     """
 
     read: set[int] = field(default_factory=set)
     unsettled: set[int] = field(default_factory=set)
+    news: set[int] = field(default_factory=set)
     obstacles: list[MonitorError] = field(default_factory=list)
     collected: list[Collected] = field(default_factory=list)
     unread: dict[str, MonitorError] = field(default_factory=dict)
@@ -69,6 +71,8 @@ class Place:
     labeler: Labeler
     name: str
     rounds: list[int] = field(default_factory=list)
+    notes: LabelNotes = field(default_factory=LabelNotes)
+    """As they stood when the place was last read or noted."""
 
 
 def ask(parts: Parts, rounds: Sequence[Round]) -> Asked:
@@ -77,7 +81,7 @@ def ask(parts: Parts, rounds: Sequence[Round]) -> Asked:
     places = _places(parts, rounds)
     for place in places:
         try:
-            found = _read(parts, place, rounds[0].monitor_id)
+            found = _read(parts, place, asked, rounds[0].monitor_id)
         except MonitorError as error:
             asked.give_up(place, error)
         except Exception as error:
@@ -85,26 +89,26 @@ def ask(parts: Parts, rounds: Sequence[Round]) -> Asked:
             asked.give_up(place, StoppedByBug.of(error))
         else:
             asked.take(place, found)
-    if not any(isinstance(each, StoreUnavailable) for each in asked.obstacles):
-        _keep_obstacles(parts, places, asked, rounds)
+    if places and not any(isinstance(each, StoreUnavailable) for each in asked.obstacles):
+        _keep_obstacles(parts, places, asked, rounds[0].monitor_id)
     return asked
 
 
-def _keep_obstacles(
-    parts: Parts, places: Sequence[Place], asked: Asked, rounds: Sequence[Round]
-) -> None:
+def _keep_obstacles(parts: Parts, places: Sequence[Place], asked: Asked, monitor_id: int) -> None:
     """Keep why a place could not be read, so that `status` says so until it can."""
     for place in places:
         why = str(asked.unread[place.name]) if place.name in asked.unread else None
-        monitor_id = rounds[0].monitor_id
-        with parts.database.read() as connection:
-            before = read_label_notes(connection, monitor_id, place.name)
-        after = replace(before, obstacle=why)
-        if why is not None:
-            after = replace(after, rounds=tuple(sorted(place.rounds)))
-        if after != before:
-            with parts.database.write() as connection:
-                write_label_notes(connection, monitor_id, place.name, after)
+        if _with_obstacle(place, place.notes, why) == place.notes:
+            continue
+        with parts.database.write() as connection:
+            before = read_place(connection, monitor_id, place.name).notes
+            after = _with_obstacle(place, before, why)
+            write_label_notes(connection, monitor_id, place.name, after)
+
+
+def _with_obstacle(place: Place, notes: LabelNotes, why: str | None) -> LabelNotes:
+    after = replace(notes, obstacle=why)
+    return after if why is None else replace(after, rounds=tuple(sorted(place.rounds)))
 
 
 def place_name(labeler: Labeler) -> str:
@@ -124,27 +128,31 @@ def _places(parts: Parts, rounds: Sequence[Round]) -> list[Place]:
     return list(found.values())
 
 
-def _read(parts: Parts, place: Place, monitor_id: int) -> Collected | None:
+def _read(parts: Parts, place: Place, asked: Asked, monitor_id: int) -> Collected | None:
     with parts.database.read() as connection:
         tasks = label_store.all_tasks(connection, place.rounds)
-        cursor = label_store.read_cursor(connection, monitor_id, place.name)
-        before = read_label_notes(connection, monitor_id, place.name)
+        known = read_place(connection, monitor_id, place.name)
+    place.notes = known.notes
     if not tasks:
         return None
     with outside("collect"):
-        said = place.labeler.collect(tasks, cursor)
+        said = place.labeler.collect(tasks, known.cursor)
     if not said.anew:
         return said
-    collected = without_same_person(parts, said)
-    after = _noted(before, collected, place.rounds)
+    has_copies = any(task.slot > 1 for task in tasks.values())
+    collected = without_same_person(parts, said) if has_copies else said
+    after = _noted(known.notes, collected, place.rounds)
     with parts.database.write() as connection:
         now = parts.clock()
         round_store.ensure_monitor(connection, parts.settings.name, now)
-        label_store.add_events(connection, place.labeler.name, collected.events, now)
+        events, labeler = collected.events, place.labeler.name
+        news = label_store.add_by_round(connection, labeler, events, now)
         if collected.cursor is not None:
             label_store.write_cursor(connection, monitor_id, place.name, collected.cursor)
-        if after != before:
+        if after != known.notes:
             write_label_notes(connection, monitor_id, place.name, after)
+    place.notes = after
+    asked.news.update(news)
     return collected
 
 

@@ -48,19 +48,23 @@ def _due(connection: Connection, parts: Parts, now: datetime) -> list[datetime]:
     round finds nothing due.
     """
     schedule = parts.settings.round.schedule
+    last = round_store.newest_scheduled(connection, parts.settings.name, now)
+    if last is None:
+        return _first_due(connection, parts, newest_slot(schedule, now))
+    due = slots_between(schedule, last.slot, now)
+    if not due:
+        return [last.slot] if was_skipped_ahead(last, now) else []
+    there = round_store.slots_with_rounds(connection, last.monitor_id, last.slot)
+    return list(dropwhile(there.__contains__, due))
+
+
+def _first_due(connection: Connection, parts: Parts, newest: datetime) -> list[datetime]:
+    """Choose the newest slot for a monitor that has no scheduled round, unless one lies ahead."""
     known = round_store.find_monitor(connection, parts.settings.name)
     if known is None:
-        return [newest_slot(schedule, now)]
-    last = round_store.newest_round(connection, known, until=now, origin="schedule")
-    if last is None:
-        begun = round_store.newest_round(connection, known, origin="schedule") is not None
-        newest = newest_slot(schedule, now)
-        return [] if begun or round_store.round_at(connection, known, newest) else [newest]
-    due = slots_between(schedule, last.slot, now)
-    if not due and was_skipped_ahead(last, now):
-        return [last.slot]
-    there = round_store.slots_with_rounds(connection, known, last.slot)
-    return list(dropwhile(there.__contains__, due))
+        return [newest]
+    begun = round_store.newest_round(connection, known, origin="schedule") is not None
+    return [] if begun or round_store.round_at(connection, known, newest) else [newest]
 
 
 def open_slot(parts: Parts, slot: datetime, *, backfill: bool) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
@@ -28,19 +29,24 @@ from monitor.storage import (
     effect_store,
     estimate_store,
     frame_store,
+    many_rounds,
+    report_store,
     round_store,
 )
-from monitor.storage.redo_store import told_key
+from monitor.storage.effect_store import NewEffect
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import Reading
     from monitor.domain.report import Notice, RoundReport, TimelinePoint
-    from monitor.rounds.estimation.batch import Batch, Estimates, Evidence, Member
+    from monitor.rounds.estimation.batch import Batch, Estimates, Evidence, Member, Side
+    from monitor.rounds.estimation.estimate import RoundEstimate
+    from monitor.rounds.estimation.supplements import Beside
     from monitor.storage.alert_store import Alert
     from monitor.storage.round_store import Round
 
@@ -50,31 +56,45 @@ def tell(
     batch: Batch,
     estimates: Estimates,
     evidence: Evidence,
+    beside: Mapping[int, Beside],
+    reason: str,
     now: datetime,
 ) -> None:
-    """Write the effects of a batch: notices first, then MLflow in slot order."""
+    """Write the effects of a batch: notices first, then MLflow in slot order.
+
+    ``reason`` is why the due round has a new version.
+    """
+    around = _read_around(connection, batch, evidence.alerts, reason, now)
     reports = {
-        member.round.id: _report(connection, batch, member, estimates, evidence, now)
+        (each := member.round.id): _report(
+            connection,
+            batch,
+            member,
+            estimates[each],
+            evidence.readings.get(each, {}),
+            beside[each],
+            around,
+        )
         for member in batch.affected
     }
+    report_store.write_reports(connection, reports)
     due = batch.affected[0].round
-    for move in evidence.moves:
-        report = reports[due.id]
-        notice = alert_notice(move.event, move.alert, report, due, at=now, why=move.why)
-        notify(connection, due, notice, now)
-    if reports[due.id].version == due.first_version:
-        for row in reports[due.id].notices:
-            notice = unusual_notice(row, reports[due.id], due)
-            add_notice(connection, due, notice, LOG, now)
-    newest = round_store.newest_closed(connection, due.monitor_id, now)
+    effects = _notices(due, reports[due.id], evidence, now)
     for member in batch.affected:
-        _tell_mlflow(
-            connection,
-            member.round,
-            reports[member.round.id],
-            newest=member.round.id == newest,
-            now=now,
-        )
+        found = member.round
+        effects += _for_mlflow(found, reports[found.id], newest=found.id == around.newest)
+    effect_store.add_effects(connection, effects, now)
+
+
+def _notices(due: Round, report: RoundReport, evidence: Evidence, now: datetime) -> list[NewEffect]:
+    """Tell people of alert moves, and the log of what was unusual about a round that closes."""
+    found: list[NewEffect] = []
+    for move in evidence.moves:
+        notice = alert_notice(move.event, move.alert, report, due, at=now, why=move.why)
+        found += _to_all(due, notice)
+    if report.version == due.first_version:
+        found += [_to(due, unusual_notice(row, report, due), LOG) for row in report.notices]
+    return found
 
 
 def tell_abandoned(connection: Connection, found: Round, reason: str, now: datetime) -> None:
@@ -83,11 +103,12 @@ def tell_abandoned(connection: Connection, found: Round, reason: str, now: datet
     issues = frame_store.read_issues(connection, found.id)
     report = abandoned_report(found, store_id=store, reason=reason, issues=issues)
     report = _known_as(connection, found, report)
+    report_store.write_reports(connection, {found.id: report})
     stale = found.slot <= now and _makes_stale(connection, found, now)
-    _tell_mlflow(connection, found, report, newest=stale, now=now)
     key = report.round_key
     notice = abandoned_notice(found, store_id=store, key=key, reason=reason, at=now)
-    notify(connection, found, notice, now)
+    effects = [*_for_mlflow(found, report, newest=stale), *_to_all(found, notice)]
+    effect_store.add_effects(connection, effects, now)
 
 
 def _known_as(connection: Connection, found: Round, report: RoundReport) -> RoundReport:
@@ -100,7 +121,7 @@ def known_key(connection: Connection, found: Round, key: str) -> str:
 
     The name holds the history, and a round that was never drawn had none when it was told.
     """
-    known = None if found.first_version == 1 else told_key(connection, found.id)
+    known = None if found.first_version == 1 else report_store.first_key(connection, found.id)
     return known or key
 
 
@@ -129,94 +150,128 @@ def tell_ended(
     notify(connection, found, notice, now)
 
 
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What the store says around the rounds of a batch, read once for all of them."""
+
+    alerts: Sequence[Alert]
+    issues: Mapping[int, Mapping[str, tuple[int, bool]]]
+    reasons: Mapping[int, str]
+    concerns: Mapping[int, Sequence[str]]
+    timeline: Sequence[tuple[datetime, TimelinePoint]]
+    newest: int | None
+
+    def points(self, found: Round) -> list[TimelinePoint]:
+        """Choose the points of the figure that ends with a round."""
+        return [point for slot, point in self.timeline if slot <= found.slot][-TIMELINE:]
+
+    def shown_alerts(self, found: Round) -> list[Alert]:
+        """Choose the alerts that are open, and those that a round fired."""
+        return [
+            alert
+            for alert in self.alerts
+            if alert.state is AlertState.FIRING or alert.fired_round_id == found.id
+        ]
+
+
+def _read_around(
+    connection: Connection, batch: Batch, alerts: Sequence[Alert], reason: str, now: datetime
+) -> _Around:
+    rounds = [member.round for member in batch.affected]
+    due, *later = ids = [each.id for each in rounds]
+    newest = round_store.newest_closed(connection, rounds[0].monitor_id, now)
+    return _Around(
+        alerts=alerts,
+        issues=many_rounds.read_all_issues(connection, ids),
+        reasons={due: reason} | (round_store.last_reasons(connection, later) if later else {}),
+        concerns={each.id: _concerns(connection, each, newest, now) for each in rounds},
+        timeline=_timeline(connection, rounds, alerts),
+        newest=newest,
+    )
+
+
 def _report(
     connection: Connection,
     batch: Batch,
     member: Member,
-    estimates: Estimates,
-    evidence: Evidence,
-    now: datetime,
+    estimate: RoundEstimate,
+    readings: Mapping[Side, Reading],
+    beside: Beside,
+    around: _Around,
 ) -> RoundReport:
     from monitor.rounds.estimation.agreement import disagreement_notices  # noqa: PLC0415  scipy takes half a second
-    from monitor.rounds.estimation.supplements import stored_beside  # noqa: PLC0415
 
-    found = round_store.read_round(connection, member.round.id)
-    alerts = alert_store.find_alerts(connection, monitor=found.monitor)
-    shown = [
-        alert
-        for alert in alerts
-        if alert.state is AlertState.FIRING or alert.fired_round_id == found.id
-    ]
-    events = round_store.read_events(connection, found.id)
-    beside = stored_beside(connection, found.id, member.version)
+    found, labels = member.round, batch.labels[member.round.id]
     report = closed_report(
         found,
         store_id=batch.store_id,
         version=member.version,
         model_version=batch.history.model_version,
         partial=found.partial,
-        reason=str(events[-1]["reason"]),
+        reason=around.reasons[found.id],
         tally=member.tally,
-        strata=frame_store.read_strata(connection, found.id),
-        issues=frame_store.read_issues(connection, found.id),
-        rows=estimates[found.id].rows,
-        readings=evidence.readings.get(found.id, {}),
+        strata=labels.strata,
+        issues=around.issues.get(found.id, {}),
+        rows=estimate.rows,
+        readings=readings,
         is_compared=batch.is_compared(member),
-        alerts=shown,
-        concerns=_concerns(connection, found, now),
-        proposed=estimates[found.id].proposed_limits,
-        timeline=_timeline(connection, found, alerts),
-        notices=[*estimates[found.id].notices, *disagreement_notices(beside.agreement)],
-        distances=estimates[found.id].distances,
+        alerts=around.shown_alerts(found),
+        concerns=around.concerns[found.id],
+        proposed=estimate.proposed_limits,
+        timeline=around.points(found),
+        notices=[*estimate.notices, *disagreement_notices(beside.agreement)],
+        distances=estimate.distances,
         beside=beside,
-        answers=answers_row(connection, found, member.tally.strata),
-        pictures=estimates[found.id].pictures,
+        answers=answers_row(found, labels.first_answers(), member.tally.strata),
+        pictures=estimate.pictures,
     )
     return _known_as(connection, found, report)
 
 
-def _concerns(connection: Connection, found: Round, now: datetime) -> list[str]:
+def _concerns(
+    connection: Connection, found: Round, newest: int | None, now: datetime
+) -> Sequence[str]:
     """Concerns about a round; those about a newer one too where this has the newest estimate."""
-    if round_store.newest_closed(connection, found.monitor_id, now) == found.id:
+    if found.id == newest:
         return attention_store.newest_concerns(connection, found, now)
     return list(concern_store.read_concerns(connection, found.id).values())
 
 
-def _timeline(connection: Connection, found: Round, alerts: Sequence[Alert]) -> list[TimelinePoint]:
-    shown = round_store.closed_before(connection, found.monitor_id, found.slot, TIMELINE)
-    rows = estimate_store.read_points(
-        connection, [each.id for each in shown], ("precision", "recall")
+def _timeline(
+    connection: Connection, rounds: Sequence[Round], alerts: Sequence[Alert]
+) -> list[tuple[datetime, TimelinePoint]]:
+    """Points of the figures that end with each of some rounds, in slot order."""
+    slots = rounds[0].slot, rounds[-1].slot
+    shown = estimate_store.read_timeline(
+        connection, rounds[0].monitor_id, slots, TIMELINE, ("precision", "recall")
     )
     fired = {alert.fired_round_id for alert in alerts if alert.state is not AlertState.REVISED}
-    return [timeline_point(each, rows.get(each.id, []), alert=each.id in fired) for each in shown]
+    return [(each.slot, timeline_point(each, alert=each.id in fired)) for each in shown]
 
 
-def _tell_mlflow(
-    connection: Connection, found: Round, report: RoundReport, *, newest: bool, now: datetime
-) -> None:
+def _for_mlflow(found: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
+    """Tell MLflow a stored report."""
     kinds = [EffectKind.ROUND_RUN]
     if report.state == RoundState.CLOSED:
         kinds.append(EffectKind.FLEET_POINT)
     if newest and found.settings.model is not None:
         kinds.append(EffectKind.MODEL_TAGS)
-    for kind in kinds:
-        effect_store.add_effect(
-            connection,
+    return [
+        NewEffect(
             key=f"{report.round_key}/v{report.version}/{kind}",
             monitor_id=found.monitor_id,
             round_id=found.id,
             kind=kind,
             sink=MLFLOW,
-            payload=report.model_dump(mode="json"),
-            now=now,
+            report_version=report.version,
         )
+        for kind in kinds
+    ]
 
 
 def notify(connection: Connection, found: Round, notice: Notice, now: datetime) -> None:
     """Write a notice for the log and for the hooks; a backfill does not wake people."""
-    hooks = () if found.settings.origin == "backfill" else found.settings.hooks
-    for sink in (LOG, *hooks):
-        add_notice(connection, found, notice, sink, now)
+    effect_store.add_effects(connection, _to_all(found, notice), now)
 
 
 def add_notice(
@@ -229,13 +284,20 @@ def add_notice(
     key: str | None = None,
 ) -> None:
     """Write a notice for one sink, once."""
-    effect_store.add_effect(
-        connection,
+    effect_store.add_effects(connection, [_to(found, notice, sink, key=key)], now)
+
+
+def _to_all(found: Round, notice: Notice) -> list[NewEffect]:
+    hooks = () if found.settings.origin == "backfill" else found.settings.hooks
+    return [_to(found, notice, sink) for sink in (LOG, *hooks)]
+
+
+def _to(found: Round, notice: Notice, sink: str, *, key: str | None = None) -> NewEffect:
+    return NewEffect(
         key=key or f"{notice.id}/{sink}",
         monitor_id=found.monitor_id,
         round_id=found.id,
         kind=EffectKind.NOTICE,
         sink=sink,
         payload=notice.model_dump(mode="json"),
-        now=now,
     )

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.supplements import Beside
     from monitor.rounds.estimation.tally import Tally
     from monitor.storage.alert_store import Alert
+    from monitor.storage.estimate_store import PastRound
     from monitor.storage.frame_store import PlannedStratum
     from monitor.storage.round_store import Round
 
@@ -59,8 +60,9 @@ def find_row(rows: Sequence[EstimateRow], metric: str, basis: str) -> EstimateRo
     return None
 
 
-def timeline_point(found: Round, rows: Sequence[EstimateRow], *, alert: bool) -> TimelinePoint:
+def timeline_point(found: PastRound, *, alert: bool) -> TimelinePoint:
     """Reduce a round to what the figure needs."""
+    rows = found.rows
     return TimelinePoint(
         round=found.number,
         slot=found.slot,

@@ -15,7 +15,8 @@ import numpy as np
 from monitor.stats.design.restratify import restratify
 from monitor.stats.design.score_bands import band_of
 from monitor.stats.history.change_point import pooling_steps
-from monitor.storage import frame_store, label_store, round_store
+from monitor.storage import frame_store, round_store
+from monitor.storage.round_labels import read_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import BandEdges
     from monitor.rounds.context import ReferenceItems
     from monitor.stats.design.restratify import EffectiveCounts
+    from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
     References: TypeAlias = Mapping[str, tuple[int, int]]
@@ -96,10 +98,10 @@ def pooled_reference(
         As for pooling.
     """
     reference: dict[str, tuple[int, int]] = {}
+    drawn = [_by_class(read_labels(connection, each)) for each in rounds]
     for is_flagged in (True, False):
         names = _names(edges, is_flagged)
-        drawn = [_drawn(connection, each.id, is_flagged) for each in rounds]
-        known = [items for items in drawn if items is not None]
+        known = [items for each in drawn if (items := each[is_flagged]) is not None]
         old = [(before or {}).get(name, (0, 0)) for name in names]
         each_round = [_pooled([items], edges, is_flagged) for items in known]
         steps = pooling_steps(
@@ -116,17 +118,15 @@ def pooled_reference(
     return reference
 
 
-def _drawn(connection: Connection, round_id: int, is_flagged: bool) -> DrawnItems | None:
+def _by_class(labels: RoundLabels) -> dict[bool, DrawnItems | None]:
+    return {is_flagged: _drawn(labels, is_flagged) for is_flagged in (True, False)}
+
+
+def _drawn(labels: RoundLabels, is_flagged: bool) -> DrawnItems | None:
     """Labeled items of a class; None where a stratum that holds items has no label."""
-    strata = [
-        part
-        for part in frame_store.read_strata(connection, round_id)
-        if part.stratum.flagged == is_flagged
-    ]
+    strata = [part for part in labels.strata if part.stratum.flagged == is_flagged]
     size = {part.stratum.name: part.size for part in strata if part.size}
-    items = [
-        each for each in label_store.labeled_items(connection, round_id) if each.stratum in size
-    ]
+    items = [each for each in labels.labeled if each.stratum in size]
     labeled = {name: sum(each.stratum == name for each in items) for name in size}
     if not items or not all(labeled.values()):
         return None

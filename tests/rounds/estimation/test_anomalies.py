@@ -15,7 +15,7 @@ from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_news
 from monitor.rounds.estimation.history import known_around
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.status import overview
-from monitor.storage import effect_store
+from monitor.storage import report_store
 from monitor.storage.estimate_store import StratumTally
 from monitor.storage.tables import effects
 from monitor.tracking.describe import describe
@@ -177,7 +177,8 @@ def test_a_window_without_items_or_labels_has_nothing_to_tell():
 def payloads(scene, kind):
     query = select(effects).where(effects.c.kind == kind).order_by(effects.c.id)
     with scene.database.read() as connection:
-        return [dict(row) for row in connection.execute(query).mappings()]
+        rows = connection.execute(report_store.with_report(query)).all()
+        return [{**row._mapping, "payload": report_store.payload_of(row)} for row in rows]
 
 
 def reports(scene):
@@ -211,10 +212,10 @@ def test_a_real_round_tells_its_report_the_log_and_status_but_no_hook(database):
     assert notes[-5:] == [f"round 4: {row.sentence}" for row in last.notices]
     with database.read() as connection:
         found = scene.round(4).id
-        assert effect_store.told_notices(connection, found, 1) == [
+        assert report_store.read_report(connection, found, 1)["notices"] == [
             row.model_dump() for row in last.notices
         ]
-        assert effect_store.told_notices(connection, found, 2) == []
+        assert report_store.read_report(connection, found, 2) == {}
 
 
 def test_late_labels_change_notices_in_the_report_and_repeat_nothing_in_the_log(database):

@@ -11,8 +11,9 @@ from monitor.domain.model import Answer
 from monitor.domain.report import RoundReport
 from monitor.domain.settings import Bands, Sample
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
-from monitor.storage import label_store
+from monitor.storage.round_labels import read_labels
 from tests.rounds.scene import LIMITS, Scene, settings
+from tests.storage.payloads import REPORTS
 
 BANDS = Sample(max_labels=300, bands=Bands(flagged=2, passed=3))
 
@@ -23,7 +24,7 @@ def scene(database):
 
 
 def reports(scene):
-    rows = scene.rows("select payload from effects where kind = 'round_run' order by id")
+    rows = scene.rows(REPORTS)
     return [
         RoundReport.model_validate(
             json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
@@ -54,8 +55,8 @@ def test_the_sample_of_a_round_has_its_items_bounds_and_sizes(scene):
     found = scene.play(1)
 
     with scene.database.read() as connection:
-        sample = scored_sample(connection, found)
-        drawn = label_store.labeled_items(connection, found.id)
+        labels = read_labels(connection, found)
+    sample, drawn = scored_sample(found, labels), labels.labeled
 
     assert sample.items.size.sum() == 2000
     assert sample.items.flagged == 2
@@ -124,7 +125,7 @@ def test_items_without_scores_and_blank_strata_make_no_curves(scene):
     found = scene.round(1)
 
     with scene.database.read() as connection, pytest.raises(NoCurves) as blank:
-        labeled_sample(connection, found)
+        labeled_sample(read_labels(connection, found))
     assert str(blank.value) == (
         "no item of flagged-1, flagged-2, passed-1, passed-2, passed-3 is labeled yet"
     )
@@ -134,4 +135,4 @@ def test_items_without_scores_and_blank_strata_make_no_curves(scene):
     with scene.database.write() as connection:
         connection.exec_driver_sql("update items set score = null where predicted")
         with pytest.raises(NoCurves, match="items of this round have no score"):
-            scored_sample(connection, found)
+            scored_sample(found, read_labels(connection, found))

@@ -62,8 +62,7 @@ def counts_of(cells):
 
 def report_of(scene, found):
     [row] = scene.rows(
-        "select payload from effects where round_id = :id and kind = 'round_run' "
-        "order by id desc limit 1",
+        "select payload from reports where round_id = :id order by version desc limit 1",
         id=found.id,
     )
     payload = row["payload"]

@@ -16,6 +16,7 @@ from monitor.rounds.opening import open
 from monitor.rounds.opening.redo import said_of_ended
 from monitor.storage import concern_store, label_store
 from tests.rounds.scene import MONDAY, Scene, settings
+from tests.storage.payloads import REPORTS
 
 AT_ONCE = {"grace": timedelta(0), "hooks": ("ops",)}
 
@@ -49,7 +50,7 @@ def keys(scene):
 
 
 def reports(scene):
-    rows = scene.rows("select payload from effects where kind = 'round_run' order by id")
+    rows = scene.rows(REPORTS)
     return [payload_of(row) for row in rows]
 
 

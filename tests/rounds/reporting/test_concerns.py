@@ -16,6 +16,7 @@ from monitor.rounds.sampling.baseline import order_concerns
 from monitor.rounds.status import overview
 from monitor.service.web.metrics import Own, exposition
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+from tests.storage.payloads import PAYLOADS, REPORTS
 
 ASKED = {"limits": LIMITS, "reference": REFERENCE, "model": "models:/mail/7", "hooks": ("ops",)}
 
@@ -45,7 +46,7 @@ def payload_of(row):
 
 
 def model_statuses(scene):
-    rows = scene.rows("select payload from effects where kind = 'model_tags' order by id")
+    rows = scene.rows(f"{PAYLOADS} where e.kind = 'model_tags' order by e.id")
     return [payload_of(row)["status"] for row in rows]
 
 
@@ -106,7 +107,7 @@ def test_the_status_is_ok_again_with_the_next_good_round(scene):
 def test_the_run_of_an_odd_round_says_so_too(scene):
     scene.play(3, share=0.004)
 
-    rows = scene.rows("select payload from effects where kind = 'round_run' order by id")
+    rows = scene.rows(REPORTS)
     report = payload_of(rows[-1])
     assert report["status"] == "attention"
     assert "in the last 2 rounds it was" in report["concerns"][0]

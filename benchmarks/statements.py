@@ -1,0 +1,161 @@
+"""How often a pass asks the store: SQL statements of closing, correcting and idle passes.
+
+    python -m benchmarks.statements [--rounds 8] [--list closing]
+
+One monitor of weekly rounds with 400 labels in 4 + 10 bands and two limits, on SQLite, over
+stand-ins in memory for the predictions and the people. Its newest round was drawn by an earlier
+pass. Counted is all that one pass sends to the store, what only begins and ends transactions
+apart: the statements, the SELECTs among them, and how many of these differ in text or values.
+Passes do not deliver effects: how many statements that takes depends on how many sinks there are.
+With ``--list`` each statement of one pass is printed with the times it was sent. Takes 5 seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import Counter
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import event
+
+from benchmarks.long_history import MONDAY, WEEK, Stage
+from monitor.domain.model import Answer, LabelEvent
+from monitor.rounds import run
+from monitor.storage import label_store, round_store, schema
+from monitor.storage.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sqlalchemy import Connection
+
+Sent = tuple[str, str]
+"""Text of a statement and its values."""
+
+_FRAMES = ("pragma", "begin", "commit", "rollback", "set local")
+_WIDTH = 160
+
+
+class Statements:
+    """What was sent to a store, in order; transactions are counted apart."""
+
+    def __init__(self) -> None:
+        self.sent: list[Sent] = []
+        self.transactions = 0
+
+    def note(self, text: str, values: Any) -> None:
+        """Note one statement; one with many rows of values is one."""
+        if text.lower().startswith("begin"):
+            self.transactions += 1
+        if not text.lower().startswith(_FRAMES):
+            self.sent.append((" ".join(text.split()), repr(values)))
+
+    @property
+    def selects(self) -> list[Sent]:
+        """Those that read."""
+        return [each for each in self.sent if each[0].startswith("SELECT")]
+
+    def line(self) -> str:
+        """Give the figures of a line."""
+        selects = self.selects
+        return (
+            f"{len(self.sent):>10}  {len(selects):>7}  {len(set(selects)):>8}  "
+            f"{self.transactions:>12}"
+        )
+
+
+@contextmanager
+def counted(database: Database) -> Iterator[Statements]:
+    """Count what is sent to a store while the block runs."""
+    found = Statements()
+
+    def note(_: Connection, __: Any, text: str, values: Any, *___: Any) -> None:
+        found.note(text, values)
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    try:
+        yield found
+    finally:
+        event.remove(database.engine, "before_cursor_execute", note)
+
+
+def played(database: Database, rounds: int) -> dict[str, Statements]:
+    """Play a history of so many rounds, and count the passes after it."""
+    stage = Stage(database)
+    for number in range(1, rounds + 1):
+        stage.play(number)
+    answers = _draw_only(stage, rounds + 1)
+    found = {"idle, labels to come": _counted_pass(stage)}
+    stage.labeler.answers.update(answers)
+    found["closing"] = _counted_pass(stage)
+    found["idle"] = _counted_pass(stage)
+    for back in (0, rounds // 2):
+        _change_a_label(stage, back)
+        found[f"late label, {back} rounds back"] = _counted_pass(stage)
+    return found
+
+
+def _draw_only(stage: Stage, number: int) -> dict[str, Answer]:
+    """Let a round be drawn while nobody has answered yet; returns what people will answer."""
+    before = dict(stage.labeler.answers)
+    stage.now = MONDAY + number * WEEK
+    stage._fill(number)
+    answers = {key: value for key, value in stage.labeler.answers.items() if key not in before}
+    for key in answers:
+        del stage.labeler.answers[key]
+    run.run(stage.parts)
+    return answers
+
+
+def _counted_pass(stage: Stage) -> Statements:
+    stage.now += timedelta(minutes=1)
+    with counted(stage.parts.database) as found:
+        run.run(stage.parts)
+    return found
+
+
+def _change_a_label(stage: Stage, back: int) -> None:
+    """Let people change one answer in the round so many places back."""
+    database, labeler = stage.parts.database, stage.labeler
+    with database.write() as connection:
+        changed = round_store.find_rounds(connection, "mail")[-1 - back]
+        tasks = label_store.all_tasks(connection, [changed.id])
+        task = tasks[min(tasks)]
+        was = labeler.answers[task.item_id]
+        other = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
+        labeler.answers[task.item_id] = other
+        news = LabelEvent(task.key, labeler.annotator, other, at=stage.now)
+        label_store.add_events(connection, labeler.name, [news], stage.now)
+
+
+def main() -> None:
+    """Print a line for each kind of pass, and what one of them sent if asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=8, help="closed rounds before the newest")
+    parser.add_argument("--list", help="a kind of pass, to print what it sends")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(f"sqlite:///{Path(folder)}/monitor.db")
+        schema.ready(database)
+        passes = played(database, asked.rounds)
+        database.close()
+    print(f"{'pass':<28}  statements  SELECTs  distinct  transactions")
+    for name, found in passes.items():
+        print(f"{name:<28}  {found.line()}")
+    if asked.list:
+        _print_all(passes[asked.list], print)
+
+
+def _print_all(found: Statements, say: Callable[[str], None]) -> None:
+    say("")
+    times = Counter(found.sent)
+    for (text, values), count in times.items():
+        say(f"{count} x {text[:_WIDTH]}  {values[:_WIDTH]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Reports: what each version of a round says, stored once; effects and pages read it here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select
+
+from monitor.storage.tables import effects, reports, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection, Row, Select
+
+    from monitor.domain.report import RoundReport
+
+
+def write_reports(connection: Connection, written: Mapping[int, RoundReport]) -> None:
+    """Store the reports of some rounds, by the round's id; each of a version that has none yet."""
+    rows = [
+        {"round_id": round_id, "version": report.version, "payload": report.model_dump(mode="json")}
+        for round_id, report in written.items()
+    ]
+    connection.execute(insert(reports), rows)
+
+
+def read_report(connection: Connection, round_id: int, version: int) -> dict[str, Any]:
+    """Read what a version of a round says; empty where it says nothing."""
+    query = select(reports.c.payload).where(
+        reports.c.round_id == round_id, reports.c.version == version
+    )
+    return dict(connection.execute(query).scalar() or {})
+
+
+def read_of_latest(
+    connection: Connection, round_ids: Sequence[int], part: str
+) -> dict[int, list[dict[str, Any]]]:
+    """Read one part of the reports of the latest versions of some rounds, by round.
+
+    The database takes it out, since reports are a thousand times as long.
+    """
+    query = (
+        select(reports.c.round_id, reports.c.payload[part].label("rows"))
+        .join(rounds, (rounds.c.id == reports.c.round_id) & (rounds.c.version == reports.c.version))
+        .where(reports.c.round_id.in_(round_ids))
+    )
+    return {row.round_id: list(row.rows or []) for row in connection.execute(query)}
+
+
+def first_key(connection: Connection, round_id: int) -> str | None:
+    """Read the name under which MLflow was told of a round; None before it was."""
+    query = (
+        select(reports.c.payload["round_key"].as_string())
+        .where(reports.c.round_id == round_id)
+        .order_by(reports.c.version)
+    )
+    return connection.execute(query.limit(1)).scalar()
+
+
+def with_report(query: Select[Any]) -> Select[Any]:
+    """Let a query of effects read the report that each refers to, as the column ``report``."""
+    same = (reports.c.round_id == effects.c.round_id) & (
+        reports.c.version == effects.c.report_version
+    )
+    return query.add_columns(reports.c.payload.label("report")).outerjoin(reports, same)
+
+
+def payload_of(row: Row[Any]) -> dict[str, Any]:
+    """Choose what an effect says: the report that it refers to, or words of its own."""
+    return dict(row.payload if row.report is None else row.report)

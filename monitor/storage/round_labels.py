@@ -1,0 +1,205 @@
+"""The labels of a round as they stand: read once, and handed on to all that count them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from sqlalchemy import select
+
+from monitor.domain.labels import current_answers, current_label
+from monitor.domain.model import Answer, LabelKind
+from monitor.storage import frame_store, label_store
+from monitor.storage.label_store import CHUNK
+from monitor.storage.tables import items
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.labels import Statement
+    from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.label_store import LabelOf
+    from monitor.storage.round_store import Round
+
+Of = TypeVar("Of")
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnItem:
+    """An item of a round's sample, with its values of the segment columns."""
+
+    id: str
+    stratum: str
+    score: float | None
+    segments: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LabeledItem:
+    """A drawn item with its current label, 1 or 0."""
+
+    id: str
+    stratum: str
+    score: float | None
+    positive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralAnswers:
+    """What the annotators of one item said, 1 or 0; the adjudicator's answer is not among them."""
+
+    item_id: str
+    stratum: str
+    answers: Mapping[str, Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounts:
+    """Counts of one stratum as its labels stand."""
+
+    stratum: str
+    labeled: int
+    positive: int
+    declined: int
+
+
+@dataclass(frozen=True)
+class RoundLabels:
+    """All that was said of a round's items up to a label revision, with what was drawn.
+
+    ``items`` are in the order of the draw; ``said`` has the statements about each item that
+    anybody spoke of, in the order of acceptance; ``adjudicator`` decides where people disagree.
+    """
+
+    label_revision: int
+    adjudicator: str | None
+    strata: tuple[PlannedStratum, ...]
+    items: tuple[DrawnItem, ...]
+    said: Mapping[str, Sequence[Statement]]
+
+    @cached_property
+    def current(self) -> dict[str, Answer]:
+        """The current label of each item that has one."""
+        return self._labels(current_label)
+
+    @cached_property
+    def labeled(self) -> list[LabeledItem]:
+        """The items that are labeled 1 or 0."""
+        return [
+            LabeledItem(item.id, item.stratum, item.score, answer is Answer.POSITIVE)
+            for item in self.items
+            if (answer := self.current.get(item.id)) in {Answer.POSITIVE, Answer.NEGATIVE}
+        ]
+
+    def counts(self, label_of: LabelOf = current_label) -> list[LabelCounts]:
+        """Count the labels per stratum, in the strata's order.
+
+        ``label_of`` says which answer to an item counts; the current label if not given.
+        """
+        labels = self.current if label_of is current_label else self._labels(label_of)
+        answers: dict[str, list[Answer]] = defaultdict(list)
+        for item in self.items:
+            if item.id in labels:
+                answers[item.stratum].append(labels[item.id])
+        return [_counted(part.stratum.name, answers[part.stratum.name]) for part in self.strata]
+
+    def several_answers(self) -> list[SeveralAnswers]:
+        """Find the items that two people or more answered with 1 or 0, in the order of their ids.
+
+        The adjudicator is none of them.
+        """
+        found = []
+        for item_id, said in sorted(self.said.items()):
+            answers = {
+                name: answer
+                for name, answer in current_answers(said).items()
+                if name != self.adjudicator and answer is not Answer.CANNOT_TELL
+            }
+            if len(answers) > 1:
+                found.append(SeveralAnswers(item_id, self._stratum_of[item_id], answers))
+        return found
+
+    def disputed(self) -> dict[str, set[str]]:
+        """Find items on which people contradict each other and nobody has decided, by stratum."""
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for item_id, said in self.said.items():
+            answers = set(current_answers(said).values())
+            both = {Answer.POSITIVE, Answer.NEGATIVE} <= answers
+            if both and self.current.get(item_id) is Answer.CANNOT_TELL:
+                found[self._stratum_of[item_id]].add(item_id)
+        return dict(found)
+
+    def first_answers(self) -> list[datetime]:
+        """Time of the first answer to each item that anybody answered, ascending."""
+        given = ([s.at for s in said if s.kind is LabelKind.GIVEN] for said in self.said.values())
+        return sorted(min(times) for times in given if times)
+
+    @cached_property
+    def _stratum_of(self) -> dict[str, str]:
+        return {item.id: item.stratum for item in self.items}
+
+    def _labels(self, label_of: LabelOf) -> dict[str, Answer]:
+        found = {item: label_of(said, self.adjudicator) for item, said in self.said.items()}
+        return {item: answer for item, answer in found.items() if answer is not None}
+
+
+def read_labels(connection: Connection, found: Round) -> RoundLabels:
+    """Read the labels of a round that was read in the same transaction."""
+    return read_all_labels(connection, [found])[found.id]
+
+
+def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int, RoundLabels]:
+    """Read the labels of some rounds that were read in the same transaction, by round."""
+    ids = [each.id for each in rounds]
+    strata = _in_chunks(connection, ids, frame_store.read_all_strata)
+    drawn = _in_chunks(connection, ids, _items)
+    said = _in_chunks(connection, ids, label_store.all_statements)
+    return {
+        each.id: RoundLabels(
+            label_revision=each.label_revision,
+            adjudicator=each.settings.adjudicator,
+            strata=tuple(strata.get(each.id, ())),
+            items=tuple(drawn.get(each.id, ())),
+            said=said.get(each.id, {}),
+        )
+        for each in rounds
+    }
+
+
+def _in_chunks(
+    connection: Connection,
+    round_ids: Sequence[int],
+    read: Callable[[Connection, Sequence[int]], Mapping[int, Of]],
+) -> dict[int, Of]:
+    found: dict[int, Of] = {}
+    for some in _chunks(round_ids):
+        found.update(read(connection, some))
+    return found
+
+
+def _chunks(round_ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(round_ids), CHUNK):
+        yield round_ids[start : start + CHUNK]
+
+
+def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[DrawnItem]]:
+    query = (
+        select(items.c.round_id, items.c.id, items.c.stratum, items.c.score, items.c.segments)
+        .where(items.c.round_id.in_(round_ids))
+        .order_by(items.c.round_id, items.c.stratum, items.c.order)
+    )
+    found: defaultdict[int, list[DrawnItem]] = defaultdict(list)
+    for row in connection.execute(query):
+        found[row.round_id].append(DrawnItem(row.id, row.stratum, row.score, row.segments or {}))
+    return found
+
+
+def _counted(name: str, answers: Sequence[Answer]) -> LabelCounts:
+    positive = answers.count(Answer.POSITIVE)
+    declined = answers.count(Answer.CANNOT_TELL)
+    return LabelCounts(name, len(answers) - declined, positive, declined)

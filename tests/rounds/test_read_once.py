@@ -1,0 +1,95 @@
+"""A pass reads what it needs of the store once, and what changed meanwhile is not lost."""
+
+import pytest
+from sqlalchemy import select
+
+from benchmarks.statements import counted
+from monitor.domain.settings import Bands, Sample
+from monitor.rounds import publish
+from monitor.rounds.labels.collect import collect
+from monitor.storage import estimate_store, round_claims, round_store
+from monitor.storage.database import listed
+from monitor.storage.round_labels import read_all_labels, read_labels
+from tests.rounds.scene import LIMITS, Scene, settings
+
+MOST_OF_A_CLOSING, MOST_OF_AN_IDLE_PASS = 40, 10
+
+
+@pytest.fixture
+def scene(database):
+    sample = Sample(max_labels=100, bands=Bands(flagged=1, passed=2))
+    return Scene(database, settings(limits=LIMITS, sample=sample))
+
+
+def drawn(scene, number):
+    scene.week(number)
+    scene.run(number)
+    return scene.round(number)
+
+
+def labels_of(scene, found):
+    with scene.database.read() as connection:
+        return read_labels(connection, round_store.read_round(connection, found.id))
+
+
+def test_a_pass_that_closes_a_round_sends_few_statements(scene):
+    for number in (1, 2):
+        scene.play(number)
+    found = drawn(scene, 3)
+    scene.answer()
+
+    with counted(scene.database) as sent:
+        scene.run()
+
+    assert scene.round(found.number).state == "closed"
+    assert len(sent.sent) < MOST_OF_A_CLOSING
+    assert len(set(sent.selects)) == len(sent.selects)
+
+
+def test_a_pass_with_nothing_to_do_sends_few_statements(scene):
+    for number in (1, 2):
+        scene.play(number)
+
+    with counted(scene.database) as sent:
+        scene.run()
+
+    assert 0 < len(sent.sent) < MOST_OF_AN_IDLE_PASS
+
+
+def test_labels_that_came_since_they_were_read_are_counted_at_the_closing(scene):
+    found = drawn(scene, 1)
+    before = labels_of(scene, found)
+    scene.answer()
+    collect(scene.parts, [found.id])
+    with scene.database.write() as connection:
+        claim = round_claims.claim_round(connection, found.id)
+    assert claim is not None
+
+    publish.close(scene.parts, found, claim, partial=False, reason="in", labels=before)
+
+    with scene.database.read() as connection:
+        stored = estimate_store.read_counts(connection, [found.id])[found.id]
+    assert sum(part.labeled for part in before.counts()) == 0
+    assert sum(part.labeled for part in stored) == sum(part.planned for part in stored) > 0
+    assert scene.round(1).estimated_revision == scene.round(1).label_revision
+
+
+def test_labels_of_several_rounds_are_those_of_each(scene):
+    rounds = [scene.play(number) for number in (1, 2)]
+
+    with scene.database.read() as connection:
+        together = read_all_labels(connection, rounds)
+
+    assert together == {each.id: labels_of(scene, each) for each in rounds}
+    assert all(each.labeled for each in together.values())
+
+
+def test_texts_of_any_kind_and_number_are_searched_in_one_statement(database):
+    texts = ["it's", 'a "quote"', "back\\slash", "líně\n", *(str(n) for n in range(40_000))]
+
+    with counted(database) as sent, database.read() as connection:
+        query = listed(connection, texts)
+        found = connection.execute(select(query.subquery())).scalars().all()
+
+    assert sorted(found) == sorted(texts)
+    assert len(sent.sent) == 1
