@@ -16,7 +16,7 @@ from sqlalchemy import String, cast, insert, literal, select, update
 from monitor.domain.model import Answer
 from monitor.domain.slots import newest_slot
 from monitor.rounds import run
-from monitor.rounds.context import Parts
+from monitor.rounds.context import MonitorContext
 from monitor.storage import round_store
 from monitor.storage.tables import (
     alerts,
@@ -92,13 +92,13 @@ def _play(
     newest = newest_slot(settings.round.schedule, now)
     clock = [newest]
     source, labeler = MemorySource([], threshold=0.5, show=["text"]), People()
-    parts = Parts(settings, database, source, labeler, clock=lambda: clock[0])
+    context = MonitorContext(settings, database, source, labeler, clock=lambda: clock[0])
     for number in (*range(1, PLAYED + 1), each):
         clock[0] = newest - (each - number) * WEEK
         source.rows, truth = _week(number, clock[0] - WEEK)
         answered = truth[::2] if number == each else truth
         labeler.answers = dict(answered)
-        run.run(parts)
+        run.run(context)
     with database.read() as connection:
         found = {one.number: one for one in round_store.find_rounds(connection, settings.name)}
     closed, waiting = found[PLAYED], found[each]

@@ -29,7 +29,7 @@ from benchmarks.fast_rounds import METRICS, POINTS, FastRounds
 from benchmarks.other_methods import OTHERS
 from benchmarks.other_priors import compare
 from benchmarks.rarer import expected_rarer
-from monitor.stats import Counts, few_labels
+from monitor.stats import Counts, small_count_caution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +106,9 @@ def cautioned(cell: Cell, positive: NDArray[np.int64]) -> Values:
             size=design.size, labeled=design.labeled, positive=found, is_flagged=is_flagged
         )
         estimand: Estimand = "rate" if design.rate is not None else "window"
-        said += [few_labels(counts, name, estimand=estimand) is not None for name in METRICS]
+        said += [
+            small_count_caution(counts, name, estimand=estimand) is not None for name in METRICS
+        ]
     return said / len(positive)
 
 

@@ -20,7 +20,7 @@ from benchmarks.fast_rounds import Design
 from monitor.stats import (
     FLAGGED_BANDS,
     PASSED_BANDS,
-    Knowledge,
+    PriorRates,
     allocate,
     band_edges,
     band_of,
@@ -163,10 +163,10 @@ def _labels(
         flagged = round(setting.labels * odds / (1 + odds))
         return np.array([flagged, setting.labels - flagged])
     if setting.plan == "scores":
-        known = Knowledge.of_scores(claim, is_flagged)
+        known = PriorRates.of_scores(claim, is_flagged)
     else:  # about what a few rounds of this size have found
         found = 3 * setting.labels / len(size)
-        known = Knowledge.of_rounds(found * rate, np.full(len(size), found), is_flagged)
+        known = PriorRates.of_rounds(found * rate, np.full(len(size), found), is_flagged)
     return allocate(size, is_flagged, known, max_labels=setting.labels).labels
 
 

@@ -21,7 +21,7 @@ from monitor.demo.result import FIND_WITHIN
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.allocation import allocate
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
@@ -129,9 +129,9 @@ def play(scenario: Scenario, *, intervals: bool) -> Outcome:
     covered = []
     for number, week in enumerate(weeks, start=1):
         strata = edges.strata(week)
-        knowledge = Knowledge.of_posterior(pooled_history(watching.rounds, reference))
+        prior_rates = PriorRates.of_posterior(pooled_history(watching.rounds, reference))
         sizes = [len(each) for each in strata]
-        plan = allocate(sizes, edges.is_flagged, knowledge, max_labels=scenario.labels)
+        plan = allocate(sizes, edges.is_flagged, prior_rates, max_labels=scenario.labels)
         counts = counted(strata, plan.labels, edges, 1000 * scenario.seed + number)
         watching.close(counts, reference)
         if intervals:

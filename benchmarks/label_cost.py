@@ -31,7 +31,7 @@ from scipy import special
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.design.allocation import allocate
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def known_rates(name: str, replicates: int) -> None:
         *((score, (10, 10)) for score in ("good", "weak")),
     ):
         design, _ = population(name, score).strata(bands)
-        plan = planner(design, Knowledge.of_rates(design.rate))
+        plan = planner(design, PriorRates.of_rates(design.rate))
         text = "two strata" if bands == (1, 1) else f"{bands[0]}+{bands[1]} by rounds, {score}"
         _say(f"{name} {text}", design, plan, replicates)
 
@@ -159,10 +159,10 @@ def known_rates(name: str, replicates: int) -> None:
 def first_round(name: str, replicates: int) -> None:
     """Default bands, planned by scores that no label has tested, or by nothing."""
     two, _ = population(name, "good").strata((1, 1))
-    base = int(fitted(planner(two, Knowledge.of_rates(two.rate)), two, replicates).sum())
+    base = int(fitted(planner(two, PriorRates.of_rates(two.rate)), two, replicates).sum())
     for score in ("good", "weak", "flat", "inverted"):
         design, mean = population(name, score).strata(DEFAULT)
-        known = Knowledge.of_scores(mean, design.is_flagged)
+        known = PriorRates.of_scores(mean, design.is_flagged)
         _say(f"{name} scores, {score}", design, planner(design, known), replicates, base)
         if score != "flat":
             pure = planner(design, known, blend=0.0)
@@ -171,7 +171,7 @@ def first_round(name: str, replicates: int) -> None:
     _say(f"{name} nothing, half each", design, by_budget(design), replicates, base)
 
 
-def planner(design: Design, known: Knowledge, *, blend: float | None = None) -> Plan:
+def planner(design: Design, known: PriorRates, *, blend: float | None = None) -> Plan:
     """Plan by `allocate` for given margins."""
     up = design.is_flagged
 
@@ -188,7 +188,7 @@ def by_budget(design: Design) -> Plan:
 
     def plan(margins: dict[str, float]) -> Whole:
         budget = round(500 * (MARGIN / min(margins.values())) ** 2)
-        return allocate(design.size, up, Knowledge.nothing(up), max_labels=budget).labels
+        return allocate(design.size, up, PriorRates.nothing(up), max_labels=budget).labels
 
     return plan
 

@@ -23,7 +23,7 @@ import numpy as np
 from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.settings import Limits, MonitorSettings, RoundSettings, Sample, Schedule
 from monitor.rounds import run
-from monitor.rounds.context import Parts
+from monitor.rounds.context import MonitorContext
 from monitor.storage import label_store, round_store, schema
 from monitor.storage.database import Database
 from monitor.testing import MemoryLabeler, MemorySource
@@ -53,7 +53,7 @@ class Stage:
             deadline=timedelta(days=5),
             late_labels=timedelta(days=90),
         )
-        self.parts = Parts(
+        self.context = MonitorContext(
             settings=MonitorSettings(name="mail", round=settings),
             database=database,
             source=self.source,
@@ -66,12 +66,12 @@ class Stage:
         self.now = MONDAY + number * WEEK
         self._fill(number)
         begun = time.process_time()
-        run.run(self.parts)  # draws it and closes it, since the labels are there
+        run.run(self.context)  # draws it and closes it, since the labels are there
         return 1e3 * (time.process_time() - begun)
 
     def correct(self, back: int) -> float:
         """Change one answer in the round so many places back; returns CPU in milliseconds."""
-        with self.parts.database.write() as connection:
+        with self.context.database.write() as connection:
             found = round_store.find_rounds(connection, "mail")[-1 - back]
             task = min(label_store.all_tasks(connection, [found.id]).values(), key=_key)
             answer = self.labeler.answers[task.item_id]
@@ -80,7 +80,7 @@ class Stage:
             event = LabelEvent(task.key, self.labeler.annotator, other, at=self.now)
             label_store.add_events(connection, self.labeler.name, [event], self.now)
         begun = time.process_time()
-        run.finish(self.parts, found.id)
+        run.finish(self.context, found.id)
         return 1e3 * (time.process_time() - begun)
 
     def _fill(self, number: int) -> None:

@@ -43,7 +43,7 @@ from tests.servers import postgres
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 MONDAY = datetime(2026, 3, 2, 6, 1, tzinfo=UTC)
 HEADS = ("monitors", "rounds/min", "ms a round", "MLflow ms", "idle tick s", "memory MB")
@@ -114,18 +114,18 @@ def measure(folder: Path, monitors: int, told: int) -> None:
     """Run the loops and print their figures."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     now = MONDAY
-    plant = wiring.build(load_config(folder / "config.yaml"), clock=lambda: now)
-    schema.ready(plant.database)
-    work = Work(plant, None, TICK)
+    application = wiring.build(load_config(folder / "config.yaml"), clock=lambda: now)
+    schema.ready(application.database)
+    work = Work(application, None, TICK)
     begun = time.monotonic()
     _tick(work)
     took = time.monotonic() - begun
-    closed = _closed(plant)
+    closed = _closed(application)
     if closed != monitors:
         message = f"{closed} of {monitors} rounds are closed"
         raise SystemExit(message)
-    _strike_out(plant, after=told)
-    mlflow = _told(plant)
+    _strike_out(application, after=told)
+    mlflow = _told(application)
     idle: list[float] = []
     for _ in range(7):  # the first two find what the big one left
         now += TICK + timedelta(seconds=1)
@@ -143,7 +143,7 @@ def measure(folder: Path, monitors: int, told: int) -> None:
         f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f}",
     )
     print("  ".join(f"{figure:>11}" for figure in figures), flush=True)
-    plant.database.close()
+    application.database.close()
 
 
 def _tick(work: Work) -> None:
@@ -159,28 +159,28 @@ def _is_quiet(work: Work) -> bool:
     return work.running.last_success is not None
 
 
-def _closed(plant: Plant) -> int:
-    with plant.database.read() as connection:
+def _closed(application: Application) -> int:
+    with application.database.read() as connection:
         query = select(func.count()).where(rounds.c.state == "closed")
         return int(connection.execute(query).scalar_one())
 
 
-def _told(plant: Plant) -> float:
+def _told(application: Application) -> float:
     """Deliver all that waits for MLflow; returns seconds a round, without the first one's start."""
     begun = [time.monotonic()]
     deliver(
-        plant.database,
-        {MLFLOW: plant.handlers[MLFLOW]},
-        plant.clock,
+        application.database,
+        {MLFLOW: application.handlers[MLFLOW]},
+        application.clock,
         on_delivered=lambda _: begun.append(time.monotonic()),
     )
     each = [after - before for before, after in pairwise(begun)]
     return 2 * sum(each[1:]) / len(each[1:])  # a run and a point of the fleet each
 
 
-def _strike_out(plant: Plant, after: int) -> None:
+def _strike_out(application: Application, after: int) -> None:
     """Forget the effects of all monitors after so many."""
-    with plant.database.write() as connection:
+    with application.database.write() as connection:
         connection.execute(
             update(effects).where(effects.c.monitor_id > after).values(status="done")
         )

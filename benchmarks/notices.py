@@ -24,7 +24,7 @@ from scipy import special
 
 from monitor.domain.settings import Pooling, RoundSettings, Schedule
 from monitor.rounds.estimation.anomalies import round_news
-from monitor.rounds.estimation.history import known_around
+from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.design.score_bands import band_edges, band_of
 from monitor.stats.drift.shift import moves
@@ -210,7 +210,7 @@ def _told(
     rates = [_wobbled(rate, wobble, rng) for _ in range(past)]
     rates.append(_wobbled(rate if now is None else now, wobble, rng))
     *earlier, last = (_tally(size, labels, each, rng) for each in rates)
-    known = known_around([*earlier, last], None, SETTINGS.pooling)[-1]
+    known = history_states([*earlier, last], None, SETTINGS.pooling)[-1]
     news = round_news(last, earlier, known, hazard=SETTINGS.pooling.hazard, seed=seed)
     kinds = {row.kind for row in news.notices}
     return "predictive" in kinds, "changed" in kinds

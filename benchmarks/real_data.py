@@ -30,7 +30,7 @@ from benchmarks.rarer import expected_rarer, taken_whole
 from monitor.stats import (
     FLAGGED_BANDS,
     PASSED_BANDS,
-    Knowledge,
+    PriorRates,
     allocate,
     band_edges,
     band_of,
@@ -105,7 +105,7 @@ def design_of(window: pd.DataFrame, budget: int) -> tuple[Design, NDArray[np.boo
             rows.append((flagged, int(inside.sum()), positive, float(score[inside].mean())))
     up, size, positives, mean_score = (np.array(column) for column in zip(*rows, strict=True))
     is_flagged = up == 1
-    known = Knowledge.of_scores(mean_score, is_flagged)
+    known = PriorRates.of_scores(mean_score, is_flagged)
     labeled = allocate(size, is_flagged, known, max_labels=budget).labels
     return Design(size, labeled, int(is_flagged.sum()), positive=positives), is_flagged
 
@@ -117,7 +117,7 @@ def run(name: str, window: pd.DataFrame, budget: int, seeds: int) -> list[Row]:
     missed = rounds.misses().mean(axis=2)
     ends = rounds.ends(SOME)
     rarer = expected_rarer(design)
-    true_rates = Knowledge.of_rates(np.clip(design.true_rate, 1e-9, 1 - 1e-9))
+    true_rates = PriorRates.of_rates(np.clip(design.true_rate, 1e-9, 1 - 1e-9))
     found = []
     for metric, word in enumerate(METRICS):
         width = float(np.mean(ends[metric, 1] - ends[metric, 0]))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.model import Window
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
 
 CONFIG = """
 store: sqlite:///monitor.db
@@ -96,37 +96,37 @@ def run(data: Data, path: Path, budget: int, folder: Path) -> None:
     config.write_text(
         CONFIG.format(name=data.name, path=path, time=data.time, budget=budget, limits=data.limits)
     )
-    plant = build(load_config(config))
-    schema.ready(plant.database)
-    with plant.database.write() as connection:  # the draws depend on the store's id
+    application = build(load_config(config))
+    schema.ready(application.database)
+    with application.database.write() as connection:  # the draws depend on the store's id
         fixed = uuid.uuid5(uuid.NAMESPACE_URL, f"{data.name}/{budget}")
         connection.execute(store.update().values(id=str(fixed)))
-    [parts] = plant.monitors
+    [context] = application.monitors
     print(f"\n{data.name}, at most {budget} labels a window")
     heads = [f"{name:>9}  {'this round':<20}  {'pooled':<20}" for name in ("precision", "recall")]
     print(f"{'window':>6} {'labels':>6}  {'  '.join(heads)}")
-    for window, labels, cells in windows(parts, path):
+    for window, labels, cells in windows(context, path):
         print(f"{window.start.year:>6} {labels:>6}  {'  '.join(cells)}")
-    with plant.database.read() as connection:
+    with application.database.read() as connection:
         for alert in alert_store.find_alerts(connection):
             limit = f"{alert.metric} at least {alert.limit}"
             print(f"alert: {limit} fired in round {alert.fired_in_round}")
-    plant.database.close()
+    application.database.close()
 
 
-def windows(parts: Parts, path: Path) -> Iterator[tuple[Window, int, list[str]]]:
+def windows(context: MonitorContext, path: Path) -> Iterator[tuple[Window, int, list[str]]]:
     """Yield each window with its labels and the text of every cell."""
-    span = parts.source.span()
+    span = context.source.span()
     if span is None:
         return
     start: datetime = span[0].replace(month=1, day=1, hour=0)
-    for slot, found in rounds.backfill(parts, start):
+    for slot, found in rounds.backfill(context, start):
         if found is None:
             continue
-        with parts.database.read() as connection:
+        with context.database.read() as connection:
             rows = estimate_store.read_estimates(connection, found.id, found.version)
             counts = estimate_store.read_counts(connection, [found.id])[found.id]
-        window = window_of(parts.settings.round.schedule, slot)
+        window = window_of(context.settings.round.schedule, slot)
         true = truth(path, window)
         cells = [
             text

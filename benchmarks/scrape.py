@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from benchmarks.many_rows import SETTINGS, fill, waiting_effects
 from monitor.domain.settings import MonitorSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
-from monitor.rounds.context import Parts
+from monitor.rounds.context import MonitorContext
 from monitor.service.change_detection import Idle
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
@@ -55,9 +55,9 @@ def measure(database: Database, folder: str, many: int, now: datetime) -> None:
     own = Own(last_success=now, failing=dict.fromkeys(names, False))
     labeler = FilesLabeler(FilesSettings(), folder)
     labeler.make_folder()
-    parts = [_parts(database, labeler, name) for name in names]
+    context = [_parts(database, labeler, name) for name in names]
     idle = Idle(database, lambda: now)
-    looks = idle.needed(parts)
+    looks = idle.needed(context)
     for look in looks:
         idle.looked(look, well=True)
     print(f"{many} monitors, {len(looks)} of them new")
@@ -66,15 +66,15 @@ def measure(database: Database, folder: str, many: int, now: datetime) -> None:
         start, busy = time.perf_counter(), time.process_time()
         page = exposition(database, names, own, now)
         middle, worked = time.perf_counter(), time.process_time()
-        needed = idle.needed(parts)
+        needed = idle.needed(context)
         end = time.perf_counter()
         lines = len(page.splitlines())
         took, cpu, idling = middle - start, worked - busy, end - middle
         print(f"{took:18.3f} {cpu:14.3f} {lines:7} {idling:14.3f} {len(needed):14}")
 
 
-def _parts(database: Database, labeler: FilesLabeler, name: str) -> Parts:
-    return Parts(
+def _parts(database: Database, labeler: FilesLabeler, name: str) -> MonitorContext:
+    return MonitorContext(
         settings=MonitorSettings(name=name, round=SETTINGS),
         database=database,
         source=MemorySource([], threshold=0.5, show=[]),

@@ -30,7 +30,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.design.allocation import PRIOR_PART, allocate
 from monitor.stats.design.neyman import Problem, coefficients_of, optimum
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
 
@@ -52,7 +52,7 @@ class Case:
     """A design with its true rates, what is known before the round, and what of it is kept."""
 
     design: Design
-    known: Knowledge
+    known: PriorRates
     kept: tuple[Values, Values]
 
 
@@ -86,8 +86,8 @@ def case_of(name: str, text: str) -> Case:
     up = design.is_flagged
     if text.startswith("scores"):
         prior = 1 / (2 * np.where(up, up.sum(), (~up).sum()))
-        return Case(design, Knowledge.of_scores(mean, up), (prior, prior))
-    known = Knowledge.of_rounds(KNOWN_WORTH * design.rate, np.full(len(up), KNOWN_WORTH), up)
+        return Case(design, PriorRates.of_scores(mean, up), (prior, prior))
+    known = PriorRates.of_rounds(KNOWN_WORTH * design.rate, np.full(len(up), KNOWN_WORTH), up)
     if text == "after a drop":
         design = dropped(design, 0.10)
     return Case(design, known, (known.alpha, known.beta))
@@ -137,7 +137,7 @@ def simulated(
 def second_block(case: Case, first: Whole, positive: Whole, margins: Mapping[str, float]) -> Whole:
     """Labels that the margins still lack, by what was known and the first block."""
     design = case.design
-    known = Knowledge(case.kept[0] + positive, case.kept[1] + first - positive, "rounds")
+    known = PriorRates(case.kept[0] + positive, case.kept[1] + first - positive, "rounds")
     coefficients, _ = coefficients_of(design.size, design.is_flagged, known)
     prior = np.where(design.is_flagged, *(part.mean() for part in _priors(design)))
     problem = Problem(

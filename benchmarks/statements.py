@@ -107,20 +107,20 @@ def _draw_only(stage: Stage, number: int) -> dict[str, Answer]:
     answers = {key: value for key, value in stage.labeler.answers.items() if key not in before}
     for key in answers:
         del stage.labeler.answers[key]
-    run.run(stage.parts)
+    run.run(stage.context)
     return answers
 
 
 def _counted_pass(stage: Stage) -> Statements:
     stage.now += timedelta(minutes=1)
-    with counted(stage.parts.database) as found:
-        run.run(stage.parts)
+    with counted(stage.context.database) as found:
+        run.run(stage.context)
     return found
 
 
 def _change_a_label(stage: Stage, back: int) -> None:
     """Let people change one answer in the round so many places back."""
-    database, labeler = stage.parts.database, stage.labeler
+    database, labeler = stage.context.database, stage.labeler
     with database.write() as connection:
         changed = round_store.find_rounds(connection, "mail")[-1 - back]
         tasks = label_store.all_tasks(connection, [changed.id])

@@ -101,7 +101,7 @@ class Night:
 
     def status(self) -> str:
         """Print what `pr-monitor status` prints."""
-        found = overview(self.database, self.scene.parts.settings, self.scene.now)
+        found = overview(self.database, self.scene.context.settings, self.scene.now)
         terminal = {"COLUMNS": "100", "NO_COLOR": "1"}
         with mock.patch.dict(os.environ, terminal), redirect_stdout(Terminal()) as printed:
             say_overview(with_links(found, link))

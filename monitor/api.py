@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from monitor.config.model import Config
-    from monitor.rounds.forecast.plan_window import Foretold
+    from monitor.rounds.forecast.plan_window import PlanForecast
 
 MARGIN = 0.05
 """Margin of both metrics where nobody says what is wanted."""
@@ -63,7 +63,7 @@ def planned(
     margins: Mapping[str, float] | None,
     max_labels: int | None,
     costs: tuple[float, float],
-) -> Foretold:
+) -> PlanForecast:
     """Plan for assumed values if any is given, else for a monitor of the config.
 
     Raises
@@ -89,7 +89,7 @@ def _of_values(
     margins: Mapping[str, float] | None,
     max_labels: int | None,
     costs: tuple[float, float],
-) -> Foretold:
+) -> PlanForecast:
     from monitor.rounds.forecast.plan_window import foretell, two_strata
     from monitor.stats.design.planning import Prospect
 
@@ -111,20 +111,20 @@ def _of_monitor(
     config: Path | str,
     margins: Mapping[str, float] | None,
     max_labels: int | None,
-) -> Foretold:
+) -> PlanForecast:
     from monitor.config.load import load_config
-    from monitor.rounds.forecast.plan_window import foretell_monitor
+    from monitor.rounds.forecast.plan_window import forecast_monitor
     from monitor.storage import schema
     from monitor.wiring import build
 
     loaded = load_config(config)
     name = _only(loaded, monitor)
-    plant = build(loaded)
+    application = build(loaded)
     try:
-        schema.ready(plant.database)
-        return foretell_monitor(plant.parts(name), margins=margins, max_labels=max_labels)
+        schema.ready(application.database)
+        return forecast_monitor(application.context(name), margins=margins, max_labels=max_labels)
     finally:
-        plant.database.close()
+        application.database.close()
 
 
 def _only(config: Config, monitor: str | None) -> str:

@@ -22,7 +22,7 @@ from monitor.hooks.log import LogHandler
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler
-from monitor.rounds.context import Parts, ReferenceItems
+from monitor.rounds.context import MonitorContext, ReferenceItems
 from monitor.sources.duckdb import DuckdbSource
 from monitor.storage import effect_admin
 from monitor.storage.database import Database
@@ -49,17 +49,17 @@ def utc_now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Plant:
+class Application:
     """Everything one config asks for: the store, the monitors' parts, the effect handlers."""
 
     config: Config
     database: Database
-    monitors: tuple[Parts, ...]
+    monitors: tuple[MonitorContext, ...]
     handlers: dict[str, EffectHandler]
     clock: Clock
     link: Link
 
-    def parts(self, name: str) -> Parts:
+    def context(self, name: str) -> MonitorContext:
         """Find a monitor's parts.
 
         Raises
@@ -68,32 +68,34 @@ class Plant:
             If the config has no such monitor.
         """
         self.config.monitor(name)
-        return next(parts for parts in self.monitors if parts.settings.name == name)
+        return next(context for context in self.monitors if context.settings.name == name)
 
     def said_of_monitors(self) -> dict[str, str]:
         """Write all that decides what a look at each monitor finds, but for data and labels."""
         program = version("mlflow-pr-monitor")
         return {
-            parts.settings.name: "\n".join(
+            context.settings.name: "\n".join(
                 [
                     program,
                     str(self.config.folder),
                     said.model_dump_json(),
-                    parts.settings.model_dump_json(),
+                    context.settings.model_dump_json(),
                 ]
             )
-            for said, parts in zip(self.config.monitors, self.monitors, strict=True)
+            for said, context in zip(self.config.monitors, self.monitors, strict=True)
         }
 
 
-def build(config: Config, *, clock: Clock = utc_now, database: Database | None = None) -> Plant:
+def build(
+    config: Config, *, clock: Clock = utc_now, database: Database | None = None
+) -> Application:
     """Build everything, around a store that is open already if there is one.
 
     Nothing is opened or called yet.
     """
     database = database or Database(config.store_url)
     link = _link(config, database)
-    return Plant(
+    return Application(
         config=config,
         database=database,
         monitors=tuple(_parts(config, each, database, clock) for each in config.monitors),
@@ -142,9 +144,11 @@ def _link(config: Config, database: Database) -> Link:
     return link
 
 
-def _parts(config: Config, monitor: MonitorConfig, database: Database, clock: Clock) -> Parts:
+def _parts(
+    config: Config, monitor: MonitorConfig, database: Database, clock: Clock
+) -> MonitorContext:
     labeler = _labeler(config, monitor.labeling, clock)
-    return Parts(
+    return MonitorContext(
         settings=config.settings_of(monitor),
         database=database,
         source=DuckdbSource(monitor.source, config.folder),
@@ -214,7 +218,7 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
     return read
 
 
-def check_labels(parts: Parts) -> str:
+def check_labels(context: MonitorContext) -> str:
     """Look where a monitor's labels come from, and say where that is.
 
     Raises
@@ -222,7 +226,7 @@ def check_labels(parts: Parts) -> str:
     LabelsRefused
         If the file or a column of it is missing, or the folder cannot be written.
     """
-    labeler = parts.labeler
+    labeler = context.labeler
     if isinstance(labeler, ColumnLabeler):
         labeler.columns()
         return f"column {labeler.settings.value} of {labeler.files}"

@@ -49,11 +49,11 @@ def test_without_a_promise_for_all_each_monitor_keeps_its_own(load):
 def test_a_promise_for_all_is_shared_out_by_rounds_and_frozen_in_what_rounds_see(load):
     config = load(WEEKLY, WEEKLY, DAILY, promise="false_alarms: {at_most: 2, per: 26w}\n")
 
-    plant = build(config)
+    application = build(config)
 
-    every = [each.settings.round.limits.false_alarm_every for each in plant.monitors]
+    every = [each.settings.round.limits.false_alarm_every for each in application.monitors]
     assert every == [117, 117, 117]  # (26 + 26 + 182) / 2
-    assert set(plant.monitors[0].settings.round.limits.bounds) == {"precision", "recall"}
+    assert set(application.monitors[0].settings.round.limits.bounds) == {"precision", "recall"}
     assert sum(config.false_alarms_a_year().values()) == pytest.approx(4)
     assert promise_lines(config) == ["false alarms: at most 4 a year over 3 monitors with limits"]
 

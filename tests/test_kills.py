@@ -21,7 +21,7 @@ from monitor.labeling import label_files
 from monitor.labeling.files import FilesLabeler
 from monitor.rounds.labels import collect
 from monitor.rounds.delivery import deliver
-from monitor.rounds.opening import open
+from monitor.rounds.opening import due
 from monitor.rounds import publish, run
 from monitor.sources.duckdb import DuckdbSource
 from monitor.storage import schema
@@ -32,7 +32,7 @@ from monitor.tracking.connection import load_mlflow
 import duckdb, matplotlib.figure, matplotlib.backends.backend_agg, structlog
 
 PLACES = {
-    "before the slot is opened": (open, "_add", "before"),
+    "before the slot is opened": (due, "_add", "before"),
     "after the slot is opened": (run, "_unfinished", "before"),
     "after the scan": (DuckdbSource, "scan", "after"),
     "after the items are written": (run, "send", "before"),

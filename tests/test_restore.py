@@ -23,10 +23,10 @@ SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
 
 def once(folder):
     """Do what `pr-monitor run-once` does."""
-    plant = wiring.build(load_config(folder / "config.yaml"))
-    schema.ready(plant.database)
-    done = loop.one_pass(plant, plant.monitors)
-    plant.database.close()
+    application = wiring.build(load_config(folder / "config.yaml"))
+    schema.ready(application.database)
+    done = loop.one_pass(application, application.monitors)
+    application.database.close()
     return done.exit_code
 
 

@@ -94,10 +94,10 @@ class Shop:
 
     def once(self):
         """Do what `pr-monitor run-once` does, at the clock's time."""
-        plant = wiring.build(load_config(self.folder / "config.yaml"), clock=lambda: self.now)
-        schema.ready(plant.database)
-        done = loop.one_pass(plant, plant.monitors)
-        plant.database.close()
+        application = wiring.build(load_config(self.folder / "config.yaml"), clock=lambda: self.now)
+        schema.ready(application.database)
+        done = loop.one_pass(application, application.monitors)
+        application.database.close()
         return done
 
     def week(self, number):
@@ -336,14 +336,14 @@ def test_the_command_may_be_killed_and_repeated_and_says_when_nothing_is_lost(
     shop = small_shop
     live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
     shop.restore()
-    plant = wiring.build(load_config(shop.folder / "config.yaml"))
-    [parts] = plant.monitors
+    application = wiring.build(load_config(shop.folder / "config.yaml"))
+    [parts] = application.monitors
     assert parts.runs is not None
     with monkeypatch.context() as patch:
-        patch.setattr(MlflowRuns, "put_away", interrupted)
+        patch.setattr(MlflowRuns, "retire", interrupted)
         with pytest.raises(KeyboardInterrupt):
             reconcile(parts, parts.runs)
-    plant.database.close()
+    application.database.close()
     again = shop.command("db", "restored")
     settle(shop)
     third = shop.command("db", "restored")

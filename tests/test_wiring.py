@@ -20,7 +20,7 @@ def scene(database):
 def test_a_source_is_told_by_what_a_round_would_find(scene):
     flagged = sum(row["score"] >= 0.5 for row in scene.source.rows)
 
-    found = check_source(scene.parts).text
+    found = check_source(scene.context).text
 
     assert found.startswith("2000 predictions in the newest window, 2025-02-24 06:00 to")
     assert found.endswith(f", {flagged} flagged")
@@ -29,7 +29,7 @@ def test_a_source_is_told_by_what_a_round_would_find(scene):
 def test_a_few_bad_rows_are_told(scene):
     scene.source.rows[0]["score"] = None
 
-    assert check_source(scene.parts).text.endswith("; left out: 1 score missing")
+    assert check_source(scene.context).text.endswith("; left out: 1 score missing")
 
 
 def test_so_many_bad_rows_that_a_round_would_be_abandoned_are_refused(scene):
@@ -37,13 +37,13 @@ def test_so_many_bad_rows_that_a_round_would_be_abandoned_are_refused(scene):
         row["score"] = None
 
     with pytest.raises(SourceRefused, match=r"newest window.*40 of 2000 rows cannot be used"):
-        check_source(scene.parts)
+        check_source(scene.context)
 
 
 def test_a_window_without_predictions_is_told_with_the_newest_there_is(scene):
     scene.now += timedelta(days=7)
 
-    found = check_source(scene.parts)
+    found = check_source(scene.context)
 
     assert "no predictions in the newest window" in found.text
     assert "the newest is of 2025-03-03 05:" in found.text

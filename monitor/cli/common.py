@@ -16,7 +16,7 @@ from monitor.presentation.numbers import minute_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 ConfigOption = Annotated[
     Path,
@@ -42,7 +42,7 @@ class OfARound(TyperCommand):
 
 
 @contextmanager
-def opened(config: Path, *, make_store: bool = True) -> Iterator[Plant]:
+def opened(config: Path, *, make_store: bool = True) -> Iterator[Application]:
     """Read the config and open its store, making the tables of a new one.
 
     Raises
@@ -56,15 +56,15 @@ def opened(config: Path, *, make_store: bool = True) -> Iterator[Plant]:
     from monitor.wiring import build
 
     set_up_logs()
-    plant = build(load_config(config))
+    application = build(load_config(config))
     try:
         if make_store:
-            schema.ready(plant.database)
+            schema.ready(application.database)
         else:
-            schema.check(plant.database)
-        yield plant
+            schema.check(application.database)
+        yield application
     finally:
-        plant.database.close()
+        application.database.close()
 
 
 def parse_time(text: str, option: str) -> datetime:

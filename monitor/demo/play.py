@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from monitor.demo.folder import Written
     from monitor.demo.watch import DemoRound
     from monitor.domain.model import Effect
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 FOLDER = Path("demo")
 _PER_ROUND = 2  # effects for MLflow: the round's run, and its point in the monitor's run
@@ -76,13 +76,13 @@ def play(
     )
     with console.status("training") as status:
         written = fill(folder, scenario, lambda week: status.update(f"scoring week {week}"))
-    plant = _plant(folder, scenario)
+    application = _plant(folder, scenario)
     try:
         show_start(console, scenario, written)
-        rounds = _rounds(console, plant, written)
-        sent = _send(console, plant, len(rounds))
+        rounds = _rounds(console, application, written)
+        sent = _send(console, application, len(rounds))
     finally:
-        plant.database.close()
+        application.database.close()
     result = DemoResult(
         folder=folder,
         rounds=rounds,
@@ -113,29 +113,29 @@ def _mlflow() -> str:
     return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
 
 
-def _plant(folder: Path, scenario: Scenario) -> Plant:
+def _plant(folder: Path, scenario: Scenario) -> Application:
     from monitor.config.load import load_config  # noqa: PLC0415  with what they bring: a second
     from monitor.demo.watch import make_store  # noqa: PLC0415
     from monitor.wiring import build  # noqa: PLC0415
 
-    plant = build(load_config(folder / CONFIG))
-    make_store(plant, scenario.seed)
-    return plant
+    application = build(load_config(folder / CONFIG))
+    make_store(application, scenario.seed)
+    return application
 
 
-def _rounds(console: Console, plant: Plant, written: Written) -> tuple[DemoRound, ...]:
+def _rounds(console: Console, application: Application, written: Written) -> tuple[DemoRound, ...]:
     from monitor.demo.watch import watch  # noqa: PLC0415
 
     rounds: list[DemoRound] = []
     with console.status("round 1") as status:
-        for found in watch(plant, written):
+        for found in watch(application, written):
             show_round(console, found)
             rounds.append(found)
             status.update(f"round {found.number + 1} of {len(written.rounds)}")
     return tuple(rounds)
 
 
-def _send(console: Console, plant: Plant, rounds: int) -> Sent:
+def _send(console: Console, application: Application, rounds: int) -> Sent:
     """Deliver everything to MLflow."""
     from monitor.rounds.delivery.deliver import deliver  # noqa: PLC0415
 
@@ -149,7 +149,11 @@ def _send(console: Console, plant: Plant, rounds: int) -> Sent:
                 newest[:] = [RoundReport.model_validate(dict(effect.payload))]
 
         delivered = deliver(
-            plant.database, plant.handlers, plant.clock, link=plant.link, on_delivered=on_delivered
+            application.database,
+            application.handlers,
+            application.clock,
+            link=application.link,
+            on_delivered=on_delivered,
         )
     return Sent(newest[0] if newest else None, delivered.failed)
 

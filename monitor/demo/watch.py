@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.domain.report import EstimateRow
     from monitor.storage.round_store import Round
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 METRICS = ("precision", "recall")
 
@@ -94,24 +94,24 @@ class _Listener:
         return heard
 
 
-def make_store(plant: Plant, seed: int) -> None:
+def make_store(application: Application, seed: int) -> None:
     """Create the tables, with a fixed store id: the draws depend on it."""
-    schema.ready(plant.database)
+    schema.ready(application.database)
     fixed = uuid.uuid5(uuid.NAMESPACE_URL, f"mlflow-pr-monitor/demo/{seed}")
-    with plant.database.write() as connection:
+    with application.database.write() as connection:
         connection.execute(store.update().values(id=str(fixed)))
 
 
-def watch(plant: Plant, written: Written) -> Iterator[DemoRound]:
+def watch(application: Application, written: Written) -> Iterator[DemoRound]:
     """Run every round of the half year, oldest first."""
-    parts = plant.parts(MONITOR)
+    context = application.context(MONITOR)
     listener = _Listener()
-    for (_, found), truth in zip(backfill(parts, written.start), written.rounds, strict=True):
+    for (_, found), truth in zip(backfill(context, written.start), written.rounds, strict=True):
         if found is None or found.estimated_revision is None:
             message = f"the demo is broken: a round of {MONITOR} ended without an estimate"
             raise MonitorError(message)
-        deliver(plant.database, {LOG: listener}, plant.clock)
-        with plant.database.read() as connection:
+        deliver(application.database, {LOG: listener}, application.clock)
+        with application.database.read() as connection:
             yield _read(connection, found, truth, listener.news())
 
 

@@ -135,7 +135,7 @@ class RoundRuns(Protocol):
     def report(self, run: ShownRun) -> Mapping[str, Any] | None:
         """Read the report that a run was written from; None where it is not there any more."""
 
-    def put_away(self, runs: Sequence[ShownRun]) -> None:
+    def retire(self, runs: Sequence[ShownRun]) -> None:
         """Delete runs of rounds that are done again, so that nobody finds or restores them."""
 
     def rewind(self, store_id: str, monitor: str, newest_round: int) -> None:

@@ -28,7 +28,7 @@ class ReferenceItems:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class MonitorContext:
     """One monitor: its settings, its store, and the adapters built for it.
 
     ``reference`` reads labeled items from before launch where the config names a file of them.

@@ -16,12 +16,12 @@ from monitor.rounds.estimation.batch import Batch, Evidence, Member
 from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.disputes import look_for_disputes
 from monitor.rounds.estimation.estimate import estimate_round
-from monitor.rounds.estimation.history import known_around
+from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.score_order import inverted_order
-from monitor.rounds.estimation.supplements import is_as_stored, look_beside, write_beside
+from monitor.rounds.estimation.supplements import is_as_stored, read_supplements, write_supplements
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.reporting.concerns import INVERTED, note, note_disputes
-from monitor.rounds.reporting.enqueue import tell, tell_abandoned
+from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
 from monitor.storage import alert_store, estimate_store, frame_store, round_claims, round_store
 from monitor.storage.estimate_store import StratumTally
 from monitor.storage.round_labels import read_all_labels
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     from monitor.domain.alerting import Reading
     from monitor.domain.settings import Pooling
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.rounds.estimation.batch import Estimates, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
-    from monitor.rounds.estimation.history import Known
-    from monitor.rounds.estimation.supplements import Beside
+    from monitor.rounds.estimation.history import HistoryState
+    from monitor.rounds.estimation.supplements import Supplements
     from monitor.storage.label_store import LabelOf
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_labels import RoundLabels
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def close(
-    parts: Parts,
+    context: MonitorContext,
     found: Round,
     claim: Claim,
     *,
@@ -57,12 +57,12 @@ def close(
 
     ``labels`` are its labels if they were read already; newer ones count.
     """
-    batch = _read_batch(parts, found, known=labels)
+    batch = _read_batch(context, found, known=labels)
     estimates = with_pictures(batch, _estimated(batch))
-    beside = look_beside(parts.database, batch)
+    supplements = read_supplements(context.database, batch)
     disputes = look_for_disputes(batch.affected[0], batch.labels[found.id])
-    inverted = inverted_order(parts.database, batch, estimates[found.id].pictures)
-    now = parts.clock()
+    inverted = inverted_order(context.database, batch, estimates[found.id].pictures)
+    now = context.clock()
     due, *later = batch.affected
     end: dict[str, Any] = {
         "version": due.version,
@@ -73,11 +73,11 @@ def close(
         "partial": partial,
     }
     before, after = RoundState.LABELING, RoundState.CLOSED
-    with parts.database.write() as connection:
+    with context.database.write() as connection:
         round_store.move(connection, claim, before, after, reason=reason, now=now, **end)
         closed = replace(due.round, state=after, reason=None, **end)
         batch = batch.with_due(closed)
-        _write_versions(connection, batch, estimates, beside)
+        _write_versions(connection, batch, estimates, supplements)
         _set_versions(connection, later)
         if disputes:  # none can stand from before the closing
             note_disputes(connection, closed, disputes, now)
@@ -94,51 +94,51 @@ def close(
         evidence = Evidence(told, (*moves, *revised), tuple(alerts))
         if inverted is not None:
             note(connection, closed, INVERTED, inverted, now)
-        tell(connection, batch, estimates, evidence, beside, reason, now)
+        enqueue(connection, batch, estimates, evidence, supplements, reason, now)
 
 
 def correct(
-    parts: Parts, found: Round, claim: Claim, *, above: Mapping[int, int] | None = None
+    context: MonitorContext, found: Round, claim: Claim, *, above: Mapping[int, int] | None = None
 ) -> None:
     """Give a closed round, and those that pool it, a new version from labels that came late.
 
     Label events that leave all counts as they were (a second annotator agrees) make none, unless
     ``above`` says, by round id, which versions MLflow shows that the store has forgotten.
     """
-    batch = _read_batch(parts, found, above or {})
+    batch = _read_batch(context, found, above or {})
     disputes = look_for_disputes(batch.affected[0], batch.labels[found.id])
-    if not above and _says_the_same(parts, batch):
-        with parts.database.write() as connection:
+    if not above and _says_the_same(context, batch):
+        with context.database.write() as connection:
             round_claims.hold(connection, claim)
-            note_disputes(connection, found, disputes, parts.clock())
+            note_disputes(connection, found, disputes, context.clock())
             due = batch.affected[0].round
             estimate_store.set_version(
                 connection, due.id, due.version, estimated_revision=due.label_revision
             )
         return
     estimates = with_pictures(batch, _estimated(batch))
-    beside = look_beside(parts.database, batch)
-    now = parts.clock()
+    supplements = read_supplements(context.database, batch)
+    now = context.clock()
     version = batch.affected[0].version
-    with parts.database.write() as connection:
+    with context.database.write() as connection:
         round_claims.hold(connection, claim)
         why = "MLflow showed a later version" if above else "labels changed"
         reason = f"{why}: version {version}"
         round_store.note_event(connection, found, reason, now)
         note_disputes(connection, found, disputes, now)
-        _write_versions(connection, batch, estimates, beside)
+        _write_versions(connection, batch, estimates, supplements)
         _set_versions(connection, batch.affected)
         alerts = alert_store.find_alerts(connection, monitor=found.monitor)
         readings, moves = correct_evidence(connection, batch.affected, estimates, alerts, now)
         _write_readings(connection, batch.affected, readings)
         evidence = Evidence(readings, tuple(moves), tuple(after_moves(alerts, moves)))
-        tell(connection, batch, estimates, evidence, beside, reason, now)
+        enqueue(connection, batch, estimates, evidence, supplements, reason, now)
 
 
-def abandon(parts: Parts, found: Round, claim: Claim, reason: str) -> None:
+def abandon(context: MonitorContext, found: Round, claim: Claim, reason: str) -> None:
     """End a round without an estimate and tell people why."""
-    now = parts.clock()
-    with parts.database.write() as connection:
+    now = context.clock()
+    with context.database.write() as connection:
         round_store.move(
             connection,
             claim,
@@ -148,11 +148,11 @@ def abandon(parts: Parts, found: Round, claim: Claim, reason: str) -> None:
             now=now,
             closed_at=now,
         )
-        tell_abandoned(connection, found, reason, now)
+        enqueue_abandoned(connection, found, reason, now)
 
 
 def _read_batch(
-    parts: Parts,
+    context: MonitorContext,
     found: Round,
     above: Mapping[int, int] | None = None,
     *,
@@ -161,7 +161,7 @@ def _read_batch(
     if found.history_id is None:
         message = f"round {found.id} was not drawn, so it has no history to publish into"
         raise AssertionError(message)
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         history, store_id = frame_store.read_history_here(connection, found.history_id)
         # Read again here: whoever published meanwhile gave the due round a later version too.
         rounds = round_store.closed_rounds(connection, history.id, also=found.id)
@@ -206,11 +206,11 @@ def _evidence_tally(found: Round, labels: RoundLabels) -> Tally:
     return _labeled_tally(labels, corrected_evidence_label if closed else evidence_label)
 
 
-def _says_the_same(parts: Parts, batch: Batch) -> bool:
+def _says_the_same(context: MonitorContext, batch: Batch) -> bool:
     member = batch.affected[0]
     if member.tally != batch.stored:
         return False
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         return is_as_stored(connection, member.round, batch.labels[member.round.id])
 
 
@@ -251,13 +251,15 @@ def _estimated(batch: Batch) -> Estimates:
     }
 
 
-def _known(batch: Batch, tallies: Sequence[Tally]) -> dict[Pooling, list[Known]]:
+def _known(batch: Batch, tallies: Sequence[Tally]) -> dict[Pooling, list[HistoryState]]:
     """Pooling the history once for each way that the affected rounds ask for: mostly just one."""
     asked = {member.round.settings.pooling for member in batch.affected}
-    return {each: known_around(tallies, batch.history.reference, each) for each in asked}
+    return {each: history_states(tallies, batch.history.reference, each) for each in asked}
 
 
-def _estimate(batch: Batch, member: Member, earlier: list[Tally], known: Known) -> RoundEstimate:
+def _estimate(
+    batch: Batch, member: Member, earlier: list[Tally], known: HistoryState
+) -> RoundEstimate:
     settings, seed = member.round.settings, member.round.sobol_seed
     estimate = estimate_round(
         member.tally,
@@ -273,7 +275,10 @@ def _estimate(batch: Batch, member: Member, earlier: list[Tally], known: Known) 
 
 
 def _write_versions(
-    connection: Connection, batch: Batch, estimates: Estimates, beside: Mapping[int, Beside]
+    connection: Connection,
+    batch: Batch,
+    estimates: Estimates,
+    supplements: Mapping[int, Supplements],
 ) -> None:
     estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
     members = {(each.round.id, each.version): each for each in batch.affected}
@@ -283,7 +288,7 @@ def _write_versions(
     estimate_store.write_estimates(connection, {key: each.rows for key, each in said.items()})
     estimate_store.write_posteriors(connection, {key: each.pooled for key, each in said.items()})
     for round_id, version in members:
-        write_beside(connection, round_id, version, beside[round_id])
+        write_supplements(connection, round_id, version, supplements[round_id])
 
 
 def _set_versions(connection: Connection, members: Sequence[Member]) -> None:

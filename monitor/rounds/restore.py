@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import ShownRun
     from monitor.domain.ports import RoundRuns
     from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.storage.round_store import Round
 
 _WHY = "the store was restored from a backup"
@@ -63,13 +63,13 @@ class Forgotten:
 
     opened: tuple[datetime, ...]
     behind: Mapping[int, int]
-    put_away: int
+    retire: int
     alerts: tuple[AlertRow, ...] | None
     off_schedule: tuple[datetime, ...]
     abandoned: tuple[datetime, ...]
 
 
-def reconcile(parts: Parts, runs: RoundRuns) -> Forgotten:
+def reconcile(context: MonitorContext, runs: RoundRuns) -> Forgotten:
     """Open the slots of a monitor that a restored store lost, above the versions MLflow shows.
 
     What the store has to know is in one transaction; MLflow's runs of those rounds are deleted
@@ -80,23 +80,23 @@ def reconcile(parts: Parts, runs: RoundRuns) -> Forgotten:
     DeliveryFailed
         If MLflow does not answer; whoever repeats this goes on from there.
     """
-    name = parts.settings.name
-    now = parts.clock()
-    with parts.database.read() as connection:
+    name = context.settings.name
+    now = context.clock()
+    with context.database.read() as connection:
         store = store_id(connection)
         known = {each.slot: each for each in round_store.find_rounds(connection, name)}
     shown = runs.find(store, name)
     seen = _highest(shown)
-    lost, off_schedule = _lost(parts, known, seen)
+    lost, off_schedule = _lost(context, known, seen)
     newest = _newest_estimate(shown)
     undrawn = [slot for slot, found in known.items() if found.state is RoundState.OPEN]
     reports = _reports(runs, shown, {*lost, *undrawn, *([newest] if newest else [])})
-    with parts.database.write() as connection:
+    with context.database.write() as connection:
         monitor_id = round_store.ensure_monitor(connection, name, now)
         opened = [
             slot
             for slot in lost
-            if _open(connection, parts, monitor_id, slot, known, seen, reports.get(slot))
+            if _open(connection, context, monitor_id, slot, known, seen, reports.get(slot))
         ]
         for slot, found in known.items():
             if slot in seen and restored_store.start_above(connection, found.id, seen[slot]):
@@ -106,13 +106,13 @@ def reconcile(parts: Parts, runs: RoundRuns) -> Forgotten:
         rounds = round_store.find_rounds(connection, name)
         firing = None if newest is None else reports.get(newest)
         alerts = _told_to_end(connection, rounds, _firing(firing or {}), now)
-    put_away = _put_away(runs, rounds, shown)
-    if put_away:
+    retire = _put_away(runs, rounds, shown)
+    if retire:
         runs.rewind(store, name, _newest_closed(rounds))
     return Forgotten(
         opened=tuple(opened),
         behind=_behind(rounds, seen),
-        put_away=put_away,
+        retire=retire,
         alerts=None if newest is not None and firing is None else alerts,
         off_schedule=tuple(off_schedule),
         abandoned=tuple(_abandoned(rounds, seen)),
@@ -120,33 +120,33 @@ def reconcile(parts: Parts, runs: RoundRuns) -> Forgotten:
 
 
 def do_again(
-    parts: Parts, behind: Mapping[int, int]
+    context: MonitorContext, behind: Mapping[int, int]
 ) -> Iterator[tuple[Round, MonitorError | None]]:
     """Take all rounds that are not done as far as they get, in slot order, one after the other.
 
     A round is planned by what the rounds before it found, so it is drawn when they have closed:
     then it wants the labels that it wanted the first time. Yields each with what it met.
     """
-    for found in _to_do(parts, behind):
+    for found in _to_do(context, behind):
         obstacle = None
         try:
-            run.go_through(parts, found.id)
-            if _version(parts, found.id) <= behind.get(found.id, -1):
-                run.publish_above(parts, found.id, behind)
+            run.go_through(context, found.id)
+            if _version(context, found.id) <= behind.get(found.id, -1):
+                run.publish_above(context, found.id, behind)
         except MonitorError as error:
             obstacle = error
-        with parts.database.read() as connection:
+        with context.database.read() as connection:
             yield round_store.read_round(connection, found.id), obstacle
 
 
-def _to_do(parts: Parts, behind: Mapping[int, int]) -> list[Round]:
-    with parts.database.read() as connection:
-        rounds = round_store.find_rounds(connection, parts.settings.name)
+def _to_do(context: MonitorContext, behind: Mapping[int, int]) -> list[Round]:
+    with context.database.read() as connection:
+        rounds = round_store.find_rounds(connection, context.settings.name)
     return [each for each in rounds if each.state in _BEFORE_DONE or each.id in behind]
 
 
-def _version(parts: Parts, round_id: int) -> int:
-    with parts.database.read() as connection:
+def _version(context: MonitorContext, round_id: int) -> int:
+    with context.database.read() as connection:
         return round_store.read_round(connection, round_id).version
 
 
@@ -188,31 +188,31 @@ def _firing(report: Mapping[str, Any]) -> list[AlertRow]:
 
 
 def _lost(
-    parts: Parts, known: Mapping[datetime, Round], seen: Mapping[datetime, int]
+    context: MonitorContext, known: Mapping[datetime, Round], seen: Mapping[datetime, int]
 ) -> tuple[list[datetime], list[datetime]]:
     """Find the slots to open, in order, and those of which today's schedule has no window.
 
     Those that MLflow shows and the store has not, or has as skipped; and all that came due since
     the newest that the store knows: they may have been lost before MLflow was told of them.
     """
-    schedule, now = parts.settings.round.schedule, parts.clock()
+    schedule, now = context.settings.round.schedule, context.clock()
     gone = {slot for slot in seen if slot not in known or known[slot].state is RoundState.SKIPPED}
-    newest = _newest(parts, known) or min(gone, default=None)
+    newest = _newest(context, known) or min(gone, default=None)
     due = [] if newest is None else slots_between(schedule, newest, now)
     missing = {slot for slot in due if slot not in known}
     on_schedule = {slot for slot in gone if newest_slot(schedule, slot) == slot}
     return sorted(missing | on_schedule), sorted(gone - on_schedule)
 
 
-def _newest(parts: Parts, known: Mapping[datetime, Round]) -> datetime | None:
+def _newest(context: MonitorContext, known: Mapping[datetime, Round]) -> datetime | None:
     """Find the newest slot of the store, but none that a clock ahead of this one opened."""
-    now = parts.clock()
+    now = context.clock()
     return max((slot for slot in known if slot <= now), default=None)
 
 
 def _open(
     connection: Connection,
-    parts: Parts,
+    context: MonitorContext,
     monitor_id: int,
     slot: datetime,
     known: Mapping[datetime, Round],
@@ -224,12 +224,12 @@ def _open(
     It is told like a scheduled one. Only a slot before the newest known one that the store never
     had, not even as skipped, was filled by a backfill, which wakes nobody now either.
     """
-    filled = slot not in known and slot < (_newest(parts, known) or slot)
-    settings = parts.settings.round.model_copy(
+    filled = slot not in known and slot < (_newest(context, known) or slot)
+    settings = context.settings.round.model_copy(
         update={"origin": "backfill" if filled else "schedule"}
     )
     planned = _as_planned(settings, report)
-    round_id = _opened(connection, parts, monitor_id, slot, planned, known.get(slot))
+    round_id = _opened(connection, context, monitor_id, slot, planned, known.get(slot))
     if round_id is not None and slot in seen:
         restored_store.start_above(connection, round_id, seen[slot])
     return round_id is not None
@@ -237,13 +237,13 @@ def _open(
 
 def _opened(
     connection: Connection,
-    parts: Parts,
+    context: MonitorContext,
     monitor_id: int,
     slot: datetime,
     settings: RoundSettings,
     skipped: Round | None,
 ) -> int | None:
-    now = parts.clock()
+    now = context.clock()
     if skipped is not None:
         reopened = round_store.reopen_skipped(
             connection, skipped.id, settings=settings, now=now, reason=_WHY
@@ -280,7 +280,7 @@ def _put_away(runs: RoundRuns, rounds: Sequence[Round], shown: Sequence[ShownRun
     """Delete the live runs of versions before the first that their rounds have here."""
     first = {each.slot: each.first_version for each in rounds if each.first_version > 1}
     past = [run for run in shown if run.live and run.version < first.get(run.slot, 0)]
-    runs.put_away(past)
+    runs.retire(past)
     return len(past)
 
 

@@ -88,13 +88,13 @@ def _forgotten(
     return Forgotten(found.monitor, found.number, deleted, tuple(places), bool(labelers))
 
 
-def forget_left_behind(database: Database, names: Collection[str], clock: Clock) -> None:
+def forget_removed_monitors(database: Database, names: Collection[str], clock: Clock) -> None:
     """Delete what people were shown for monitors that the config no longer has, in due time.
 
     Their label files are out of reach: only the config knew the folder.
     """
     with database.read() as connection:
-        found = payload_store.left_behind(connection, names, clock())
+        found = payload_store.removed_monitors(connection, names, clock())
     for each in found:
         with database.write() as connection:
             label_store.forget_payloads(connection, each.id, first_version=each.first_version)

@@ -24,9 +24,9 @@ from monitor.domain.slots import slots_of_windows, window_of
 from monitor.domain.state import RoundState
 from monitor.rounds import publish
 from monitor.rounds.claims import kept
-from monitor.rounds.labels.collect import collect, put_away, send
+from monitor.rounds.labels.collect import collect, retire, send
 from monitor.rounds.labels.places import Asked, ask
-from monitor.rounds.opening.open import open_due, open_slot
+from monitor.rounds.opening.due import open_due, open_slot
 from monitor.rounds.sampling.draw import draw
 from monitor.storage import copy_store, label_store, round_claims, round_store
 from monitor.storage.copy_store import Copies
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.storage.label_store import Sent
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_labels import LabelCounts, RoundLabels
@@ -53,7 +53,7 @@ SETTLING = timedelta(minutes=15)
 _RETRIES = 5  # of a publish that met another one; each loser has let one winner through
 
 
-def run(parts: Parts) -> None:
+def run(context: MonitorContext) -> None:
     """Do all that is due for one monitor: open, draw, hand out, collect, close, correct, put away.
 
     What keeps one round from going on does not keep the others. Not even if it ends the process,
@@ -65,12 +65,12 @@ def run(parts: Parts) -> None:
     MonitorError
         The gravest obstacle met, once everything else is done.
     """
-    open_due(parts)
-    found = _unfinished(parts)
+    open_due(context)
+    found = _unfinished(context)
     left = _left_in_mid_step(found)
-    obstacles = _advance(parts, [each for each in found if each not in left])
+    obstacles = _advance(context, [each for each in found if each not in left])
     for each in left:
-        obstacles += _advance(parts, [each])
+        obstacles += _advance(context, [each])
     _raise_gravest(obstacles)
 
 
@@ -86,24 +86,24 @@ def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
         raise gravest
 
 
-def _advance(parts: Parts, found: list[Round]) -> list[MonitorError | None]:
+def _advance(context: MonitorContext, found: list[Round]) -> list[MonitorError | None]:
     """Take these rounds as far as they get, and put away what is done; say what each step met."""
-    sent = _read_sent(parts, found)
-    begun = [each.id for each in found if _may_begin(each, sent, parts.clock())]
-    obstacles = [_met(partial(begin, parts, each)) for each in begun]
+    sent = _read_sent(context, found)
+    begun = [each.id for each in found if _may_begin(each, sent, context.clock())]
+    obstacles = [_met(partial(begin, context, each)) for each in begun]
     if begun:
-        found = _again(parts, found)
-        sent = _read_sent(parts, found)
-    asked = ask(parts, [each for each in found if _is_out(each, sent)])
+        found = _again(context, found)
+        sent = _read_sent(context, found)
+    asked = ask(context, [each for each in found if _is_out(each, sent)])
     obstacles += asked.obstacles
     # A deadline counts only for rounds whose labels were read just now: others may have labels
     # nobody has seen yet.
     mine = [each for each in found if each.id in asked.read]
     due = [
-        each.id for each in mine if _may_finish(each, asked) and not _settles(parts, each, asked)
+        each.id for each in mine if _may_finish(each, asked) and not _settles(context, each, asked)
     ]
-    obstacles += [_met(partial(finish, parts, each)) for each in due]
-    return [*obstacles, _met(partial(put_away, parts))]
+    obstacles += [_met(partial(finish, context, each)) for each in due]
+    return [*obstacles, _met(partial(retire, context))]
 
 
 def _may_begin(found: Round, sent: Sent, now: datetime) -> bool:
@@ -129,7 +129,7 @@ def _met(act: Callable[[], object]) -> MonitorError | None:
 
 
 def backfill(
-    parts: Parts, start: datetime, end: datetime | None = None
+    context: MonitorContext, start: datetime, end: datetime | None = None
 ) -> Iterator[tuple[datetime, Round | None]]:
     """Run every slot whose window begins at ``start`` or later, oldest first.
 
@@ -143,23 +143,25 @@ def backfill(
         The gravest obstacle met, once all slots were gone through.
     """
     obstacles: list[MonitorError | None] = []
-    for slot in backfill_slots(parts, start, end):
-        round_id = open_slot(parts, slot, backfill=True)
+    for slot in backfill_slots(context, start, end):
+        round_id = open_slot(context, slot, backfill=True)
         if round_id is None:
             yield slot, None
             continue
-        obstacles.append(_met(partial(go_through, parts, round_id)))
-        yield slot, _read(parts, round_id)
+        obstacles.append(_met(partial(go_through, context, round_id)))
+        yield slot, _read(context, round_id)
     _raise_gravest(obstacles)
 
 
-def backfill_slots(parts: Parts, start: datetime, end: datetime | None = None) -> list[datetime]:
+def backfill_slots(
+    context: MonitorContext, start: datetime, end: datetime | None = None
+) -> list[datetime]:
     """Slots that a backfill runs."""
-    schedule = parts.settings.round.schedule
-    now = parts.clock()
+    schedule = context.settings.round.schedule
+    now = context.clock()
     last = min(now, end) if end is not None else now
     slots = [slot for slot in slots_of_windows(schedule, start, last - schedule.lag) if slot <= now]
-    span = parts.source.span()
+    span = context.source.span()
     if span is None:
         return []
     return [
@@ -169,61 +171,61 @@ def backfill_slots(parts: Parts, start: datetime, end: datetime | None = None) -
     ]
 
 
-def go_through(parts: Parts, round_id: int) -> None:
+def go_through(context: MonitorContext, round_id: int) -> None:
     """Take one round as far as it gets, before another one is drawn that may build on it."""
-    begin(parts, round_id)
-    found = _read(parts, round_id)
-    if _is_out(found, _read_sent(parts, [found])):
-        collect(parts, [round_id])
-    finish(parts, round_id)
+    begin(context, round_id)
+    found = _read(context, round_id)
+    if _is_out(found, _read_sent(context, [found])):
+        collect(context, [round_id])
+    finish(context, round_id)
 
 
-def begin(parts: Parts, round_id: int) -> None:
+def begin(context: MonitorContext, round_id: int) -> None:
     """Draw an open round and hand out its tasks."""
 
     def step(claim: Claim) -> None:
-        found = _read(parts, round_id)
+        found = _read(context, round_id)
         if found.state is RoundState.OPEN:
             if claim.was_left:
-                _note_obstacle(parts, round_id, claim, LEFT)
+                _note_obstacle(context, round_id, claim, LEFT)
             # Of two rounds that open one history at once, the second is drawn by the first's bands.
-            _retried(lambda: draw(parts, found, claim), times=1)
-            found = _read(parts, round_id)
+            _retried(lambda: draw(context, found, claim), times=1)
+            found = _read(context, round_id)
         if found.state is RoundState.LABELING:
-            send(parts, found, claim)
+            send(context, found, claim)
 
-    _claimed(parts, round_id, step)
+    _claimed(context, round_id, step)
 
 
-def finish(parts: Parts, round_id: int) -> None:
+def finish(context: MonitorContext, round_id: int) -> None:
     """Close a round whose labels are in or late, or correct one whose labels changed."""
 
     def step(claim: Claim) -> None:
-        with parts.database.read() as connection:
+        with context.database.read() as connection:
             found = round_store.read_round(connection, round_id)
             stand = _stand(connection, found) if found.state is RoundState.LABELING else None
         if stand is not None:
-            _close_if_due(parts, stand, claim)
+            _close_if_due(context, stand, claim)
         elif found.state is RoundState.CLOSED and _changed(found):
-            _retried(lambda: publish.correct(parts, found, claim))
+            _retried(lambda: publish.correct(context, found, claim))
 
-    _claimed(parts, round_id, step)
+    _claimed(context, round_id, step)
 
 
-def publish_above(parts: Parts, round_id: int, above: Mapping[int, int]) -> None:
+def publish_above(context: MonitorContext, round_id: int, above: Mapping[int, int]) -> None:
     """Give a closed round, and those that pool it, versions above these, by round id."""
 
     def step(claim: Claim) -> None:
-        _retried(lambda: publish.correct(parts, _read(parts, round_id), claim, above=above))
+        _retried(lambda: publish.correct(context, _read(context, round_id), claim, above=above))
 
-    _claimed(parts, round_id, step)
+    _claimed(context, round_id, step)
 
 
-def _settles(parts: Parts, found: Round, asked: Asked) -> bool:
+def _settles(context: MonitorContext, found: Round, asked: Asked) -> bool:
     """Whether to wait, once the deadline has come, for a file that is being written."""
     if found.id not in asked.unsettled or found.deadline is None:
         return False
-    return timedelta(0) <= parts.clock() - found.deadline < SETTLING
+    return timedelta(0) <= context.clock() - found.deadline < SETTLING
 
 
 def _may_finish(found: Round, asked: Asked) -> bool:
@@ -236,35 +238,35 @@ def _changed(found: Round) -> bool:
     return found.label_revision != found.estimated_revision
 
 
-def _claimed(parts: Parts, round_id: int, step: Callable[[Claim], None]) -> None:
+def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], None]) -> None:
     """Do a step under a claim; leave the round alone while another worker has it."""
-    with parts.database.write() as connection:
+    with context.database.write() as connection:
         claim = round_claims.claim_round(connection, round_id)
     if claim is None:
         log.info("another worker has this round", round=round_id)
         return
     try:
-        with kept(parts.database, claim):
+        with kept(context.database, claim):
             step(claim)
     except (InputRefused, TryLater) as error:
-        _note_obstacle(parts, round_id, claim, str(error))
+        _note_obstacle(context, round_id, claim, str(error))
         raise
     except MonitorError:
         raise
     except Exception as error:
-        log.exception("round stopped by a bug", monitor=parts.settings.name, round=round_id)
+        log.exception("round stopped by a bug", monitor=context.settings.name, round=round_id)
         bug = StoppedByBug.of(error)
-        _note_obstacle(parts, round_id, claim, str(bug))
+        _note_obstacle(context, round_id, claim, str(bug))
         raise bug from error
     finally:
-        with parts.database.write() as connection:
+        with context.database.write() as connection:
             round_claims.release_round(connection, claim)
 
 
-def _note_obstacle(parts: Parts, round_id: int, claim: Claim, obstacle: str) -> None:
+def _note_obstacle(context: MonitorContext, round_id: int, claim: Claim, obstacle: str) -> None:
     """Keep what a round waits for, for `status` to show."""
-    with suppress(TryLater), parts.database.write() as connection:
-        round_store.note_obstacle(connection, claim, obstacle, parts.clock())
+    with suppress(TryLater), context.database.write() as connection:
+        round_store.note_obstacle(connection, claim, obstacle, context.clock())
     log.warning("round waits", round=round_id, reason=obstacle)
 
 
@@ -284,12 +286,12 @@ def _stand(connection: Connection, found: Round) -> _Stand:
     return _Stand(found, labels, copies)
 
 
-def _close_if_due(parts: Parts, stand: _Stand, claim: Claim) -> None:
+def _close_if_due(context: MonitorContext, stand: _Stand, claim: Claim) -> None:
     found, labels, copies = stand.round, stand.labels, stand.copies
     planned = {part.stratum.name: part.planned for part in labels.strata}
     answered = sum(each.labeled + each.declined for each in labels.counts())
     wanted = sum(planned.values())
-    late = found.deadline is not None and parts.clock() >= found.deadline
+    late = found.deadline is not None and context.clock() >= found.deadline
     if (answered < wanted or copies.missing) and not late:
         return
     # Answers that are disputed are answers.
@@ -301,7 +303,7 @@ def _close_if_due(parts: Parts, stand: _Stand, claim: Claim) -> None:
             else f"{answered} of {wanted} answers came by the deadline"
         )
         reason = f"no {empty} item has a label: {what}"
-        publish.abandon(parts, found, claim, reason)
+        publish.abandon(context, found, claim, reason)
         return
     reason = (
         "all labels are in"
@@ -312,7 +314,7 @@ def _close_if_due(parts: Parts, stand: _Stand, claim: Claim) -> None:
         reason += f" and {copies.answered} of {copies.wanted} second copies"
     _retried(
         lambda: publish.close(
-            parts, found, claim, partial=answered < wanted, reason=reason, labels=labels
+            context, found, claim, partial=answered < wanted, reason=reason, labels=labels
         )
     )
 
@@ -336,19 +338,19 @@ def _retried(act: Callable[[], None], times: int = _RETRIES) -> None:
     act()
 
 
-def _unfinished(parts: Parts) -> list[Round]:
-    with parts.database.read() as connection:
-        return round_store.unfinished_rounds(connection, parts.settings.name, parts.clock())
+def _unfinished(context: MonitorContext) -> list[Round]:
+    with context.database.read() as connection:
+        return round_store.unfinished_rounds(connection, context.settings.name, context.clock())
 
 
-def _again(parts: Parts, found: list[Round]) -> list[Round]:
+def _again(context: MonitorContext, found: list[Round]) -> list[Round]:
     """Read those of some rounds that still have something to do."""
     ids = {each.id for each in found}
-    return [each for each in _unfinished(parts) if each.id in ids]
+    return [each for each in _unfinished(context) if each.id in ids]
 
 
-def _read_sent(parts: Parts, found: list[Round]) -> Sent:
-    with parts.database.read() as connection:
+def _read_sent(context: MonitorContext, found: list[Round]) -> Sent:
+    with context.database.read() as connection:
         return label_store.read_sent(connection, [each.id for each in found])
 
 
@@ -358,6 +360,6 @@ def _is_out(found: Round, sent: Sent) -> bool:
     return drawn and found.id not in sent.none
 
 
-def _read(parts: Parts, round_id: int) -> Round:
-    with parts.database.read() as connection:
+def _read(context: MonitorContext, round_id: int) -> Round:
+    with context.database.read() as connection:
         return round_store.read_round(connection, round_id)

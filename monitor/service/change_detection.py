@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.ports import Clock, Labeler
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.storage.change_marks import Standing
     from monitor.storage.database import Database
 
@@ -40,17 +40,19 @@ _SLACK = timedelta(days=10)  # a round may wait to be drawn, and close after its
 class Look:
     """A look at a monitor: when, and how things stood before it."""
 
-    parts: Parts
+    context: MonitorContext
     at: datetime
     standing: Standing
     labels: str
     next_slot: datetime
     labelers: tuple[Labeler, ...]
 
-    def still_holds(self, parts: Parts, standing: Standing, labels: str, now: datetime) -> bool:
+    def still_holds(
+        self, context: MonitorContext, standing: Standing, labels: str, now: datetime
+    ) -> bool:
         """Whether another look now would find what this one found."""
         return (
-            self.parts is parts
+            self.context is context
             and self.standing == standing
             and self.labels == labels
             and _is_quiet(standing, now, self.at, self.next_slot)
@@ -83,7 +85,7 @@ class Idle:
         self._configs = configs
         self._good: dict[str, Look] = {}
 
-    def needed(self, monitors: Sequence[Parts]) -> list[Look]:
+    def needed(self, monitors: Sequence[MonitorContext]) -> list[Look]:
         """Choose the monitors that may have anything to do."""
         now = self._clock()
         with self._database.read() as connection:
@@ -91,36 +93,38 @@ class Idle:
             kept = {} if self._configs is None else read_kept(connection)
         places: dict[str, str] = {}
         looks = []
-        for parts in monitors:
-            name = parts.settings.name
+        for context in monitors:
+            name = context.settings.name
             stands, good = standing.get(name, NOTHING), self._good.get(name)
-            labelers = self._labelers(parts, stands, good)
+            labelers = self._labelers(context, stands, good)
             labels = _labels(labelers, places)
-            if labels and good and good.still_holds(parts, stands, labels, now):
+            if labels and good and good.still_holds(context, stands, labels, now):
                 continue
             if labels and name in kept and self._as_kept(kept[name], name, stands, labels, now):
                 continue
-            following = next(slots_after(parts.settings.round.schedule, now))
-            looks.append(Look(parts, now, stands, labels, following, labelers))
+            following = next(slots_after(context.settings.round.schedule, now))
+            looks.append(Look(context, now, stands, labels, following, labelers))
         return looks
 
-    def _labelers(self, parts: Parts, standing: Standing, good: Look | None) -> tuple[Labeler, ...]:
+    def _labelers(
+        self, context: MonitorContext, standing: Standing, good: Look | None
+    ) -> tuple[Labeler, ...]:
         """Labelers of a monitor's rounds, the same as long as no round moves."""
-        if good is not None and good.parts is parts and good.standing == standing:
+        if good is not None and good.context is context and good.standing == standing:
             return good.labelers
         with self._database.read() as connection:
-            name, now = parts.settings.name, self._clock()
+            name, now = context.settings.name, self._clock()
             rounds = round_store.unfinished_rounds(connection, name, now)
         places = {
             place_name(labeler): labeler
             for each in rounds
-            for labeler in parts.labelers_of(each.settings)
+            for labeler in context.labelers_of(each.settings)
         }
-        return (parts.labeler, *places.values())
+        return (context.labeler, *places.values())
 
     def looked(self, look: Look, *, well: bool) -> None:
         """Note how a look ended."""
-        name = look.parts.settings.name
+        name = look.context.settings.name
         if well:
             self._good[name] = look
         else:
@@ -162,7 +166,7 @@ def last_ones(looks: Sequence[Look]) -> tuple[list[Look], list[Look]]:
     return others, sorted(left, key=lambda each: each.standing.left or 0)
 
 
-def _longest_open(monitors: Sequence[Parts]) -> timedelta:
+def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
     """How far back slots of rounds may lie that still take labels."""
     spans = [each.settings.round.late_labels + each.settings.round.deadline for each in monitors]
     return max(spans, default=timedelta(0)) + _SLACK

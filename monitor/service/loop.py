@@ -17,10 +17,10 @@ import structlog
 from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
 from monitor.domain.sinks import MLFLOW
 from monitor.rounds.claims import let_claims_run_out
-from monitor.rounds.delivery.dead_letters import bury_orphans
+from monitor.rounds.delivery.dead_letters import mark_orphans_dead
 from monitor.rounds.delivery.deliver import Delivered, deliver
-from monitor.rounds.opening.removed_monitors import end_left_behind
-from monitor.rounds.retention import forget_left_behind
+from monitor.rounds.opening.removed_monitors import end_removed_monitors
+from monitor.rounds.retention import forget_removed_monitors
 from monitor.service import signals
 from monitor.service.change_detection import Idle, last_ones
 from monitor.service.runtime import Running
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from apscheduler.schedulers.background import BackgroundScheduler
 
     from monitor.domain.ports import EffectHandler
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.service.change_detection import Look
     from monitor.service.web.server import WebServer
     from monitor.storage.effect_store import Waiting
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 log = structlog.get_logger("monitor.service.loop")
 
@@ -74,13 +74,13 @@ class Pass:
         return EXIT_TRY_LATER if self.delivered.failed or self.dead else 0
 
 
-def advance(parts: Parts) -> MonitorError | None:
+def advance(context: MonitorContext) -> MonitorError | None:
     """Take a monitor as far as it gets; what stops it is logged and returned."""
     from monitor.rounds import run  # noqa: PLC0415  scipy takes half a second
 
-    name = parts.settings.name
+    name = context.settings.name
     try:
-        run.run(parts)
+        run.run(context)
     except MonitorError as error:
         log.error("monitor stopped", monitor=name, reason=str(error))  # noqa: TRY400
         return error
@@ -90,26 +90,26 @@ def advance(parts: Parts) -> MonitorError | None:
     return None
 
 
-def advance_all(monitors: Iterable[Parts]) -> dict[str, MonitorError]:
+def advance_all(monitors: Iterable[MonitorContext]) -> dict[str, MonitorError]:
     """Take every monitor as far as it gets; what stops one does not stop the others."""
-    met = {parts.settings.name: advance(parts) for parts in monitors}
+    met = {context.settings.name: advance(context) for context in monitors}
     return {name: error for name, error in met.items() if error is not None}
 
 
-def tidy(plant: Plant) -> None:
+def tidy(application: Application) -> None:
     """Care for what hooks and monitors left behind that the config no longer has."""
-    bury_orphans(plant.database, plant.handlers, plant.clock)
-    names = [each.settings.name for each in plant.monitors]
-    end_left_behind(plant.database, names, plant.clock)
-    forget_left_behind(plant.database, names, plant.clock)
+    mark_orphans_dead(application.database, application.handlers, application.clock)
+    names = [each.settings.name for each in application.monitors]
+    end_removed_monitors(application.database, names, application.clock)
+    forget_removed_monitors(application.database, names, application.clock)
 
 
 def one_pass(
-    plant: Plant,
-    monitors: Sequence[Parts],
+    application: Application,
+    monitors: Sequence[MonitorContext],
     *,
     idle: Idle | None = None,
-    before_look: Callable[[Parts], None] = lambda _: None,
+    before_look: Callable[[MonitorContext], None] = lambda _: None,
 ) -> Pass:
     """Do once what the service does at every tick.
 
@@ -122,44 +122,52 @@ def one_pass(
     before_look
         Called with each monitor before it is looked at; the others stay as they are.
     """
-    idle = idle or Idle(plant.database, plant.clock)
+    idle = idle or Idle(application.database, application.clock)
     others, left = last_ones(idle.needed(monitors))
     errors = _look_at(idle, others, before_look)
-    tidy(plant)
-    delivered = deliver(plant.database, plant.handlers, plant.clock, link=plant.link)
+    tidy(application)
+    delivered = deliver(
+        application.database, application.handlers, application.clock, link=application.link
+    )
     if left:
         errors |= _look_at(idle, left, before_look)
-        delivered.add(deliver(plant.database, plant.handlers, plant.clock, link=plant.link))
+        delivered.add(
+            deliver(
+                application.database, application.handlers, application.clock, link=application.link
+            )
+        )
     idle.keep()
-    return Pass(errors, delivered, _dead(plant, monitors))
+    return Pass(errors, delivered, _dead(application, monitors))
 
 
-def _dead(plant: Plant, monitors: Sequence[Parts]) -> list[Waiting]:
+def _dead(application: Application, monitors: Sequence[MonitorContext]) -> list[Waiting]:
     """Find what is dead of these monitors, tried in this pass or not."""
-    names = {parts.settings.name for parts in monitors}
-    with plant.database.read() as connection:
+    names = {context.settings.name for context in monitors}
+    with application.database.read() as connection:
         waiting = effect_store.find_waiting(connection)
     return [each for each in waiting if each.dead and each.monitor in names]
 
 
 def _look_at(
-    idle: Idle, looks: Sequence[Look], before_look: Callable[[Parts], None]
+    idle: Idle, looks: Sequence[Look], before_look: Callable[[MonitorContext], None]
 ) -> dict[str, MonitorError]:
     """Take monitors as far as they get, and note how the looks at them ended."""
     errors = advance_all(_told_before(looks, before_look))
     for look in looks:
-        idle.looked(look, well=look.parts.settings.name not in errors)
+        idle.looked(look, well=look.context.settings.name not in errors)
     return errors
 
 
-def _told_before(looks: Iterable[Look], before_look: Callable[[Parts], None]) -> Iterator[Parts]:
+def _told_before(
+    looks: Iterable[Look], before_look: Callable[[MonitorContext], None]
+) -> Iterator[MonitorContext]:
     for look in looks:
-        before_look(look.parts)
-        yield look.parts
+        before_look(look.context)
+        yield look.context
 
 
 def serve(
-    plant: Plant,
+    application: Application,
     *,
     path: Path | None = None,
     tick: timedelta = TICK,
@@ -189,11 +197,11 @@ def serve(
         If it cannot be listened on.
     """
     asked = signals.listen()
-    work = Work(plant, path, tick)
+    work = Work(application, path, tick)
     web = _web(work.running)
     scheduler = _ticking(work, tick)
-    log.info("serving", monitors=len(plant.monitors), web=_address(plant))
-    while (number := _next_signal(asked, scheduler, plant)) == signals.RELOAD:
+    log.info("serving", monitors=len(application.monitors), web=_address(application))
+    while (number := _next_signal(asked, scheduler, application)) == signals.RELOAD:
         work.running.reload()
     log.info("stopping: finishing the step in flight", signal=signal.Signals(number).name)
     left = _left_after(grace, work, scheduler)
@@ -201,15 +209,15 @@ def serve(
         web.stop()
     if left:
         _abandon(left)
-    plant.database.close()
+    application.database.close()
     log.info("stopped")
 
 
 class Work:
     """The three loops, each a function that a tick calls."""
 
-    def __init__(self, plant: Plant, path: Path | None, tick: timedelta) -> None:
-        self.running = Running(plant, path, Pulse("rounds", "notices", "mlflow"))
+    def __init__(self, application: Application, path: Path | None, tick: timedelta) -> None:
+        self.running = Running(application, path, Pulse("rounds", "notices", "mlflow"))
         self._stop, self._news = threading.Event(), threading.Event()
         self._lanes = Lanes(self.running, advance, stop=self._stop, news=self._news)
         self._tick, self._notices_due = tick.total_seconds(), 0.0
@@ -217,8 +225,8 @@ class Work:
     def rounds(self) -> None:
         """Begin to look at whatever monitors may have something to do."""
         self._lanes.tick()
-        plant = self.running.plant
-        tidy(plant)
+        application = self.running.application
+        tidy(application)
 
     def notices(self) -> None:
         """Deliver all but MLflow's effects, at each tick and soon after there is any news."""
@@ -244,16 +252,20 @@ class Work:
         self._lanes.close()
 
     def _deliver(self, loop: str, *, mlflow: bool) -> None:
-        plant = self.running.plant
+        application = self.running.application
         sinks: dict[str, EffectHandler] = {
-            sink: handler for sink, handler in plant.handlers.items() if (sink == MLFLOW) == mlflow
+            sink: handler
+            for sink, handler in application.handlers.items()
+            if (sink == MLFLOW) == mlflow
         }
 
         def stopping() -> bool:
             self.running.pulse.beat(loop)  # asked before each delivery
             return self._stop.is_set()
 
-        deliver(plant.database, sinks, plant.clock, link=plant.link, stopping=stopping)
+        deliver(
+            application.database, sinks, application.clock, link=application.link, stopping=stopping
+        )
 
 
 def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:
@@ -271,7 +283,7 @@ def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:
             "interval",
             seconds=every.total_seconds(),
             id=name,
-            next_run_time=work.running.plant.clock(),
+            next_run_time=work.running.application.clock(),
             misfire_grace_time=None,
             coalesce=True,
             max_instances=1,
@@ -280,13 +292,15 @@ def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:
     return scheduler
 
 
-def _next_signal(asked: SimpleQueue[int], scheduler: BackgroundScheduler, plant: Plant) -> int:
+def _next_signal(
+    asked: SimpleQueue[int], scheduler: BackgroundScheduler, application: Application
+) -> int:
     """Wait for a signal, and meanwhile see to it that the ticks go on."""
     while True:
         try:
             return asked.get(timeout=CLOCK_CHECK.total_seconds())
         except Empty:
-            tick_on(scheduler, plant.clock())
+            tick_on(scheduler, application.clock())
 
 
 def tick_on(scheduler: BackgroundScheduler, now: datetime) -> None:
@@ -317,7 +331,7 @@ def _guarded(name: str, loop: Callable[[], None], pulse: Pulse) -> Callable[[], 
 
 def _web(running: Running) -> WebServer | None:
     """Answer to watchers, if the config says where."""
-    if (settings := running.plant.config.web) is None:
+    if (settings := running.application.config.web) is None:
         return None
     from monitor.service.web.app import make_app  # noqa: PLC0415  FastAPI takes half a second to load
     from monitor.service.web.server import WebServer  # noqa: PLC0415
@@ -328,8 +342,8 @@ def _web(running: Running) -> WebServer | None:
     return server
 
 
-def _address(plant: Plant) -> str | None:
-    return None if plant.config.web is None else str(plant.config.web.address)
+def _address(application: Application) -> str | None:
+    return None if application.config.web is None else str(application.config.web.address)
 
 
 def _left_after(grace: timedelta, work: Work, scheduler: BackgroundScheduler) -> list[str]:

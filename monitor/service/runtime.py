@@ -10,7 +10,7 @@ import structlog
 from monitor.config.diff import changes, written
 from monitor.config.load import load_config
 from monitor.domain.errors import MonitorError
-from monitor.rounds.opening.removed_monitors import left_behind
+from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import changes_ahead
 from monitor.service.web.health import Pulse, unready
 from monitor.service.web.metrics import Own, exposition
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.config.diff import Changes
     from monitor.config.model import Config
     from monitor.service.web.app import Told
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 log = structlog.get_logger("monitor.service.loop")
 
@@ -47,16 +47,16 @@ class Running:
         Signs of life of the loops.
     """
 
-    def __init__(self, plant: Plant, path: Path | None, pulse: Pulse) -> None:
-        self.plant = plant
+    def __init__(self, application: Application, path: Path | None, pulse: Pulse) -> None:
+        self.application = application
         self.pulse = pulse
         self.is_stopping = False
         self.last_success: datetime | None = None
         self._path = path
-        self._read = (plant.config, {} if path is None else written(path))
+        self._read = (application.config, {} if path is None else written(path))
         self._failing: dict[str, bool] = {}
         self._reloaded = True
-        self._reloaded_at = plant.clock()
+        self._reloaded_at = application.clock()
 
     def note(self, monitor: str, *, fails: bool) -> None:
         """Note how the last look at a monitor ended."""
@@ -65,7 +65,7 @@ class Running:
     def note_quiet(self) -> None:
         """Note that nothing is under way: a pass is over, and it was good if nothing failed."""
         if not any(self._own_failing().values()):
-            self.last_success = self.plant.clock()
+            self.last_success = self.application.clock()
 
     def told(self) -> Told:
         """Give what the web addresses tell."""
@@ -80,7 +80,9 @@ class Running:
         try:
             read = (load_config(self._path), written(self._path))
             config = self._with_what_stays(read[0])
-            plant = build(config, clock=self.plant.clock, database=self.plant.database)
+            application = build(
+                config, clock=self.application.clock, database=self.application.database
+            )
         except MonitorError as error:
             self._reloaded = False
             log.error("config not reloaded, the old one stays", reason=str(error))  # noqa: TRY400
@@ -90,14 +92,14 @@ class Running:
             log.exception("config not reloaded, the old one stays")
             return False
         _log_changes(changes(self._read, read))
-        _log_consequences(self.plant, plant)
-        self._read, self.plant = read, plant
-        self._reloaded, self._reloaded_at = True, plant.clock()
+        _log_consequences(self.application, application)
+        self._read, self.application = read, application
+        self._reloaded, self._reloaded_at = True, application.clock()
         return True
 
     def _with_what_stays(self, config: Config) -> Config:
         """Keep the settings that the process cannot change while it runs."""
-        old = self.plant.config
+        old = self.application.config
         kept: dict[str, Any] = {}
         for name in _NEED_A_RESTART:
             if getattr(config, name) != getattr(old, name):
@@ -106,26 +108,26 @@ class Running:
         return config.model_copy(update=kept)
 
     def _unready(self) -> str | None:
-        return "stopping" if self.is_stopping else unready(self.plant.database)
+        return "stopping" if self.is_stopping else unready(self.application.database)
 
     def _metrics(self) -> str:
-        plant = self.plant
+        application = self.application
         own = Own(
             last_success=self.last_success,
             failing=self._own_failing(),
             reloaded=self._reloaded,
             reloaded_at=self._reloaded_at,
         )
-        return exposition(plant.database, self._names(), own, plant.clock())
+        return exposition(application.database, self._names(), own, application.clock())
 
     def _names(self) -> list[str]:
-        return [parts.settings.name for parts in self.plant.monitors]
+        return [parts.settings.name for parts in self.application.monitors]
 
     def _own_failing(self) -> dict[str, bool]:
         return {name: self._failing[name] for name in self._names() if name in self._failing}
 
 
-def _log_consequences(before: Plant, after: Plant) -> None:
+def _log_consequences(before: Application, after: Application) -> None:
     """Log what changed settings mean for the next rounds, and what is left of removed monitors."""
     if unready(after.database) is not None:
         return
@@ -137,7 +139,7 @@ def _log_consequences(before: Plant, after: Plant) -> None:
                 if old.get(parts.settings.name) != parts.settings:
                     for told in changes_ahead(connection, parts):
                         log.warning("next round", monitor=parts.settings.name, change=told)
-            for each in left_behind(connection, names):
+            for each in removed_monitors(connection, names):
                 log.warning("monitor not in the config", monitor=each.monitor, left=each.sentence)
     except MonitorError as error:
         log.warning("changes not compared with the store", reason=str(error))

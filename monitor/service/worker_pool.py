@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from monitor.domain.errors import MonitorError
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.service.change_detection import Look
     from monitor.service.runtime import Running
 
@@ -37,7 +37,7 @@ class Lanes:
     def __init__(
         self,
         running: Running,
-        advance: Callable[[Parts], MonitorError | None],
+        advance: Callable[[MonitorContext], MonitorError | None],
         *,
         stop: threading.Event,
         news: threading.Event,
@@ -45,7 +45,7 @@ class Lanes:
         self._running = running
         self._advance = advance
         self._stop, self._news = stop, news
-        self._idle = Idle(running.plant.database, running.plant.clock)
+        self._idle = Idle(running.application.database, running.application.clock)
         self._pool = ThreadPoolExecutor(LANES, thread_name_prefix="lane")
         self._lock = threading.Lock()
         self._busy: set[str] = set()
@@ -54,10 +54,12 @@ class Lanes:
         """Begin a look at each monitor that may have something to do and has none under way."""
         with self._lock:
             busy = frozenset(self._busy)
-        free = [each for each in self._running.plant.monitors if each.settings.name not in busy]
+        free = [
+            each for each in self._running.application.monitors if each.settings.name not in busy
+        ]
         looks = self._idle.needed(free)
         with self._lock:
-            self._busy.update(look.parts.settings.name for look in looks)
+            self._busy.update(look.context.settings.name for look in looks)
         others, left = last_ones(looks)
         for look in others:
             self._pool.submit(self._look, look)
@@ -74,13 +76,13 @@ class Lanes:
             self._look(look)
 
     def _look(self, look: Look) -> None:
-        name = look.parts.settings.name
+        name = look.context.settings.name
         pulse, step = self._running.pulse, f"monitor {name}"
         try:
             if self._stop.is_set():
                 return
             pulse.begin(step)
-            error = self._advance(look.parts)
+            error = self._advance(look.context)
             self._idle.looked(look, well=error is None)
             self._running.note(name, fails=error is not None)
         finally:

@@ -1,7 +1,7 @@
 """The statistics: numbers in, numbers out, with numpy and scipy only.
 
 From labels to estimates: ``Counts`` -> ``round_posterior`` -> ``estimates``. Before labels:
-``band_edges`` cuts a class into strata, ``Knowledge`` says what is known of them, ``allocate``
+``band_edges`` cuts a class into strata, ``PriorRates`` says what is known of them, ``allocate``
 turns it into labels per stratum. Over rounds: ``pool`` brings earlier ones forward,
 ``log_e_factor`` and ``Evidence`` watch a ``Limit``.
 """
@@ -55,7 +55,7 @@ from monitor.stats.design.planning import (
     look_ahead,
     width_curve,
 )
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import (
     FLAGGED_BANDS,
@@ -116,7 +116,7 @@ from monitor.stats.estimation.segments import (
 from monitor.stats.estimation.small_counts import (
     DecidingClass,
     FewLabels,
-    few_labels,
+    small_count_caution,
     unlabeled_share,
 )
 from monitor.stats.history.change_point import PoolingStep, pool, pooling_steps
@@ -167,7 +167,6 @@ __all__ = [
     "HalfSpace",
     "Interval",
     "JointPosterior",
-    "Knowledge",
     "LabelAudit",
     "LabeledSample",
     "Limit",
@@ -188,6 +187,7 @@ __all__ = [
     "PoolingStep",
     "PrecisionChange",
     "PrevalenceCurve",
+    "PriorRates",
     "Prospect",
     "Remark",
     "RocCurve",
@@ -232,7 +232,6 @@ __all__ = [
     "f_beta_at",
     "f_beta_swap",
     "false_alarms",
-    "few_labels",
     "flagged_rate_move",
     "fleiss_kappa",
     "gain_curve",
@@ -272,6 +271,7 @@ __all__ = [
     "segment_estimates",
     "segment_posterior",
     "shared_promise",
+    "small_count_caution",
     "smallest_drop",
     "split_change",
     "steps",

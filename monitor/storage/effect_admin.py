@@ -111,7 +111,7 @@ def orphans(connection: Connection, sinks: Collection[str], before: datetime) ->
     return {str(row.sink): int(row.id) for row in connection.execute(query)}
 
 
-def bury(connection: Connection, sink: str, why: str, before: datetime, now: datetime) -> int:
+def mark_dead(connection: Connection, sink: str, why: str, before: datetime, now: datetime) -> int:
     """Declare dead all that waits for a sink; who serves it after all takes it at once."""
     asked = and_(effects.c.sink == sink, effects.c.status == WAITING, effects.c.created_at < before)
     return _change(connection, asked, status=DEAD, last_error=why, next_try=now)

@@ -46,7 +46,7 @@ def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
     return connection.execute(delete(payloads).where(where)).rowcount > 0
 
 
-def left_behind(connection: Connection, names: Collection[str], now: datetime) -> list[Round]:
+def removed_monitors(connection: Connection, names: Collection[str], now: datetime) -> list[Round]:
     """Read the rounds of monitors not among ``names`` whose labels nobody waits for any more.
 
     Another config may have those monitors and use the same store, so a round counts only after

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
 from monitor.tracking import client_settings
-from monitor.tracking.reach import TOO_MANY, UNAVAILABLE, ask_health, knock
+from monitor.tracking.reach import TOO_MANY, UNAVAILABLE, ask_health, check_reachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -118,7 +118,7 @@ class Connection:
         DeliveryFailed
             For whatever goes wrong with MLflow inside the block.
         """
-        self.knock(asked)
+        self.check_reachable(asked)
         load_mlflow()
         from mlflow.exceptions import MlflowException  # noqa: PLC0415
         from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
@@ -137,7 +137,7 @@ class Connection:
                 _forget_artifact_places()
                 raise self.failure(error, asked) from error
 
-    def knock(self, asked: str) -> None:
+    def check_reachable(self, asked: str) -> None:
         """Find out that nothing listens, before anything slow is done for it.
 
         Raises
@@ -146,7 +146,7 @@ class Connection:
             If no connection can be had.
         """
         try:
-            knock(self.tracking_uri)
+            check_reachable(self.tracking_uri)
         except OSError as error:
             raise self.failure(error, asked) from error
 

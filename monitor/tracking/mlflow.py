@@ -109,7 +109,7 @@ class MlflowHandler:
         report = RoundReport.model_validate(dict(effect.payload))
         digest = values.digest(effect.payload)
         asked = self._asked(effect.kind, report)
-        self._connection.knock(asked)  # nothing is drawn in vain while MLflow is down
+        self._connection.check_reachable(asked)  # nothing is drawn in vain while MLflow is down
         for name in _FIGURES[effect.kind]:
             self._figure(name, report, digest)  # drawn before the clock of the delivery starts
         try:

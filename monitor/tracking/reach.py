@@ -29,7 +29,7 @@ class Health:
     retry_after: timedelta | None
 
 
-def knock(uri: str) -> None:
+def check_reachable(uri: str) -> None:
     """Connect and hang up; says nothing where there is nobody to connect to, or only a proxy.
 
     Raises

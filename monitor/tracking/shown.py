@@ -71,7 +71,7 @@ class MlflowRuns:
                 return None
         return found if isinstance(found, dict) else None
 
-    def put_away(self, runs: Sequence[ShownRun]) -> None:
+    def retire(self, runs: Sequence[ShownRun]) -> None:
         """Delete runs of rounds that are done again, so that nobody finds or restores them."""
         for run in runs:
             with self._connection.open("the end of a run whose round is done again") as client:

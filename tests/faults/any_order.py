@@ -14,13 +14,13 @@ from monitor.domain.model import Answer, EffectKind
 from monitor.domain.report import RoundReport
 from monitor.domain.settings import Bands, Limits, MonitorSettings, Sample
 from monitor.rounds import run
-from monitor.rounds.context import Parts
+from monitor.rounds.context import MonitorContext
 from monitor.service import loop
 from monitor.storage.database import Database
 from monitor.testing import MemoryLabeler, MemorySource
 from monitor.tracking import values
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
-from monitor.wiring import Plant
+from monitor.wiring import Application
 from tests.faults.invariants import Outside, SeenRun
 from tests.rounds.scene import (
     LIMITS,
@@ -188,19 +188,19 @@ class Stage:
         self.lives += 1
         return Worker(f"life {self.lives}", Database(self.url))
 
-    def plant(self, worker):
-        parts = Parts(
+    def application(self, worker):
+        context = MonitorContext(
             settings=MonitorSettings(name="mail", round=self.settings),
             database=worker.database,
             source=self.source,
             labeler=self.labeler,
             clock=lambda: self.now,
         )
-        config: Any = _Config((parts.settings,))
-        return Plant(
+        config: Any = _Config((context.settings,))
+        return Application(
             config=config,
             database=worker.database,
-            monitors=(parts,),
+            monitors=(context,),
             handlers=dict(self.sinks),
             clock=lambda: self.now,
             link=lambda _: None,
@@ -210,8 +210,8 @@ class Stage:
         """Let a worker do what is due; returns the bugs it met."""
         before, self.running = self.running, self.workers[which]
         try:
-            plant = self.plant(self.running)
-            done = loop.one_pass(plant, plant.monitors)
+            application = self.application(self.running)
+            done = loop.one_pass(application, application.monitors)
         finally:
             self.running = before
         bugs = [str(error) for error in done.errors.values() if "stopped by a bug" in str(error)]
@@ -223,8 +223,8 @@ class Stage:
         start = self.filled_from = min(start, self.filled_from or start)
         before, self.running = self.running, self._born()
         try:
-            [parts] = self.plant(self.running).monitors
-            for _ in run.backfill(parts, start):
+            [context] = self.application(self.running).monitors
+            for _ in run.backfill(context, start):
                 pass
         except MonitorError:
             return []
@@ -283,17 +283,17 @@ class Stage:
             bugs += self.tick(which)  # what the first told the sinks, and what that made them say
         return bugs
 
-    def outside(self, taking, put_away):
+    def outside(self, taking, retire):
         """What left the program.
 
-        ``taking`` are the keys of tasks whose rounds take labels, ``put_away`` those of rounds
+        ``taking`` are the keys of tasks whose rounds take labels, ``retire`` those of rounds
         that ended without an estimate: nobody is asked for them any more.
         """
         out = [task for tasks in self.labeler.sent.values() for task in tasks.values()]
         return Outside(
             runs=list(self.sinks["mlflow"].runs.values()),
             told=[line for name in ("log", "ops") for line in self.sinks[name].told],
-            tasks=[task.key for task in out if task.key not in put_away] + sorted(put_away),
+            tasks=[task.key for task in out if task.key not in retire] + sorted(retire),
             said={
                 task.key: self.labeler.answers[task.item_id]
                 for task in out

@@ -16,7 +16,7 @@ from monitor.tracking import mlflow as tracking
 from tests.faults import lives, world
 
 
-def plant(name: str | None) -> None:
+def application(name: str | None) -> None:
     """Patch this process, and so all lives that it begins."""
     if name is not None:
         world.TRIES = 5  # what a bug breaks does not mend while a life looks again and again

@@ -86,24 +86,24 @@ def live(folder: str, seed: int, *, faulty: bool = True) -> None:
     now = BEGIN
     secrets = {"HOOK": (Path(folder) / "hook").read_text(), "SECRET": "not-a-secret" * 3}
     config = load_config(Path(folder) / "config.yaml", secrets)
-    plant = wiring.build(config, clock=lambda: now)
-    schema.ready(plant.database)
-    chance = _let_statements_fail(plant.database.engine, seed)
+    application = wiring.build(config, clock=lambda: now)
+    schema.ready(application.database)
+    chance = _let_statements_fail(application.database.engine, seed)
     for line in sys.stdin:
         if not line.strip():
             break
         minute, mended = json.loads(line)
         now = BEGIN + minute * MINUTE
         chance["of failing"] = 0.0 if mended or not faulty else STATEMENT_FAILS
-        sys.stdout.write(f"{json.dumps(_pass(plant))}\n")
+        sys.stdout.write(f"{json.dumps(_pass(application))}\n")
         sys.stdout.flush()
-    plant.database.close()
+    application.database.close()
 
 
-def _pass(plant) -> dict[str, object]:
+def _pass(application) -> dict[str, object]:
     """One pass of the service; an unreachable store ends it, and the next one goes on."""
     try:
-        done = loop.one_pass(plant, plant.monitors)
+        done = loop.one_pass(application, application.monitors)
     except MonitorError as error:
         return {"failed": [str(error)], "rss": _rss()}
     failed = [*map(str, done.errors.values()), *done.delivered.failed.values()]

@@ -220,7 +220,7 @@ def obey(line) -> dict[str, Any]:
     asked = json.loads(line)
     from tests.faults import bugs  # noqa: PLC0415  it imports this module
 
-    bugs.plant(asked.pop("bug", None))
+    bugs.application(asked.pop("bug", None))
     folder = Path(tempfile.mkdtemp(prefix="world-", dir=asked.pop("folder")))
     nursery = Nursery(folder, asked.pop("server", ""), asked.pop("mlflow", None))
     try:

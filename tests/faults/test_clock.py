@@ -13,7 +13,7 @@ from sqlalchemy import select
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_before, slots_between, window_of
 from monitor.domain.state import RoundState
-from monitor.rounds.opening import open
+from monitor.rounds.opening.due import open_due
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import rounds
@@ -73,7 +73,7 @@ def test_every_due_slot_ends_as_one_round_or_one_recorded_skip(database, tell_fi
             ticks = some_ticks(random.Random(scene.name), slots)  # noqa: S311
 
             for scene.now in ticks:
-                open.open_due(scene.parts)
+                open_due(scene.context)
 
             wanted = what_is_to_be(slots, ticks)
             wrong += [f"{scene.name}: {each}" for each in differences(scene, wanted)]

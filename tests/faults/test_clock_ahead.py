@@ -11,7 +11,7 @@ from sqlalchemy import update
 from monitor.domain.errors import DeliveryFailed, InputRefused
 from monitor.domain.model import Answer, EffectKind
 from monitor.rounds.delivery.deliver import deliver
-from monitor.rounds.opening import open
+from monitor.rounds.opening import due
 from monitor.rounds.status import overview
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import round_claims
@@ -120,7 +120,7 @@ def test_a_sink_that_takes_nothing_is_told_though_its_turn_began_in_the_future(s
 def test_the_newest_estimate_is_one_whose_time_has_come(scene):
     scene.now -= AHEAD
 
-    found = overview(scene.database, scene.parts.settings, scene.now)
+    found = overview(scene.database, scene.context.settings, scene.now)
     text = exposition(scene.database, ["mail"], Own(), scene.now)
 
     assert (found.last_round, found.last_slot) == (2, MONDAY + WEEK)
@@ -142,7 +142,7 @@ def test_status_asks_for_no_round_that_run_once_would_not_open(database):
     scene.now = MONDAY + timedelta(days=1)
 
     scene.run()
-    found = overview(scene.database, scene.parts.settings, scene.now)
+    found = overview(scene.database, scene.context.settings, scene.now)
 
     assert (found.last_round, found.problems) == (None, [])
 
@@ -157,7 +157,7 @@ def test_a_round_ahead_that_was_abandoned_makes_nothing_stale(database):
     scene.run()
 
     scene.now = MONDAY + timedelta(days=1)
-    found = overview(scene.database, scene.parts.settings, scene.now)
+    found = overview(scene.database, scene.context.settings, scene.now)
 
     assert scene.round(2).state == "abandoned"
     assert (found.status, found.problems) == ("learning", [])
@@ -223,14 +223,14 @@ def test_what_is_odd_is_on_the_page_of_the_model_though_a_round_lies_ahead(datab
     scene.run()
     scene.now -= WEEK
 
-    open.open_slot(scene.parts, scene.now, backfill=False)
+    due.open_slot(scene.context, scene.now, backfill=False)
     scene.run()
 
     assert scene.round(4).state == scene.round(3).state == "labeling"
     tags = scene.rows(f"{PAYLOADS} where e.kind = 'model_tags' order by e.id")
     newest = tags[-1]["payload"]
     assert (json.loads(newest) if isinstance(newest, str) else newest)["status"] == "attention"
-    assert overview(scene.database, scene.parts.settings, scene.now).status == "attention"
+    assert overview(scene.database, scene.context.settings, scene.now).status == "attention"
 
 
 def test_a_round_opened_by_a_clock_ahead_is_not_drawn_before_its_window_is_over(database):

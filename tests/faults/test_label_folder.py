@@ -75,7 +75,7 @@ def patched(owner, name, make):
 
 
 def is_task_file(path):
-    return "labels" in path.parts
+    return "labels" in path.context
 
 
 def a_bit_is_written(stream, *_):

@@ -80,12 +80,12 @@ def test_every_row_of_a_malformed_file_is_taken_or_refused_with_its_place(
             assert path.name in unread[-1]
             assert "\n" not in unread[-1]
             return
-        added = collect.store_labels(scene.parts, found)
+        added = collect.store_labels(scene.context, found)
 
         assert stored(scene) - before == added <= len(found.events)
         assert all(re.fullmatch(rf"{file[0]}( row \d+)?", each.where) for each in found.refused)
         assert len(found.events) + sum(each.rows for each in found.refused) == len(answered(path))
-        assert collect.store_labels(scene.parts, found) == 0
+        assert collect.store_labels(scene.context, found) == 0
         taken.extend(found.events)
         refused.extend(found.refused)
 
@@ -173,7 +173,7 @@ def test_what_no_store_could_hold_is_refused_by_its_row(tmp_path, row, reason):
 def test_a_file_for_two_monitors_is_stored_wholly_or_not_at_all(scene, monkeypatch):
     other = Scene(scene.database, round_settings(), name="other")
     several = [
-        (each.parts, Collected((LabelEvent("aa", "ada", Answer.POSITIVE),)))
+        (each.context, Collected((LabelEvent("aa", "ada", Answer.POSITIVE),)))
         for each in (scene, other)
     ]
     add, calls = label_store.add_events, []

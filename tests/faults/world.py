@@ -27,7 +27,7 @@ from sqlalchemy import Engine, text
 from monitor.domain.errors import MonitorError
 from monitor.domain.settings import Bands, Limits, Matrix, MonitorSettings, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
-from monitor.rounds.context import Parts
+from monitor.rounds.context import MonitorContext
 from monitor.service import loop
 from monitor.storage import database, effect_store, round_claims
 from monitor.storage.database import Database
@@ -41,7 +41,7 @@ from tests.faults.recorded_mlflow import everything_in, recorded_handler, record
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, settings, week_of_rows
 
 if TYPE_CHECKING:
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 CANARY = "canary-of-a-payload"
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -108,10 +108,10 @@ class World:
             ]
         return [*found, Stage("wait", self.rounds, slot + 6 * DAY)]
 
-    def plant(self, clock) -> Plant:
-        """Build what a pass of the service needs of `monitor.wiring.Plant`."""
+    def application(self, clock) -> Application:
+        """Build what a pass of the service needs of `monitor.wiring.Application`."""
         store = Database(self.url)
-        parts = Parts(
+        context = MonitorContext(
             settings=MonitorSettings(name="mail", round=PATIENT if self.late else SETTINGS),
             database=store,
             source=source(self.rounds, bad={2} if self.late else range(self.rounds + 1)),
@@ -123,16 +123,16 @@ class World:
             "ops": Told(self.path / "told.jsonl"),
             "mlflow": self.mlflow(),
         }
-        config: Any = SimpleNamespace(monitors=[parts.settings])
-        plant = SimpleNamespace(
+        config: Any = SimpleNamespace(monitors=[context.settings])
+        application = SimpleNamespace(
             config=config,
             database=store,
-            monitors=(parts,),
+            monitors=(context,),
             handlers=handlers,
             clock=clock,
             link=lambda _: None,
         )
-        return cast("Plant", plant)
+        return cast("Application", application)
 
     def mlflow(self):
         if self.real_mlflow:
@@ -203,30 +203,30 @@ def live(world: World, *, patient: bool = False) -> None:
     stages = world.stages
     begun = max(world.noted("stage"), default=0)
     now = stages[begun].now
-    plant = world.plant(lambda: now)
+    application = world.application(lambda: now)
     for place in range(begun, len(stages)):
         stage = stages[place]
         now = stage.now
         world.note("stage", place)
         for _ in range(TRIES):
-            trouble = _try(world, plant, stage)
+            trouble = _try(world, application, stage)
             if not trouble:
                 break
             world.note("trouble", {"stage": place, "what": trouble, "pid": os.getpid()})
             if not patient:
-                plant.database.close()
+                application.database.close()
                 return
             time.sleep(0.02)
             now += timedelta(minutes=20)
-    plant.database.close()
+    application.database.close()
 
 
-def _try(world, plant, stage) -> list[str]:
+def _try(world, application, stage) -> list[str]:
     try:
         if not act(world, stage):
-            loop.one_pass(plant, plant.monitors)
+            loop.one_pass(application, application.monitors)
             return ["there is no task file yet"]
-        done = loop.one_pass(plant, plant.monitors)
+        done = loop.one_pass(application, application.monitors)
     except MonitorError as error:
         return [_told(error)]
     trouble = [_told(error) for error in done.errors.values()]
@@ -234,7 +234,7 @@ def _try(world, plant, stage) -> list[str]:
     if trouble:
         return trouble
     with suppress(MonitorError):
-        return unquiet(plant, stage)
+        return unquiet(application, stage)
     return ["the store did not say whether all is done"]
 
 
@@ -242,7 +242,7 @@ def _told(error):
     return f"{type(error).__name__} ({error.exit_code}): {error}"
 
 
-def unquiet(plant, stage) -> list[str]:
+def unquiet(application, stage) -> list[str]:
     """Say what is still to be done."""
     queries = {
         "an effect waits": "select count(*) from effects where status <> 'done'",
@@ -256,7 +256,7 @@ def unquiet(plant, stage) -> list[str]:
         queries["a round is not closed"] = (
             f"select count(*) from rounds where state = 'labeling' and number = {stage.number}"
         )
-    with plant.database.read() as connection:
+    with application.database.read() as connection:
         return [
             f"still to be done: {what} ({count})"
             for what, query in queries.items()

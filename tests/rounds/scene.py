@@ -20,7 +20,7 @@ from monitor.domain.settings import (
     Schedule,
 )
 from monitor.rounds import run
-from monitor.rounds.context import Parts
+from monitor.rounds.context import MonitorContext
 from monitor.storage import round_store
 from monitor.testing import MemoryLabeler, MemorySource
 
@@ -74,8 +74,8 @@ class Scene:
         self.labeler: Any = MemoryLabeler()
 
     @property
-    def parts(self) -> Parts:
-        return Parts(
+    def context(self) -> MonitorContext:
+        return MonitorContext(
             settings=MonitorSettings(name=self.name, round=self.settings),
             database=self.database,
             source=self.source,
@@ -94,7 +94,7 @@ class Scene:
         """Let the clock show the slot of a round and run what is due."""
         if number is not None:
             self.now = MONDAY + (number - 1) * WEEK
-        run.run(self.parts)
+        run.run(self.context)
 
     def answer(self, share=1.0):
         """Let people answer what is out, all or the first share of it by key."""

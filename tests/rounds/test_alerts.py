@@ -174,9 +174,9 @@ def test_without_limits_a_monitor_learns_and_proposes_after_six_rounds(database)
     scene = Scene(database, settings())
     for number in range(1, 6):
         scene.play(number)
-    early = overview(database, scene.parts.settings, scene.now)
+    early = overview(database, scene.context.settings, scene.now)
     scene.play(6)
-    now = overview(database, scene.parts.settings, scene.now)
+    now = overview(database, scene.context.settings, scene.now)
 
     assert (early.status, early.learning_rounds_left, early.proposed_limits) == ("learning", 1, {})
     assert set(now.proposed_limits) == {"precision", "recall"}
@@ -191,7 +191,7 @@ def test_a_backfill_wakes_nobody(scene):
     scene.week(2, precision=0.3)
     scene.labeler.answers |= scene.truth
     scene.now += 7 * (scene.source.rows[-1]["time"] - scene.source.rows[-2000]["time"])
-    list(run.backfill(scene.parts, scene.source.rows[0]["time"].replace(minute=0)))
+    list(run.backfill(scene.context, scene.source.rows[0]["time"].replace(minute=0)))
 
     assert [a.metric for a in alerts(scene)] == ["precision"]
     sinks = scene.rows("select distinct sink from effects where kind = 'notice'")

@@ -127,6 +127,6 @@ def test_the_claim_of_a_long_scan_is_kept(database, monkeypatch):
 
     monkeypatch.setattr(scene.source, "scan", slow)
 
-    run.run(scene.parts)
+    run.run(scene.context)
 
     assert scene.round(1).state == "labeling"

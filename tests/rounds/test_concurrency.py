@@ -12,7 +12,7 @@ from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Sample
 from monitor.rounds import publish, run
 from monitor.rounds.labels import collect
-from monitor.rounds.opening import open
+from monitor.rounds.opening import due
 from monitor.storage.database import Database
 from monitor.storage.tables import monitors
 from monitor.testing import MemoryLabeler
@@ -102,10 +102,10 @@ def test_a_round_that_another_worker_draws_meanwhile_is_not_ended_before_its_lab
 
     def other_worker_draws():
         scene.now = MONDAY + WEEK
-        open.open_due(scene.parts)
-        run.begin(scene.parts, scene.round(2).id)
+        due.open_due(scene.context)
+        run.begin(scene.context, scene.round(2).id)
 
-    hers = replace(scene.parts, labeler=WhileAsked(other_worker_draws))
+    hers = replace(scene.context, labeler=WhileAsked(other_worker_draws))
     run.run(hers)
     drawn = scene.round(2).state
     scene.run()
@@ -123,16 +123,16 @@ def test_a_correction_that_another_worker_overtakes_makes_the_version_after_his(
     correct = publish.correct
     overtaken: list[Any] = []
 
-    def overtake(parts, found, claim):
+    def overtake(context, found, claim):
         if not overtaken:
             overtaken.append(found)
-            run.finish(scene.parts, scene.round(1).id)
+            run.finish(scene.context, scene.round(1).id)
             change_answers(scene, every=7)
-        correct(parts, found, claim)
+        correct(context, found, claim)
 
     monkeypatch.setattr(publish, "correct", overtake)
 
-    run.finish(scene.parts, scene.round(2).id)
+    run.finish(scene.context, scene.round(2).id)
 
     assert (overtaken[0].version, scene.round(2).version) == (1, 3)
     assert scene.round(2).estimated_revision == scene.round(2).label_revision
@@ -145,9 +145,9 @@ def change_answers(scene, every):
         other = Answer.NEGATIVE if said is Answer.POSITIVE else Answer.POSITIVE
         scene.labeler.answers[item] = other
     for number in (1, 2):
-        collected = collect.collect(scene.parts, [scene.round(number).id])
+        collected = collect.collect(scene.context, [scene.round(number).id])
         assert collected is not None
-        collect.store_labels(scene.parts, collected)
+        collect.store_labels(scene.context, collected)
 
 
 class WhileSent(MemoryLabeler):
@@ -170,13 +170,13 @@ def test_a_round_that_another_worker_hands_out_just_now_is_neither_asked_about_n
     asked: list[object] = []
 
     def she_passes():
-        asking = replace(scene.parts, labeler=WhileAsked(lambda: asked.append(1)))
+        asking = replace(scene.context, labeler=WhileAsked(lambda: asked.append(1)))
         run.run(asking)
         asked.append(scene.round(1).state)
 
     labeler = WhileSent(she_passes)
     labeler.answers = scene.truth
-    run.run(replace(scene.parts, labeler=labeler))
+    run.run(replace(scene.context, labeler=labeler))
 
     assert asked == ["labeling"]
     assert scene.round(1).state == "closed"

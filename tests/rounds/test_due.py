@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from monitor.domain.settings import Schedule
-from monitor.rounds.opening import open
+from monitor.rounds.opening import due
 from monitor.rounds.reporting.enqueue import notify
 from monitor.rounds.reporting.notices import abandoned_notice
 from tests.rounds.scene import Scene, settings
@@ -29,38 +29,38 @@ def states(scene):
 
 @pytest.mark.parametrize("backfill", [True, False])
 def test_an_old_slot_run_first_makes_no_slot_since_then_due(scene, backfill):
-    open.open_slot(scene.parts, MIDNIGHT - 4000 * DAY, backfill=backfill)
+    due.open_slot(scene.context, MIDNIGHT - 4000 * DAY, backfill=backfill)
 
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     assert states(scene) == [(1, "open"), (4001, "open")]
 
 
 def test_slots_are_due_from_the_first_scheduled_round_on(scene):
-    open.open_slot(scene.parts, MIDNIGHT - 30 * DAY, backfill=True)
-    open.open_due(scene.parts)
+    due.open_slot(scene.context, MIDNIGHT - 30 * DAY, backfill=True)
+    due.open_due(scene.context)
     scene.now += 3 * DAY
 
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     assert states(scene)[1:] == [(31, "open"), (32, "skipped"), (33, "skipped"), (34, "open")]
 
 
 def test_a_round_opened_by_hand_does_not_hide_slots_missed_before_it(scene):
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
     scene.now += 3 * DAY
-    open.open_slot(scene.parts, MIDNIGHT + 3 * DAY, backfill=False)
+    due.open_slot(scene.context, MIDNIGHT + 3 * DAY, backfill=False)
 
     for _ in range(2):
-        open.open_due(scene.parts)
+        due.open_due(scene.context)
 
     assert states(scene) == [(1, "open"), (2, "skipped"), (3, "skipped"), (4, "open")]
 
 
 def test_the_newest_slot_run_by_hand_is_not_opened_again(scene):
-    open.open_slot(scene.parts, MIDNIGHT, backfill=False)
+    due.open_slot(scene.context, MIDNIGHT, backfill=False)
 
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     assert states(scene) == [(1, "open")]
 
@@ -69,7 +69,7 @@ def test_a_round_opened_by_hand_tells_the_hooks_and_a_backfilled_one_does_not(sc
     told = {}
     for backfill in (False, True):
         slot = MIDNIGHT - backfill * DAY
-        round_id = open.open_slot(scene.parts, slot, backfill=backfill)
+        round_id = due.open_slot(scene.context, slot, backfill=backfill)
         found = next(r for r in (scene.round(n) for n in numbers(scene)) if r.id == round_id)
         told[backfill] = sinks_told(scene, found)
 

@@ -10,7 +10,7 @@ import pytest
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.settings import Schedule
 from monitor.rounds import run
-from monitor.rounds.opening import open
+from monitor.rounds.opening import due
 from monitor.rounds.status import overview
 from monitor.storage import concern_store
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
@@ -153,7 +153,7 @@ def test_a_backfill_does_not_wait(scene):
     scene.now = MONDAY + 2 * WEEK
     scene.week(1)
     scene.week(3)
-    for _ in run.backfill(scene.parts, MONDAY - WEEK):
+    for _ in run.backfill(scene.context, MONDAY - WEEK):
         pass
 
     states = [scene.round(number).state for number in (1, 2, 3)]
@@ -167,7 +167,7 @@ def test_a_window_that_stops_a_backfill_is_given_up_after_the_grace(scene, monke
     read = only_from(MONDAY + WEEK, scene.source.scan)
     monkeypatch.setattr(scene.source, "scan", read)
     with pytest.raises(SourceRefused):
-        list(run.backfill(scene.parts, MONDAY))
+        list(run.backfill(scene.context, MONDAY))
     stopped = scene.round(1)
     scene.now += WEEK / 4 - timedelta(minutes=1)
     with pytest.raises(SourceRefused):
@@ -184,7 +184,7 @@ def test_a_window_that_stops_a_backfill_is_given_up_after_the_grace(scene, monke
 def test_an_old_slot_that_somebody_asks_for_does_not_wait(scene):
     scene.now = MONDAY + 2 * WEEK
     scene.week(3)
-    open.open_slot(scene.parts, MONDAY, backfill=False)
+    due.open_slot(scene.context, MONDAY, backfill=False)
     scene.run()
 
     assert scene.round(1).state == "abandoned"
@@ -193,7 +193,7 @@ def test_an_old_slot_that_somebody_asks_for_does_not_wait(scene):
 def test_status_says_until_when_a_round_waits(scene):
     why = waits(scene, 1)
 
-    found = overview(scene.database, scene.parts.settings, scene.now)
+    found = overview(scene.database, scene.context.settings, scene.now)
 
     assert found.problems == [f"round 1 waits until 2025-03-05 00:00 UTC: {why}"]
 
@@ -240,13 +240,13 @@ MINUTES = 12 * 60  # in which it comes to look every quarter of an hour only
 
 
 def test_a_service_looks_more_rarely_the_longer_it_waits(scene):
-    parts = scene.parts  # those of a service live on from pass to pass
+    context = scene.context  # those of a service live on from pass to pass
     looks = []
     for minute in range(MINUTES):
         before = scene.source.scans
         scene.now = MONDAY + timedelta(minutes=minute)
         with pytest.raises(SourceRefused, match="none at all yet"):
-            run.run(parts)
+            run.run(context)
         if scene.source.scans > before:
             looks.append(minute)
 
@@ -256,13 +256,13 @@ def test_a_service_looks_more_rarely_the_longer_it_waits(scene):
 
 
 def test_the_last_look_comes_when_the_grace_ends(scene):
-    parts = scene.parts
+    context = scene.context
     for after in (timedelta(0), WEEK / 4 - timedelta(minutes=1)):
         scene.now = MONDAY + after
         with pytest.raises(SourceRefused):
-            run.run(parts)
+            run.run(context)
     scene.now = MONDAY + WEEK / 4
-    run.run(parts)
+    run.run(context)
 
     assert scene.round(1).state == "abandoned"
 

@@ -17,7 +17,7 @@ from monitor.domain.settings import Bands, Sample
 from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.rounds.delivery.deliver import deliver
-from monitor.rounds.reporting.enqueue import tell_ended
+from monitor.rounds.reporting.enqueue import enqueue_ended
 from monitor.storage import alert_store, schema
 from monitor.storage.database import Database
 from monitor.storage.tables import effects
@@ -213,7 +213,7 @@ def test_an_alert_ended_by_hand_ends_in_the_hooks_too(story):
     alert = story.alert(AlertState.FIRING)
     with story.scene.database.write() as connection:
         alert_store.end(connection, alert.id, AlertState.RESOLVED, why="known", now=story.scene.now)
-        tell_ended(connection, alert, "a known outage", story.scene.now)
+        enqueue_ended(connection, alert, "a known outage", story.scene.now)
     story.deliver()
 
     last = story.told()[-1]

@@ -77,8 +77,8 @@ def test_a_backfill_behind_closed_rounds_closes_all_and_tells_the_drop_once(scen
     scene.labeler.answers |= scene.truth
     scene.now = MONDAY + 13 * WEEK
 
-    newest = list(run.backfill(scene.parts, MONDAY + 9 * WEEK))
-    everything = list(run.backfill(scene.parts, MONDAY - WEEK))
+    newest = list(run.backfill(scene.context, MONDAY + 9 * WEEK))
+    everything = list(run.backfill(scene.context, MONDAY - WEEK))
 
     assert len(newest) == 4
     assert len(everything) == 14
@@ -180,18 +180,18 @@ def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(scene, monkeypatc
     assert scene.round(other).state == "closed"
     assert scene.round(3).state == "closed"
     assert "stopped by a bug in this program: KeyError: 'planted'" in scene.round(stopped).reason
-    now = overview(scene.database, scene.parts.settings, scene.now)
+    now = overview(scene.database, scene.context.settings, scene.now)
     assert any(f"round {stopped} waits: " in problem for problem in now.problems)
 
 
 def break_for(monkeypatch, where, name, slot):
     whole = getattr(where, name)
 
-    def broken(parts, found, *rest, **named):
+    def broken(context, found, *rest, **named):
         if found.slot == slot:
             message = "planted"
             raise KeyError(message)
-        return whole(parts, found, *rest, **named)
+        return whole(context, found, *rest, **named)
 
     monkeypatch.setattr(where, name, broken)
 
@@ -210,7 +210,7 @@ def test_a_bug_in_correcting_a_closed_round_is_told_and_stops_no_other(scene, mo
 
     assert scene.round(2).state == "closed"
     assert "stopped by a bug in this program: KeyError" in scene.round(1).reason
-    now = overview(scene.database, scene.parts.settings, scene.now)
+    now = overview(scene.database, scene.context.settings, scene.now)
     assert any("round 1 waits: stopped by a bug" in problem for problem in now.problems)
 
 
@@ -238,7 +238,7 @@ def test_a_backfill_goes_on_past_a_round_that_a_bug_stops(scene, monkeypatch):
     scene.now = MONDAY + 3 * WEEK
     break_for(monkeypatch, publish, "close", MONDAY + WEEK)
 
-    filled = run.backfill(scene.parts, MONDAY - WEEK)
+    filled = run.backfill(scene.context, MONDAY - WEEK)
     slots = [next(filled)[0] for _ in range(4)]
     with pytest.raises(MonitorError, match="KeyError: 'planted'"):
         next(filled)

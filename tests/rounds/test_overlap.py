@@ -154,10 +154,10 @@ def test_the_adjudicators_answer_decides_and_is_no_part_of_the_agreement(databas
     answer_second(scene, wrong=2)
     scene.run()
     before = agreement_of(scene, scene.round(1))
-    disputed = collect.disputed(scene.parts)
+    disputed = collect.disputed(scene.context)
 
     decided = tuple(LabelEvent(t.key, "eve", scene.truth[t.item_id]) for t in disputed)
-    collect.store_labels(scene.parts, Collected(events=decided))
+    collect.store_labels(scene.context, Collected(events=decided))
     scene.run()
 
     [row] = scene.rows(
@@ -166,7 +166,7 @@ def test_the_adjudicators_answer_decides_and_is_no_part_of_the_agreement(databas
     assert (len(disputed), row["n"]) == (2, 0)
     assert {task.slot for task in disputed} == {1}
     assert agreement_of(scene, scene.round(1)) == before
-    assert collect.disputed(scene.parts) == []
+    assert collect.disputed(scene.context) == []
 
 
 def test_an_adjudicator_who_cannot_tell_decides_nothing(database):
@@ -176,7 +176,7 @@ def test_an_adjudicator_who_cannot_tell_decides_nothing(database):
     answer_second(scene, wrong=1)
     [task, *_] = tasks_of(scene, 2)
     undecided = LabelEvent(task.key, "eve", Answer.CANNOT_TELL)
-    collect.store_labels(scene.parts, Collected(events=(undecided,)))
+    collect.store_labels(scene.context, Collected(events=(undecided,)))
     scene.run()
 
     [row] = scene.rows("select sum(declined) as n from counts where round_id = :id", id=found.id)
@@ -189,7 +189,7 @@ def test_nobody_may_answer_both_copies(scene):
     scene.answer()
     answer_second(scene)
 
-    collected = collect.collect(scene.parts, [scene.round(1).id])
+    collected = collect.collect(scene.context, [scene.round(1).id])
 
     assert collected is not None
     refused = collected.refused
@@ -210,7 +210,7 @@ def test_of_one_batch_only_a_persons_answer_to_the_second_copy_is_refused(scene)
         LabelEvent(mate.key, "bob", YES),
     )
 
-    found = collect.without_same_person(scene.parts, Collected(events=events, cursor="c"))
+    found = collect.without_same_person(scene.context, Collected(events=events, cursor="c"))
 
     assert found.events == events[1:]
     assert [refusal.where for refusal in found.refused] == [f"task {second[0].key}"]
@@ -222,7 +222,7 @@ def test_each_copy_waits_by_itself(scene):
     scene.answer(0.5)
     scene.run()
 
-    first, second = collect.unanswered(scene.parts), collect.unanswered(scene.parts, 2)
+    first, second = collect.unanswered(scene.context), collect.unanswered(scene.context, 2)
 
     assert len(first) == 200 - len(scene.labeler.answers)
     assert {task.slot for task in second} == {2}

@@ -42,7 +42,7 @@ class Runs:
     def report(self, run):
         return self.reports.get(run.run_id)
 
-    def put_away(self, runs):
+    def retire(self, runs):
         self.shown = [replace(run, live=run.live and run not in runs) for run in self.shown]
 
     def rewind(self, *key_and_newest):
@@ -81,12 +81,12 @@ class Restored(Scene):
     runs: Runs
 
     @property
-    def parts(self):
-        return replace(super().parts, runs=self.runs)
+    def context(self):
+        return replace(super().context, runs=self.runs)
 
     def restored(self):
-        found = reconcile(self.parts, self.runs)
-        return found, list(do_again(self.parts, found.behind))
+        found = reconcile(self.context, self.runs)
+        return found, list(do_again(self.context, found.behind))
 
     def states(self):
         return [(row["number"], row["state"]) for row in self.rows(
@@ -156,7 +156,7 @@ def test_a_round_that_was_labeling_starts_above_what_mlflow_shows(database, runs
     scene.answer()
     scene.run()
 
-    assert (found.opened, found.put_away, before.estimated_version) == ((), 1, 0)
+    assert (found.opened, found.retire, before.estimated_version) == ((), 1, 0)
     assert (scene.round(1).version, scene.round(1).first_version) == (5, 5)
     versions = scene.rows("select distinct version from evidence union select version from counts")
     assert [row["version"] for row in versions] == [5]
@@ -184,9 +184,9 @@ def test_a_slot_that_mlflow_shows_and_the_store_does_not_know_is_not_skipped(sce
     with pytest.raises(ConfigRefused, match=r"due 2025-03-17 06:00 UTC .*pr-monitor db restored"):
         scene.run()
     refused = scene.states()
-    problems = overview(scene.database, scene.parts.settings, scene.now).problems
+    problems = overview(scene.database, scene.context.settings, scene.now).problems
     scene.restored()
-    after = overview(scene.database, scene.parts.settings, scene.now).problems
+    after = overview(scene.database, scene.context.settings, scene.now).problems
 
     assert refused == [(1, "closed")]
     assert any("run: pr-monitor db restored" in each for each in problems)
@@ -270,15 +270,15 @@ def test_a_round_abandoned_here_and_done_again_since_is_left_to_people(scene, ru
 
 
 def test_where_nothing_is_lost_nothing_changes(scene, runs):
-    record_missed(scene.parts, [slot(2), slot(3)], slot(4))
+    record_missed(scene.context, [slot(2), slot(3)], slot(4))
     scene.run()
     runs.of(1)
     before = scene.rows("select * from rounds order by id")
 
     found, done = scene.restored()
 
-    assert (found.opened, found.behind, found.put_away, found.alerts) == ((), {}, 0, ())
+    assert (found.opened, found.behind, found.retire, found.alerts) == ((), {}, 0, ())
     assert [each.number for each, _ in done] == [4]
     unclaimed = [{**row, "attempt": 0} for row in scene.rows("select * from rounds order by id")]
     assert unclaimed == [{**row, "attempt": 0} for row in before]
-    assert run.backfill_slots(scene.parts, slot(2)) == [slot(3), slot(4)]
+    assert run.backfill_slots(scene.context, slot(2)) == [slot(3), slot(4)]

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.rounds.retention import forget_item, forget_left_behind
+from monitor.rounds.retention import forget_item, forget_removed_monitors
 from monitor.storage import payload_store
 from tests.rounds.scene import Scene, settings
 
@@ -61,10 +61,10 @@ def test_what_a_removed_monitor_showed_is_deleted_once_its_labels_are_over(scene
     closed = scene.round(1).closed_at
     kept = []
     for scene.now in (closed, closed + LATE):
-        forget_left_behind(scene.database, ["spam"], lambda: scene.now)
+        forget_removed_monitors(scene.database, ["spam"], lambda: scene.now)
         kept.append(shown(scene))
 
-    forget_left_behind(scene.database, ["spam"], lambda: closed + LATE + timedelta(seconds=1))
+    forget_removed_monitors(scene.database, ["spam"], lambda: closed + LATE + timedelta(seconds=1))
 
     assert kept == [[1], [1]]
     assert shown(scene) == []
@@ -76,9 +76,9 @@ def test_a_round_that_a_removed_monitor_left_half_labeled_is_deleted_after_its_d
     scene.run(1)
     deadline = scene.round(1).deadline
 
-    forget_left_behind(scene.database, [], lambda: deadline + LATE)
+    forget_removed_monitors(scene.database, [], lambda: deadline + LATE)
     before = shown(scene)
-    forget_left_behind(scene.database, [], lambda: deadline + LATE + timedelta(seconds=1))
+    forget_removed_monitors(scene.database, [], lambda: deadline + LATE + timedelta(seconds=1))
 
     assert before == [1]
     assert shown(scene) == []
@@ -87,7 +87,7 @@ def test_a_round_that_a_removed_monitor_left_half_labeled_is_deleted_after_its_d
 def test_monitors_of_the_config_are_left_to_their_own_care(scene):
     scene.play(1)
 
-    forget_left_behind(scene.database, ["mail"], lambda: scene.now + 10 * LATE)
+    forget_removed_monitors(scene.database, ["mail"], lambda: scene.now + 10 * LATE)
 
     assert shown(scene) == [1]
 

@@ -107,7 +107,7 @@ def test_a_backfill_fills_a_recorded_skip(scene):
     scene.labeler.asks_people = False
     scene.labeler.answers |= scene.truth
 
-    list(run.backfill(scene.parts, MONDAY))
+    list(run.backfill(scene.context, MONDAY))
 
     assert scene.round(2).state is RoundState.CLOSED
     assert scene.round(3).version == 2  # it pools round 2 now
@@ -121,7 +121,7 @@ def test_a_backfill_numbers_rounds_before_the_first_one_downwards(scene):
     scene.labeler.asks_people = False
     scene.labeler.answers |= scene.truth
 
-    list(run.backfill(scene.parts, MONDAY + WEEK))
+    list(run.backfill(scene.context, MONDAY + WEEK))
 
     rounds = scene.rows("select number, slot from rounds order by slot")
     assert [row["number"] for row in rounds] == [-1, 0, 1]

@@ -12,7 +12,7 @@ from sqlalchemy import event
 from monitor.domain.model import Answer
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_between, window_of
-from monitor.rounds.opening import open, skipped_slots
+from monitor.rounds.opening import due, skipped_slots
 from tests.rounds.scene import Scene, settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "schedule.md"
@@ -86,10 +86,10 @@ def test_daily_windows_are_shorter_in_spring_and_longer_in_autumn():
 
 
 def test_after_a_pause_the_newest_slot_runs_and_older_ones_are_recorded(scene):
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
     scene.now = utc(3, 5, 12)
 
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     assert states(scene) == [
         ("03-01 01:30", "open"),
@@ -103,11 +103,11 @@ def test_after_a_pause_the_newest_slot_runs_and_older_ones_are_recorded(scene):
 
 
 def test_a_backfill_runs_what_was_skipped(scene):
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
     scene.now = utc(3, 3, 12)
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
-    open.open_slot(scene.parts, utc(3, 2, 1, 30), backfill=True)
+    due.open_slot(scene.context, utc(3, 2, 1, 30), backfill=True)
 
     assert states(scene)[1] == ("03-02 01:30", "open")
     assert scene.rows("select number from rounds order by slot") == [
@@ -116,7 +116,7 @@ def test_a_backfill_runs_what_was_skipped(scene):
 
 
 def test_of_a_new_monitor_only_the_newest_slot_is_due(scene):
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     assert states(scene) == [("03-01 01:30", "open")]
 
@@ -127,7 +127,7 @@ class Killed(BaseException):
 
 def test_a_process_killed_while_it_records_a_long_pause_loses_none_of_it(database):
     scene = Scene(database, settings(schedule=prague("*/15 * * * *")), now=utc(3, 1))
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
     scene.now += timedelta(days=30)
     recorded: list[None] = []
 
@@ -138,10 +138,10 @@ def test_a_process_killed_while_it_records_a_long_pause_loses_none_of_it(databas
 
     event.listen(database.engine, "commit", kill)
     with pytest.raises(Killed):
-        open.open_due(scene.parts)
+        due.open_due(scene.context)
     event.remove(database.engine, "commit", kill)
     [left] = scene.rows("select count(*) as n from rounds")
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     assert left["n"] == 1 + skipped_slots.AT_ONCE
     stored = scene.rows("select number, state, window_start, window_end from rounds order by slot")
@@ -155,22 +155,22 @@ def test_a_process_killed_while_it_records_a_long_pause_loses_none_of_it(databas
 def test_a_clock_that_is_set_back_runs_nothing_twice(scene):
     for day in (1, 2, 3):
         scene.now = utc(3, day, 12)
-        open.open_due(scene.parts)
+        due.open_due(scene.context)
     before = scene.rows("select * from rounds")
 
     for scene.now in (utc(3, 2, 12), utc(3, 1, 1, 29), utc(1, 1, year=2020), utc(3, 3, 13)):
-        open.open_due(scene.parts)
+        due.open_due(scene.context)
 
     assert scene.rows("select * from rounds") == before
 
 
 def test_slots_skipped_by_a_clock_ahead_of_the_time_are_run_when_they_come(scene):
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
     scene.now = utc(3, 6, 12)
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     for scene.now in (utc(3, 1, 13), utc(3, 2, 12), utc(3, 3, 12), utc(3, 7, 12)):
-        open.open_due(scene.parts)
+        due.open_due(scene.context)
 
     assert states(scene) == [
         ("03-01 01:30", "open"),
@@ -184,10 +184,10 @@ def test_slots_skipped_by_a_clock_ahead_of_the_time_are_run_when_they_come(scene
 
 
 def test_the_first_window_after_a_change_begins_where_the_last_one_ended(scene):
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
     scene.settings = settings(schedule=prague("0 0 * * *", lag=timedelta(minutes=10)))
     for scene.now in (utc(3, 2, 12), utc(3, 3, 12)):
-        open.open_due(scene.parts)
+        due.open_due(scene.context)
 
     windows = scene.rows("select window_start, window_end from rounds order by slot")
 
@@ -200,9 +200,9 @@ def test_the_first_window_after_a_change_begins_where_the_last_one_ended(scene):
 
 
 def test_an_old_slot_run_first_by_hand_makes_no_slot_since_then_due(scene):
-    open.open_slot(scene.parts, utc(1, 5, 1, 30), backfill=False)
+    due.open_slot(scene.context, utc(1, 5, 1, 30), backfill=False)
 
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     assert states(scene) == [("01-05 01:30", "open"), ("03-01 01:30", "open")]
 

@@ -25,7 +25,7 @@ def scene(database):
 
 
 def standing(scene):
-    return overview(scene.database, scene.parts.settings, scene.now)
+    return overview(scene.database, scene.context.settings, scene.now)
 
 
 def statuses_of_the_model(scene):

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from monitor.service import loop
 from monitor.storage.tables import rounds
-from monitor.wiring import Plant
+from monitor.wiring import Application
 from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings, week_of_rows
 
 
@@ -85,17 +85,17 @@ def test_what_a_round_waits_for_is_told(mail):
 def test_other_monitors_go_on_and_their_notices_go_out(mail):
     spam = Scene(mail.database, settings(grace=timedelta(0)), name="spam")
     log = Log()
-    plant = Plant(
+    application = Application(
         config=cast("Any", None),
         database=mail.database,
-        monitors=(mail.parts, spam.parts),
+        monitors=(mail.context, spam.context),
         handlers={"log": log, "mlflow": Log()},
         clock=lambda: mail.now,
         link=lambda _: None,
     )
 
     def run_once():
-        loop.one_pass(plant, plant.monitors)
+        loop.one_pass(application, application.monitors)
 
     deaths = [a_life(run_once, mail) for _ in range(2)]
 

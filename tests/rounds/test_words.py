@@ -30,8 +30,8 @@ def scene(database):
 
 
 def page_of(scene, number):
-    plant: Any = SimpleNamespace(database=scene.database)  # all that a page needs of it
-    return round_page(plant, scene.name, number, None)
+    application: Any = SimpleNamespace(database=scene.database)  # all that a page needs of it
+    return round_page(application, scene.name, number, None)
 
 
 def shown(scene, number, capsys):
@@ -137,13 +137,13 @@ def drop(scene):
 def test_an_alert_says_what_is_wrong_and_how_sure_then_what_to_do_and_the_promise_last(scene):
     notice = drop(scene)
 
-    parts = body(notice.model_copy(update={"link": "https://mlflow.example.org"}))
+    context = body(notice.model_copy(update={"link": "https://mlflow.example.org"}))
 
     value = f"{notice.point:.2f} (95 % interval {notice.low:.2f} to {notice.high:.2f})"
-    assert parts[0].startswith(f"mail: precision is under its limit 0.7: {value} with earlier")
-    assert parts[1].startswith("What to do: ")
-    assert parts[-1] == "At most one false alarm per 52 rounds is promised, for labels as given."
-    assert "promised" not in "".join(parts[:-1])
+    assert context[0].startswith(f"mail: precision is under its limit 0.7: {value} with earlier")
+    assert context[1].startswith("What to do: ")
+    assert context[-1] == "At most one false alarm per 52 rounds is promised, for labels as given."
+    assert "promised" not in "".join(context[:-1])
 
 
 def test_an_alert_has_the_time_of_its_predictions_and_of_its_firing(scene, capsys):
@@ -153,7 +153,7 @@ def test_an_alert_has_the_time_of_its_predictions_and_of_its_firing(scene, capsy
     assert f"Fired {fired} UTC by round 3, on the predictions of {window}." in notice.sentence
     assert str(notice.window_start)[:16] == "2025-03-10 06:00"
     assert str(notice.window_end)[:16] == "2025-03-17 06:00"
-    [alert] = overview(scene.database, scene.parts.settings, scene.now).alerts
+    [alert] = overview(scene.database, scene.context.settings, scene.now).alerts
     assert (str(alert.window), f"{alert.fired_at:%Y-%m-%d %H:%M}") == (window, fired)
 
 
@@ -191,7 +191,7 @@ NOISE = CauseRow(
 
 def test_a_difference_within_noise_is_no_comfort_beside_an_alert(scene):
     notice = drop(scene)
-    [alert] = overview(scene.database, scene.parts.settings, scene.now).alerts
+    [alert] = overview(scene.database, scene.context.settings, scene.now).alerts
     report = make_report().model_copy(update={"cause": NOISE})
 
     told = alert_notice("alert.firing", alert, report, scene.round(3), at=scene.now).sentence

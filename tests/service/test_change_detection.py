@@ -31,20 +31,20 @@ class Service:
 
     def __init__(self, *scenes):
         self.scenes = scenes
-        self.parts = {scene.name: scene.parts for scene in scenes}
+        self.context = {scene.name: scene.context for scene in scenes}
         self.idle = Idle(scenes[0].database, lambda: scenes[0].now)
 
     def tick(self):
         """Look at whatever needs it; returns the names."""
-        looks = self.idle.needed(list(self.parts.values()))
+        looks = self.idle.needed(list(self.context.values()))
         for look in looks:
             try:
-                run.run(look.parts)
+                run.run(look.context)
             except MonitorError:
                 self.idle.looked(look, well=False)
             else:
                 self.idle.looked(look, well=True)
-        return [look.parts.settings.name for look in looks]
+        return [look.context.settings.name for look in looks]
 
     def settle(self):
         """Tick until nothing is left to do; a step that moved something is looked at again."""
@@ -162,14 +162,14 @@ def test_a_clock_that_is_set_back_is_no_reason_to_wait(scene, service):
 
 
 def test_new_settings_are_a_reason_to_look(scene, service):
-    service.parts["mail"] = scene.parts
+    service.context["mail"] = scene.context
 
     assert service.tick() == ["mail"]
 
 
 def test_a_labeler_that_cannot_be_watched_is_always_asked(scene, service):
     scene.labeler = MemoryLabeler()
-    service.parts["mail"] = scene.parts
+    service.context["mail"] = scene.context
     service.tick()
 
     assert service.tick() == ["mail"]
@@ -178,8 +178,8 @@ def test_a_labeler_that_cannot_be_watched_is_always_asked(scene, service):
 def test_news_at_the_place_that_a_round_was_opened_with_is_a_reason_to_look(scene, service):
     today = Watched()
     today.place = "another"
-    service.parts["mail"] = replace(
-        scene.parts, labeler=today, labelers=lambda _: (scene.labeler, today)
+    service.context["mail"] = replace(
+        scene.context, labeler=today, labelers=lambda _: (scene.labeler, today)
     )
     service.settle()
     before = service.tick()
@@ -195,7 +195,7 @@ def test_as_many_queries_are_made_for_many_idle_monitors_as_for_one(scene, servi
     for other in others:
         other.labeler = Watched()
         other.week(1)
-        service.parts[other.name] = other.parts
+        service.context[other.name] = other.context
     service.settle()
     asked = []
     event.listen(
@@ -211,10 +211,10 @@ def test_as_many_queries_are_made_for_many_idle_monitors_as_for_one(scene, servi
 def another_process(scene, config="as it is"):
     """Look as `run-once` does; returns whether it looked."""
     idle = Idle(scene.database, lambda: scene.now, {scene.name: config})
-    looks = idle.needed([scene.parts])
+    looks = idle.needed([scene.context])
     for look in looks:
         try:
-            run.run(look.parts)
+            run.run(look.context)
         except MonitorError:
             idle.looked(look, well=False)
         else:
@@ -300,7 +300,7 @@ def test_processes_that_keep_the_same_look_at_once_do_not_disturb_each_other(set
     settled.now += timedelta(hours=1)
     both = [Idle(settled.database, lambda: settled.now, {"mail": "as it is"}) for _ in range(2)]
     for idle in both:
-        for look in idle.needed([settled.parts]):
+        for look in idle.needed([settled.context]):
             idle.looked(look, well=True)
 
     for idle in both:

@@ -196,10 +196,10 @@ def test_with_mlflow_down_notices_go_out_and_what_waits_is_told_and_delivered_on
 
 
 def one_pass(config, now):
-    plant = wiring.build(config, clock=lambda: now)
+    application = wiring.build(config, clock=lambda: now)
     with capture_logs():
-        result = loop.one_pass(plant, plant.monitors)
-    plant.database.close()
+        result = loop.one_pass(application, application.monitors)
+    application.database.close()
     return result
 
 
@@ -219,7 +219,7 @@ def test_a_monitor_with_a_bug_does_not_keep_the_others_from_going_on(database):
     spam.source.down = True
 
     with capture_logs() as logs:
-        errors = loop.advance_all([mail.parts, spam.parts, ads.parts])
+        errors = loop.advance_all([mail.context, spam.context, ads.context])
 
     assert ads.round(1).state == "labeling"
     assert str(errors["mail"]) == (
@@ -238,7 +238,7 @@ def test_a_pass_ends_with_the_gravest_exit_code(database):
     scene.source.down = True
 
     with capture_logs():
-        errors = loop.advance_all([scene.parts])
+        errors = loop.advance_all([scene.context])
 
     assert loop.Pass().exit_code == 0
     assert loop.Pass(errors).exit_code == 75

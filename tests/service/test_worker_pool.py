@@ -12,11 +12,11 @@ from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from monitor.rounds import claims
-from monitor.rounds.opening import open
+from monitor.rounds.opening import due
 from monitor.service.loop import TICK, Work
 from monitor.storage import round_store
 from monitor.storage.tables import rounds
-from monitor.wiring import Plant
+from monitor.wiring import Application
 from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings
 
 
@@ -54,15 +54,15 @@ def log():
 
 @pytest.fixture
 def work(scenes, slow, log):
-    plant = Plant(
+    application = Application(
         config=cast("Any", None),
         database=scenes[0].database,
-        monitors=tuple(scene.parts for scene in scenes),
+        monitors=tuple(scene.context for scene in scenes),
         handlers={"log": log, "mlflow": Log()},
         clock=lambda: scenes[0].now,
         link=lambda _: None,
     )
-    work = Work(plant, None, TICK)
+    work = Work(application, None, TICK)
     with capture_logs():
         yield work
         slow.go_on.set()
@@ -98,7 +98,7 @@ def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_lef
 ):
     """Whatever ended them ends this one only when all else is done."""
     for scene, left_at in zip(scenes, (1, 2), strict=True):
-        open.open_due(scene.parts)
+        due.open_due(scene.context)
         with scene.database.write() as connection:
             connection.execute(
                 update(rounds)

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.neyman import coefficients_of
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.estimation.posterior import estimate
 
 SIZE = np.array([4000, 6000, 50_000, 9000, 1000])
@@ -46,7 +46,7 @@ def ratio_of_samplics(of_recall):
 @pytest.mark.parametrize("name", ["precision", "recall"])
 def test_the_variance_that_plans_rest_on_is_that_of_samplics_to_ten_digits(name):
     _, error, *_ = ratio_of_samplics(name == "recall")
-    coefficients, _ = coefficients_of(SIZE, IS_FLAGGED, Knowledge.of_rates(POSITIVE / LABELED))
+    coefficients, _ = coefficients_of(SIZE, IS_FLAGGED, PriorRates.of_rates(POSITIVE / LABELED))
     variance = np.sum(coefficients[name] / (LABELED - 1))  # samplics divides by n - 1
     foretold = math.sqrt(variance)
 

@@ -147,7 +147,7 @@ def test_a_corrected_round_shows_the_notices_of_its_latest_version(scenes, datab
 
 
 def test_all_monitors_together_stand_as_each_by_itself(scenes, database):
-    asked = [scene.parts.settings for scene in scenes]
+    asked = [scene.context.settings for scene in scenes]
     now = scenes[0].now
 
     together = overviews(database, asked, now)
@@ -162,13 +162,13 @@ def test_all_monitors_together_stand_as_each_by_itself(scenes, database):
 def test_as_many_queries_are_made_for_many_monitors_as_for_few(scenes, database):
     asked = []
     event.listen(database.engine, "after_cursor_execute", lambda *found: asked.append(found[2]))
-    overviews(database, [scene.parts.settings for scene in scenes], scenes[0].now)
+    overviews(database, [scene.context.settings for scene in scenes], scenes[0].now)
     for_few = len(asked)
     more = Scene(database, settings(limits=LIMITS, reference=REFERENCE), name="more")
     more.play(1)
     asked.clear()
 
-    found = overviews(database, [s.parts.settings for s in (*scenes, more)], scenes[0].now)
+    found = overviews(database, [s.context.settings for s in (*scenes, more)], scenes[0].now)
 
     assert found[-1].last_round == 1
     assert len(asked) == for_few

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import event
 
 from monitor.domain.settings import Bands, Sample
-from monitor.rounds.delivery.dead_letters import bury_orphans
+from monitor.rounds.delivery.dead_letters import mark_orphans_dead
 from monitor.rounds.delivery.deliver import deliver
-from monitor.rounds.retention import forget_left_behind
+from monitor.rounds.retention import forget_removed_monitors
 from monitor.rounds.status import all_open_rounds, overviews
 from monitor.service.change_detection import Idle
 from monitor.service.web.metrics import Own, exposition
@@ -52,12 +52,12 @@ def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
         scene.play(number, count=400)
         scene.labeler.second_answers = dict(scene.truth)
         scene.run()
-        for look in idle.needed([scene.parts]):
+        for look in idle.needed([scene.context]):
             idle.looked(look, well=True)
         idle.keep()
         deliver(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
-        bury_orphans(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
-        forget_left_behind(database, [scene.name], lambda: scene.now)
+        mark_orphans_dead(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
+        forget_removed_monitors(database, [scene.name], lambda: scene.now)
     event.remove(database.engine, "before_cursor_execute", note)
 
     assert scene.round(2).state == "closed"
@@ -79,8 +79,8 @@ def test_a_page_about_all_monitors_reads_no_rows_of_a_growing_table_but_those_it
         if statement.lstrip().lower().startswith(("select", "with")):
             asked.setdefault(statement, parameters)
 
-    found = overviews(database, [scene.parts.settings] * 2, scene.now)
-    overviews(database, [scene.parts.settings], scene.now)
+    found = overviews(database, [scene.context.settings] * 2, scene.now)
+    overviews(database, [scene.context.settings], scene.now)
     with database.read() as connection:
         all_open_rounds(connection)
     page = exposition(database, [scene.name], Own(), scene.now)

@@ -96,7 +96,7 @@ def test_an_mlflow_that_only_a_proxy_reaches_is_not_knocked_at(monkeypatch, prox
     monkeypatch.setattr(socket, "create_connection", refuse)
 
     with nullcontext() if proxies else pytest.raises(ConnectionRefusedError):
-        reach.knock("http://mlflow.example:5000")
+        reach.check_reachable("http://mlflow.example:5000")
 
 
 def refuse(*_):

@@ -80,7 +80,7 @@ def test_a_run_that_was_put_away_stays_away_and_the_round_gets_a_new_one(
     handler.deliver(make_effect(ROUND, make_report(1, version=2)))
     before = the_run(client, f"{prefix}/{MAIL}").info.run_id
 
-    shown.put_away(shown.find(STORE, MAIL))
+    shown.retire(shown.find(STORE, MAIL))
     handler.deliver(make_effect(ROUND, make_report(1, version=3, shift=-0.1)))
 
     run = the_run(client, f"{prefix}/{MAIL}")
@@ -94,7 +94,7 @@ def test_a_run_put_away_that_somebody_restores_gives_way_to_the_new_one(
     handler, shown, client, prefix
 ):
     handler.deliver(make_effect(ROUND, make_report(1)))
-    shown.put_away(shown.find(STORE, MAIL))
+    shown.retire(shown.find(STORE, MAIL))
     handler.deliver(make_effect(ROUND, make_report(1, version=2)))
     new = the_run(client, f"{prefix}/{MAIL}").info.run_id
     [away] = runs_in(client, f"{prefix}/{MAIL}", deleted=True)

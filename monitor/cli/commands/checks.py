@@ -10,7 +10,7 @@ from monitor.domain.errors import DeliveryFailed, MonitorError, gravest
 from monitor.hooks.apprise import AppriseHandler
 from monitor.hooks.command import CommandHandler
 from monitor.labeling.column import ColumnLabeler
-from monitor.rounds.opening.removed_monitors import left_behind
+from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import changes_ahead
 from monitor.storage import schema
 from monitor.wiring import check_labels, mlflow_handler
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from monitor.cli.commands.data_checks import Found
     from monitor.config.model import Config
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.storage.database import Database
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,41 +53,41 @@ class Check:
         }
 
 
-def checks(plant: Plant, config: Path) -> Iterator[Check]:
+def checks(application: Application, config: Path) -> Iterator[Check]:
     """Try one after the other, so that each is shown when it is known."""
     from monitor.cli.commands.data_checks import (
         check_source,  # scipy, of which status needs nothing
     )
 
-    yield Check("config", "; ".join([str(config), *promise_lines(plant.config)]))
-    store = _tried("store", partial(_store, plant.database))
+    yield Check("config", "; ".join([str(config), *promise_lines(application.config)]))
+    store = _tried("store", partial(_store, application.database))
     yield store
     if store.problem is None:
-        yield from _notes(plant)
-    for parts in plant.monitors:
-        name = parts.settings.name
-        yield _tried(f"source of {name}", partial(check_source, parts))
-        yield _tried(f"labels of {name}", partial(_labels, parts))
-        found = alerts_line(parts)
+        yield from _notes(application)
+    for context in application.monitors:
+        name = context.settings.name
+        yield _tried(f"source of {name}", partial(check_source, context))
+        yield _tried(f"labels of {name}", partial(_labels, context))
+        found = alerts_line(context)
         if found is not None:
             yield Check(f"alerts of {name}", found)
-    reached = _tried("MLflow", partial(_mlflow, plant.config))
+    reached = _tried("MLflow", partial(_mlflow, application.config))
     yield reached
     if not reached.problem:
-        yield from _models(plant)
-    for name in plant.config.hooks:
-        handler = plant.handlers[name]
+        yield from _models(application)
+    for name in application.config.hooks:
+        handler = application.handlers[name]
         if isinstance(handler, AppriseHandler | CommandHandler):
             yield _tried(f"hook {name}", handler.usable)
 
 
-def _models(plant: Plant) -> Iterator[Check]:
+def _models(application: Application) -> Iterator[Check]:
     """Look up the model versions that monitors name, which nothing else would miss."""
-    handler = mlflow_handler(plant.config)
-    for parts in plant.monitors:
-        model = parts.settings.round.model
+    handler = mlflow_handler(application.config)
+    for context in application.monitors:
+        model = context.settings.round.model
         if model is not None:
-            yield _tried(f"model of {parts.settings.name}", partial(handler.check_model, model))
+            yield _tried(f"model of {context.settings.name}", partial(handler.check_model, model))
 
 
 def promise_lines(config: Config) -> list[str]:
@@ -99,15 +99,15 @@ def promise_lines(config: Config) -> list[str]:
     return [f"false alarms: at most {sum(promised.values()):.3g} a year{over}"]
 
 
-def alerts_line(parts: Parts) -> str | None:
+def alerts_line(context: MonitorContext) -> str | None:
     """Say which drops a monitor's labels can find; None without limits or anything to go by."""
-    limits = parts.settings.round.limits
+    limits = context.settings.round.limits
     if not limits.bounds:
         return None
     from monitor.rounds.forecast.simulate import SOON, known_of, smallest_drops
 
     try:
-        known = known_of(parts, None, None)
+        known = known_of(context, None, None)
     except MonitorError:
         return None  # a new monitor, or one whose source is told of above
     drops = smallest_drops(known, limits.watched(), limits.false_alarm_every)
@@ -140,12 +140,12 @@ def _tried(what: str, act: Callable[[], Found | str]) -> Check:
         return Check(what, problem=str(error), code=error.exit_code)
 
 
-def _labels(parts: Parts) -> Found | str:
-    if isinstance(parts.labeler, ColumnLabeler):
+def _labels(context: MonitorContext) -> Found | str:
+    if isinstance(context.labeler, ColumnLabeler):
         from monitor.cli.commands.data_checks import check_truth
 
-        return check_truth(parts, parts.labeler)
-    return check_labels(parts)
+        return check_truth(context, context.labeler)
+    return check_labels(context)
 
 
 def _store(database: Database) -> str:
@@ -153,14 +153,14 @@ def _store(database: Database) -> str:
     return database.shown
 
 
-def _notes(plant: Plant) -> Iterator[Check]:
+def _notes(application: Application) -> Iterator[Check]:
     """Say what the config changes for rounds that are in the store."""
-    names = [parts.settings.name for parts in plant.monitors]
-    with plant.database.read() as connection:
-        for parts in plant.monitors:
-            for told in changes_ahead(connection, parts):
-                yield Check(f"changes of {parts.settings.name}", note=told)
-        for each in left_behind(connection, names):
+    names = [context.settings.name for context in application.monitors]
+    with application.database.read() as connection:
+        for context in application.monitors:
+            for told in changes_ahead(connection, context):
+                yield Check(f"changes of {context.settings.name}", note=told)
+        for each in removed_monitors(connection, names):
             yield Check("not in the config", note=each.sentence)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.counts import Interval
     from monitor.stats.estimation.paired import PairedMetric
     from monitor.storage.round_store import Round
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 
 def add_to(app: typer.Typer) -> None:
@@ -78,16 +78,16 @@ def compare(
     if predictions is None and predicted is not None:
         message = "it names a column of --predictions FILE; give that too"
         raise typer.BadParameter(message, param_hint="--predicted")
-    with opened(config) as plant:
-        name = only_monitor(plant, monitor)
-        with plant.database.read() as connection:
+    with opened(config) as application:
+        name = only_monitor(application, monitor)
+        with application.database.read() as connection:
             found = find_round(connection, name, number)
             if predictions is None and threshold is not None:
                 compared = rounds_compare.at_threshold(connection, found, threshold)
                 other = f"threshold {threshold:g}"
             else:
                 others = _others(
-                    plant,
+                    application,
                     found,
                     rounds_compare.labeled_ids(connection, found),
                     file=Path(predictions or ""),
@@ -103,7 +103,7 @@ def compare(
 
 
 def _others(
-    plant: Plant,
+    application: Application,
     found: Round,
     ids: list[str],
     *,
@@ -115,7 +115,7 @@ def _others(
     from monitor.cli.commands.other_predictions import read_others
 
     id_column, score, predicted = columns
-    own = plant.config.monitor(found.monitor).source
+    own = application.config.monitor(found.monitor).source
     at = found.settings.threshold if threshold is None else threshold
     if predicted is None and at is None:
         message = "the monitor has no threshold for scores; give one, or --predicted COLUMN"

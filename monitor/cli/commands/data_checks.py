@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Window
     from monitor.labeling.column import ColumnLabeler, Truth
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
 
 _JOINED = 1_000  # items of each class that are looked up in the truth
 _SHOWN = 3  # ids of each side
@@ -38,7 +38,7 @@ class Found:
     looks: tuple[str, ...] = ()
 
 
-def check_source(parts: Parts) -> Found:
+def check_source(context: MonitorContext) -> Found:
     """Scan the newest window as a round would, and say what is there.
 
     Raises
@@ -47,20 +47,20 @@ def check_source(parts: Parts) -> Found:
         If a column is missing or of a wrong type, no file is there, so many rows are bad that no
         round could be drawn, or the config cannot be meant for these values.
     """
-    settings = parts.settings.round
-    slot = newest_slot(settings.schedule, parts.clock())
+    settings = context.settings.round
+    slot = newest_slot(settings.schedule, context.clock())
     window = window_of(settings.schedule, slot)
     at_most = max(settings.sample.max_labels, PROFILE)  # as a draw reads, so that ids are compared
-    frame = parts.source.scan(window, BandEdges().strata(), at_most, "check")
+    frame = context.source.scan(window, BandEdges().strata(), at_most, "check")
     newest = f"the newest window, {window}"
     if not frame.rows:
-        return _nothing(parts, window)
+        return _nothing(context, window)
     refuse_unknown(frame, settings)
     reason = why_unusable(frame, settings)
     if reason is not None:
         message = f"in {newest}: {reason}"
         raise SourceRefused(message)
-    odd = look_odd(parts, frame, slot, settings)
+    odd = look_odd(context, frame, slot, settings)
     for concern in odd.concerns:
         if concern.is_setting:
             message = f"in {newest}: {concern.sentence}"
@@ -71,9 +71,9 @@ def check_source(parts: Parts) -> Found:
     return Found(text, tuple(concern.sentence for concern in odd.concerns))
 
 
-def _nothing(parts: Parts, window: Window) -> Found:
+def _nothing(context: MonitorContext, window: Window) -> Found:
     newest = f"the newest window, {window}"
-    span = parts.source.span()
+    span = context.source.span()
     if span is None:
         return Found(f"no predictions in {newest}; none at all yet")
     latest = f"the newest is of {minute_text(span[1])} UTC"
@@ -86,7 +86,7 @@ def _nothing(parts: Parts, window: Window) -> Found:
     return Found(f"no predictions in {newest}; {latest}", (look,))
 
 
-def check_truth(parts: Parts, labeler: ColumnLabeler) -> Found:
+def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
     """Join the truth with a window that should have it, and say how many ids match.
 
     Raises
@@ -97,15 +97,15 @@ def check_truth(parts: Parts, labeler: ColumnLabeler) -> Found:
     """
     settings = labeler.settings
     labeler.columns()
-    looks = _unknown_truth(parts, labeler)
+    looks = _unknown_truth(context, labeler)
     text = f"column {settings.value} of {labeler.files}"
-    window = _joined_window(parts, settings.matures)
+    window = _joined_window(context, settings.matures)
     if window is None:
         return Found(text, looks)
-    frame = parts.source.scan(window, BandEdges().strata(), _JOINED, "check")
+    frame = context.source.scan(window, BandEdges().strata(), _JOINED, "check")
     ids = [each.id for part in frame.strata for each in part.candidates]
     truth = labeler.truth_of(ids)
-    is_mature = window.end + settings.matures <= parts.clock()
+    is_mature = window.end + settings.matures <= context.clock()
     has_a_row_each = is_mature and settings.missing_means == "unanswered"
     if not truth.examples:
         looks = (*looks, "it has no row yet") if has_a_row_each else looks
@@ -119,26 +119,26 @@ def check_truth(parts: Parts, labeler: ColumnLabeler) -> Found:
     return Found(f"{text}; {truth.known} of {len(ids)} items from {window} have a label", looks)
 
 
-def _unknown_truth(parts: Parts, labeler: ColumnLabeler) -> tuple[str, ...]:
+def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str, ...]:
     """Say which values mean nothing; refuse them where there are too many to be noise."""
     unknown, rows = labeler.unknown_values()
     if not unknown:
         return ()
     sentence = labeler.unknown_sentence(unknown)
-    if sum(unknown.values()) > parts.settings.round.bad_rows_max * rows:
+    if sum(unknown.values()) > context.settings.round.bad_rows_max * rows:
         raise LabelsRefused(sentence)
     return (sentence,)
 
 
-def _joined_window(parts: Parts, matures: timedelta) -> Window | None:
+def _joined_window(context: MonitorContext, matures: timedelta) -> Window | None:
     """Choose the newest window whose truth should be known, else the last with predictions."""
-    span = parts.source.span()
+    span = context.source.span()
     if span is None:
         return None
-    schedule = parts.settings.round.schedule
+    schedule = context.settings.round.schedule
     for age in (matures, timedelta(0)):
-        window = window_of(schedule, newest_slot(schedule, parts.clock() - age))
-        if parts.source.count(window):
+        window = window_of(schedule, newest_slot(schedule, context.clock() - age))
+        if context.source.count(window):
             return window
     return window_of(schedule, next(slots_after(schedule, span[1] + schedule.lag)))
 

@@ -59,10 +59,10 @@ def effects(
         return
     from monitor.storage.effect_admin import find_open
 
-    with opened(config) as plant:
+    with opened(config) as application:
         if monitor is not None:
-            plant.config.monitor(monitor)
-        with plant.database.read() as connection:
+            application.config.monitor(monitor)
+        with application.database.read() as connection:
             found = find_open(connection, monitor=monitor)
     if json:
         say_json({"effects": [asdict(each) for each in found]})
@@ -87,9 +87,9 @@ def retry(
     from monitor.storage.effect_admin import revive
 
     _refuse_unclear([number is not None, sink is not None, everything], "an id, --sink or --all")
-    with opened(config) as plant, plant.database.write() as connection:
+    with opened(config) as application, application.database.write() as connection:
         chosen = [each.id for each in _chosen(connection, number, sink)]
-        revive(connection, chosen, plant.clock())
+        revive(connection, chosen, application.clock())
     if json:
         say_json({"revived": chosen})
     else:
@@ -108,16 +108,16 @@ def drop(
     For what nobody needs any more, such as notices of a hook that was removed, or what its
     receiver will never take. They stay in the store with the reason.
     """
-    from monitor.rounds.delivery.dead_letters import tell_recovered
+    from monitor.rounds.delivery.dead_letters import notify_recovered
     from monitor.storage import effect_admin
 
     _refuse_unclear([number is not None, sink is not None], "an id or --sink")
-    with opened(config) as plant, plant.database.write() as connection:
+    with opened(config) as application, application.database.write() as connection:
         found = _chosen(connection, number, sink)
         chosen = [each.id for each in found]
-        effect_admin.drop(connection, chosen, reason, plant.clock())
+        effect_admin.drop(connection, chosen, reason, application.clock())
         for each in sorted({each.sink for each in found}):
-            tell_recovered(connection, each, plant.clock())
+            notify_recovered(connection, each, application.clock())
     if json:
         say_json({"dropped": chosen})
     else:

@@ -50,9 +50,9 @@ def try_hooks(path: Path, only: str | None) -> list[Tested]:
         known = ", ".join(config.hooks) or "none"
         message = f"there is no hook {only!r} in {path}; it has {known}"
         raise InputRefused(message)
-    plant = build(config)
+    application = build(config)
     return [
-        _tested(name, hook.kind, plant.handlers[name], plant.clock())
+        _tested(name, hook.kind, application.handlers[name], application.clock())
         for name, hook in config.hooks.items()
         if only in {None, name}
     ]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Labeler
     from monitor.rounds.retention import Forgotten
     from monitor.storage.round_store import Round
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 OUT_OF_REACH = (
     "the predictions themselves, from which a round not drawn yet may still draw it",
@@ -50,12 +50,12 @@ def backup(
     """
     from monitor.storage import sqlite_file
 
-    with opened(config, make_store=False) as plant:
-        size = sqlite_file.back_up(plant.database, path, replace=replace)
+    with opened(config, make_store=False) as application:
+        size = sqlite_file.back_up(application.database, path, replace=replace)
     if json:
         say_json({"path": str(path), "bytes": size})
     else:
-        say(f"{plant.database.shown} copied to {path} ({size / 2**20:.1f} MB), checked")
+        say(f"{application.database.shown} copied to {path} ({size / 2**20:.1f} MB), checked")
 
 
 def forget(
@@ -72,11 +72,11 @@ def forget(
     """
     from monitor.storage import sqlite_file
 
-    with opened(config, make_store=False) as plant:
+    with opened(config, make_store=False) as application:
         if monitor is not None:
-            plant.config.monitor(monitor)
-        found = _forgotten(plant, item, monitor)
-        wiped = sqlite_file.wipe_log(plant.database)
+            application.config.monitor(monitor)
+        found = _forgotten(application, item, monitor)
+        wiped = sqlite_file.wipe_log(application.database)
     left = [*_not_looked_at(found), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
     if json:
         say_json({"item": item, "rounds": [asdict(each) for each in found], "out_of_reach": left})
@@ -87,12 +87,12 @@ def forget(
 _BUSY = "the store's log, which somebody is reading; run this again, or restart the service"
 
 
-def _forgotten(plant: Plant, item: str, monitor: str | None) -> list[Forgotten]:
+def _forgotten(application: Application, item: str, monitor: str | None) -> list[Forgotten]:
     from monitor.domain.errors import InputRefused
     from monitor.rounds.retention import forget_item
     from monitor.storage.payload_store import rounds_with_item
 
-    with plant.database.read() as connection:
+    with application.database.read() as connection:
         rounds = rounds_with_item(connection, item, monitor)
     if not rounds:
         where = "" if monitor is None else f" of {monitor}"
@@ -102,13 +102,15 @@ def _forgotten(plant: Plant, item: str, monitor: str | None) -> list[Forgotten]:
         )
         raise InputRefused(message)
     return [
-        forget_item(plant.database, each, item, _labelers(plant, each), plant.clock)
+        forget_item(
+            application.database, each, item, _labelers(application, each), application.clock
+        )
         for each in rounds
     ]
 
 
-def _labelers(plant: Plant, found: Round) -> Sequence[Labeler]:
-    known = [each for each in plant.monitors if each.settings.name == found.monitor]
+def _labelers(application: Application, found: Round) -> Sequence[Labeler]:
+    known = [each for each in application.monitors if each.settings.name == found.monitor]
     return known[0].labelers_of(found.settings) if known else ()
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.domain.model import Collected, LabelEvent, Task
-    from monitor.rounds.context import Parts
-    from monitor.wiring import Plant
+    from monitor.rounds.context import MonitorContext
+    from monitor.wiring import Application
 
 
 def add_to(app: typer.Typer) -> None:
@@ -59,9 +59,9 @@ def export(
         raise typer.BadParameter(message, param_hint="--disputed")
     if out is not None:
         _refuse_name(out)
-    with opened(config) as plant:
-        asking = _asking_people(plant, monitor)
-        tasks = [task for parts in asking for task in _tasks(parts, second, disputed)]
+    with opened(config) as application:
+        asking = _asking_people(application, monitor)
+        tasks = [task for context in asking for task in _tasks(context, second, disputed)]
     if out is not None:
         _write(out, tasks)
     if json:
@@ -90,13 +90,13 @@ def import_(
     from monitor.labeling.label_files import read_labels
     from monitor.rounds.labels.collect import accepting
 
-    with opened(config) as plant:
-        parts_of: dict[str, Parts] = {}
+    with opened(config) as application:
+        parts_of: dict[str, MonitorContext] = {}
         tasks: dict[str, Task] = {}
-        for parts in _asking_people(plant, monitor):
-            mine = accepting(parts)
+        for context in _asking_people(application, monitor):
+            mine = accepting(context)
             tasks |= mine
-            parts_of |= dict.fromkeys(mine, parts)
+            parts_of |= dict.fromkeys(mine, context)
         known = "it is of no round that takes labels now"
         collected = read_labels(file, tasks, known=known, follow=True)
         found = _store(collected, parts_of)
@@ -136,10 +136,12 @@ def _write(out: Path, tasks: Sequence[Task]) -> None:
         raise InputRefused(message) from error
 
 
-def _tasks(parts: Parts, second: bool, disputed: bool) -> list[Task]:
+def _tasks(context: MonitorContext, second: bool, disputed: bool) -> list[Task]:
     from monitor.rounds.labels import collect
 
-    return collect.disputed(parts) if disputed else collect.unanswered(parts, 2 if second else 1)
+    return (
+        collect.disputed(context) if disputed else collect.unanswered(context, 2 if second else 1)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +158,20 @@ class _Taken:
         return len(self.collected.events) - self.new - self.changed
 
 
-def _store(collected: Collected, parts_of: dict[str, Parts]) -> _Taken:
+def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
     """Store what may be stored."""
     from monitor.domain.model import Collected as Part
     from monitor.labeling.files import FilesLabeler
     from monitor.rounds.labels.collect import store_together, without_same_person
     from monitor.storage.changed_answers import count_changed
 
-    several: list[tuple[Parts, Collected]] = []
+    several: list[tuple[MonitorContext, Collected]] = []
     kept: list[LabelEvent] = []
     refused = list(collected.refused)
-    for parts in {id(parts): parts for parts in parts_of.values()}.values():
-        mine = tuple(e for e in collected.events if parts_of[e.task_key] is parts)
-        taken = without_same_person(parts, Part(events=mine))
-        several.append((parts, taken))
+    for context in {id(context): context for context in parts_of.values()}.values():
+        mine = tuple(e for e in collected.events if parts_of[e.task_key] is context)
+        taken = without_same_person(context, Part(events=mine))
+        several.append((context, taken))
         kept += taken.events
         refused += taken.refused
     changed = 0
@@ -180,14 +182,14 @@ def _store(collected: Collected, parts_of: dict[str, Parts]) -> _Taken:
     return _Taken(Part(tuple(kept), tuple(refused)), max(0, added - changed), changed)
 
 
-def _asking_people(plant: Plant, monitor: str | None) -> list[Parts]:
+def _asking_people(application: Application, monitor: str | None) -> list[MonitorContext]:
     from monitor.domain.errors import InputRefused
     from monitor.rounds.labels.collect import asks_people
 
-    chosen = plant.monitors if monitor is None else (plant.parts(monitor),)
-    asking = [parts for parts in chosen if asks_people(parts)]
+    chosen = application.monitors if monitor is None else (application.context(monitor),)
+    asking = [context for context in chosen if asks_people(context)]
     if not asking:
-        names = ", ".join(parts.settings.name for parts in chosen)
+        names = ", ".join(context.settings.name for context in chosen)
         message = f"no person labels {names}: its labels come from a column (labeling.kind: column)"
         raise InputRefused(message)
     return asking

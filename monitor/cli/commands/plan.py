@@ -11,7 +11,7 @@ from monitor.cli.common import CONFIG, ConfigOption, JsonOption
 from monitor.cli.views.printing import say, say_json
 
 if TYPE_CHECKING:
-    from monitor.rounds.forecast.plan_window import Foretold
+    from monitor.rounds.forecast.plan_window import PlanForecast
 
 MonitorArgument = Annotated[
     str | None, typer.Argument(help="Monitor of the config.", metavar="MONITOR")
@@ -104,7 +104,7 @@ def plan(
         _say(found, plot)
 
 
-def _say(found: Foretold, plot: Path | None) -> None:
+def _say(found: PlanForecast, plot: Path | None) -> None:
     from monitor.cli.views.plan_page import say_plan
 
     say_plan(found)
@@ -119,7 +119,7 @@ def _refuse_plot(plot: Path | None) -> None:
         raise typer.BadParameter(message, param_hint="--plot")
 
 
-def _write_plot(found: Foretold, plot: Path) -> None:
+def _write_plot(found: PlanForecast, plot: Path) -> None:
     from monitor.cli.views.plan_figure import widths_png
     from monitor.domain.errors import InputRefused
 

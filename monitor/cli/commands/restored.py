@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.errors import MonitorError
     from monitor.domain.report import AlertRow
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.rounds.restore import Forgotten
     from monitor.storage.round_store import Round
 
@@ -42,8 +42,8 @@ def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     """
     from monitor.domain.errors import gravest
 
-    with opened(config, make_store=False) as plant:
-        done = [_restored(parts) for parts in plant.monitors]
+    with opened(config, make_store=False) as application:
+        done = [_restored(context) for context in application.monitors]
     if json:
         say_json({"monitors": [_json(each) for each in done]})
     else:
@@ -58,20 +58,20 @@ def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     raise typer.Exit(gravest(problem.exit_code for each in done for problem in each.problems))
 
 
-def _restored(parts: Parts) -> Done:
+def _restored(context: MonitorContext) -> Done:
     from monitor.domain.errors import MonitorError
     from monitor.rounds.restore import do_again, reconcile
 
-    done = Done(parts.settings.name)
-    if parts.runs is None:
-        message = f"{parts.settings.name} was built without MLflow"
+    done = Done(context.settings.name)
+    if context.runs is None:
+        message = f"{context.settings.name} was built without MLflow"
         raise AssertionError(message)
     try:
-        done.forgotten = reconcile(parts, parts.runs)
+        done.forgotten = reconcile(context, context.runs)
     except MonitorError as error:
         done.problems.append(error)
         return done
-    for found, obstacle in do_again(parts, done.forgotten.behind):
+    for found, obstacle in do_again(context, done.forgotten.behind):
         done.rounds.append(found)
         if obstacle is not None:
             done.problems.append(obstacle)
@@ -87,8 +87,8 @@ def _lines(done: Done) -> Iterator[str]:
         span = f"due {first} UTC" if first == last else f"due {first} to {last} UTC"
         yield f"{plural(len(found.opened), 'round')} opened again, {span}"
     yield from (f"{_round_line(each, found)}" for each in done.rounds)
-    if found.put_away:
-        yield f"{plural(found.put_away, 'run')} of forgotten rounds deleted in MLflow"
+    if found.retire:
+        yield f"{plural(found.retire, 'run')} of forgotten rounds deleted in MLflow"
     yield from _alert_lines(found.alerts)
     for slot in found.off_schedule:
         yield (
@@ -137,7 +137,7 @@ def _changed(found: Forgotten) -> bool:
     return bool(
         found.opened
         or found.behind
-        or found.put_away
+        or found.retire
         or found.alerts != ()
         or found.off_schedule
         or found.abandoned
@@ -160,7 +160,7 @@ def _json(done: Done) -> dict[str, Any]:
             for each in done.rounds
         ],
         "opened": [] if found is None else list(found.opened),
-        "runs_deleted": 0 if found is None else found.put_away,
+        "runs_deleted": 0 if found is None else found.retire,
         "alerts_forgotten": None
         if found is None or found.alerts is None
         else [alert.model_dump() for alert in found.alerts],

@@ -20,9 +20,9 @@ from monitor.cli.views.printing import say, say_json, say_table
 from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
-    from monitor.rounds.opening.removed_monitors import LeftBehind
+    from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.storage.alert_store import Alert
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 
 def add_to(app: typer.Typer) -> None:
@@ -55,14 +55,15 @@ def status(
     )
     from monitor.rounds.status import overviews
 
-    with opened(config) as plant:
-        chosen = plant.monitors if monitor is None else (plant.parts(monitor),)
-        asked = [parts.settings for parts in chosen]
+    with opened(config) as application:
+        chosen = application.monitors if monitor is None else (application.context(monitor),)
+        asked = [context.settings for context in chosen]
         found = [
-            with_links(each, plant.link) for each in overviews(plant.database, asked, plant.clock())
+            with_links(each, application.link)
+            for each in overviews(application.database, asked, application.clock())
         ]
-        gone = [] if monitor is not None else _not_in_the_config(plant)
-        promised = plant.config.false_alarms_a_year()
+        gone = [] if monitor is not None else _not_in_the_config(application)
+        promised = application.config.false_alarms_a_year()
     if json:
         monitors = [overview_json(each) for each in found]
         say_json(
@@ -83,7 +84,7 @@ def status(
             say(f"warning: {left.sentence}", indent="  ")
     if monitor is None and len(promised) > 1:
         say()
-        for line in promise_lines(plant.config):
+        for line in promise_lines(application.config):
             say(line)
 
 
@@ -106,10 +107,10 @@ def rounds(
     """
     from monitor.cli.views.rounds_page import listed, round_json, say_rounds
 
-    with opened(config) as plant:
+    with opened(config) as application:
         if monitor is not None:
-            plant.config.monitor(monitor)
-        with plant.database.read() as connection:
+            application.config.monitor(monitor)
+        with application.database.read() as connection:
             found = listed(connection, monitor, last=last, skipped=skipped)
     if json:
         say_json({"rounds": [round_json(row) for row in found.rows], "hidden": found.hidden})
@@ -133,8 +134,8 @@ def show(
     """
     from monitor.cli.views.round_page import round_page, say_round
 
-    with opened(config) as plant:
-        page = round_page(plant, only_monitor(plant, monitor), number, version)
+    with opened(config) as application:
+        page = round_page(application, only_monitor(application, monitor), number, version)
     if json:
         say_json(page)
     else:
@@ -153,10 +154,10 @@ def alerts(
     from monitor.cli.views.status_page import alert_json
     from monitor.storage import alert_store
 
-    with opened(config) as plant:
+    with opened(config) as application:
         if monitor is not None:
-            plant.config.monitor(monitor)
-        with plant.database.read() as connection:
+            application.config.monitor(monitor)
+        with application.database.read() as connection:
             found = alert_store.find_alerts(connection, monitor=monitor)
     found.sort(key=lambda alert: alert.state != "firing")
     if json:
@@ -182,10 +183,10 @@ def resolve(
     """
     from monitor.domain.alerting import AlertState
     from monitor.domain.errors import InputRefused
-    from monitor.rounds.reporting.enqueue import tell_ended
+    from monitor.rounds.reporting.enqueue import enqueue_ended
     from monitor.storage import alert_store
 
-    with opened(config) as plant, plant.database.write() as connection:
+    with opened(config) as application, application.database.write() as connection:
         firing = alert_store.find_alerts(connection, state=AlertState.FIRING)
         chosen = [each for each in firing if each.id.startswith(alert)]
         if len(chosen) != 1:
@@ -194,9 +195,9 @@ def resolve(
             message = f"the id of {found} begins with {alert!r}; open alerts: {ids}"
             raise InputRefused(message)
         alert_store.end(
-            connection, chosen[0].id, AlertState.RESOLVED, why=reason, now=plant.clock()
+            connection, chosen[0].id, AlertState.RESOLVED, why=reason, now=application.clock()
         )
-        tell_ended(connection, chosen[0], reason, plant.clock())
+        enqueue_ended(connection, chosen[0], reason, application.clock())
     if json:
         say_json({"resolved": chosen[0].id})
     else:
@@ -225,22 +226,22 @@ def hook_test(
     raise typer.Exit(gravest(each.exit_code for each in found))
 
 
-def _not_in_the_config(plant: Plant) -> list[LeftBehind]:
+def _not_in_the_config(application: Application) -> list[RemovedMonitor]:
     """Find what is left open of monitors that the config does not have."""
-    from monitor.rounds.opening.removed_monitors import left_behind
+    from monitor.rounds.opening.removed_monitors import removed_monitors
 
-    names = [parts.settings.name for parts in plant.monitors]
-    with plant.database.read() as connection:
-        return left_behind(connection, names)
+    names = [context.settings.name for context in application.monitors]
+    with application.database.read() as connection:
+        return removed_monitors(connection, names)
 
 
-def only_monitor(plant: Plant, monitor: str | None) -> str:
+def only_monitor(application: Application, monitor: str | None) -> str:
     """Name the monitor that a command is about: the one named, or the only one there is."""
     if monitor is not None:
-        return plant.config.monitor(monitor).name
-    if len(plant.monitors) == 1:
-        return plant.monitors[0].settings.name
-    names = ", ".join(parts.settings.name for parts in plant.monitors)
+        return application.config.monitor(monitor).name
+    if len(application.monitors) == 1:
+        return application.monitors[0].settings.name
+    names = ", ".join(context.settings.name for context in application.monitors)
     message = f"the config has several monitors, name one of them: {names}"
     raise typer.BadParameter(message, param_hint="--monitor")
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.service.loop import Pass
     from monitor.storage.round_store import Round
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 
 def add_to(app: typer.Typer) -> None:
@@ -64,29 +64,29 @@ def run_once(
     from monitor.service.change_detection import Idle
     from monitor.service.loop import one_pass
 
-    with opened(config) as plant:
-        monitors = _chosen(plant, monitor)
+    with opened(config) as application:
+        monitors = _chosen(application, monitor)
         before: dict[str, dict[int, tuple[str, int]]] = {}
 
-        def remember(parts: Parts) -> None:
-            before.setdefault(parts.settings.name, marks(plant, parts))
+        def remember(context: MonitorContext) -> None:
+            before.setdefault(context.settings.name, marks(application, context))
 
         if slot is not None:
-            for parts in monitors:
-                remember(parts)
+            for context in monitors:
+                remember(context)
             _open_asked(monitors, slot)
-        idle = Idle(plant.database, plant.clock, plant.said_of_monitors())
-        result = one_pass(plant, monitors, idle=idle, before_look=remember)
+        idle = Idle(application.database, application.clock, application.said_of_monitors())
+        result = one_pass(application, monitors, idle=idle, before_look=remember)
         moved = {
-            name: moves(plant, name, before[name]) if name in before else []
-            for name in (parts.settings.name for parts in monitors)
+            name: moves(application, name, before[name]) if name in before else []
+            for name in (context.settings.name for context in monitors)
         }
         if json:
             say_json(pass_json(result, moved))
         else:
-            say_pass(plant, monitors, result, moved)
+            say_pass(application, monitors, result, moved)
         if metrics_file is not None:
-            _write_metrics(metrics_file, plant, monitors, result)
+            _write_metrics(metrics_file, application, monitors, result)
     raise typer.Exit(result.exit_code)
 
 
@@ -116,19 +116,21 @@ def backfill(
     first, last = _span(start, end)
     found: dict[str, list[Round]] = {}
     errors: dict[str, MonitorError] = {}
-    with opened(config) as plant:
-        for parts in _chosen(plant, monitor):
-            slots = backfill_slots(parts, first, last)
-            name, found[name] = parts.settings.name, []
+    with opened(config) as application:
+        for context in _chosen(application, monitor):
+            slots = backfill_slots(context, first, last)
+            name, found[name] = context.settings.name, []
             try:
-                for each in _backfilled(parts, first, last, len(slots)):
+                for each in _backfilled(context, first, last, len(slots)):
                     found[name].append(each)
             except MonitorError as error:
                 errors[name] = error
             if not json:
-                for sentence in _backfill_sentences(parts, slots, found[name]):
+                for sentence in _backfill_sentences(context, slots, found[name]):
                     say(sentence)
-        delivered = deliver(plant.database, plant.handlers, plant.clock, link=plant.link)
+        delivered = deliver(
+            application.database, application.handlers, application.clock, link=application.link
+        )
         result = Pass(errors, delivered)
         if json:
             say_json(pass_json(result, found))
@@ -150,20 +152,22 @@ def serve(
     from monitor.cli.logs import set_up_logs
     from monitor.service.loop import serve as run
 
-    with opened(config) as plant:
+    with opened(config) as application:
         set_up_logs(service=True, json=json)
-        run(plant, path=config)
+        run(application, path=config)
 
 
-def _write_metrics(path: Path, plant: Plant, monitors: Sequence[Parts], result: Pass) -> None:
+def _write_metrics(
+    path: Path, application: Application, monitors: Sequence[MonitorContext], result: Pass
+) -> None:
     """Write the metrics of a pass; when one last ended well stays if this one did not."""
     from monitor.service.web.metrics import Own, exposition
     from monitor.service.web.textfile import last_success, write_textfile
 
-    names = [parts.settings.name for parts in monitors]
-    was_whole = len(names) == len(plant.monitors)
+    names = [context.settings.name for context in monitors]
+    was_whole = len(names) == len(application.monitors)
     well = was_whole and not result.errors
-    now = plant.clock()
+    now = application.clock()
     earlier = last_success(path)
     if earlier is not None and earlier > now:  # told by a clock that was ahead
         earlier = None
@@ -171,12 +175,12 @@ def _write_metrics(path: Path, plant: Plant, monitors: Sequence[Parts], result: 
         last_success=now if well else earlier,
         failing={name: name in result.errors for name in names},
     )
-    known = [parts.settings.name for parts in plant.monitors]
-    write_textfile(path, exposition(plant.database, known, own, now))
+    known = [context.settings.name for context in application.monitors]
+    write_textfile(path, exposition(application.database, known, own, now))
 
 
-def _chosen(plant: Plant, monitor: str | None) -> Sequence[Parts]:
-    return plant.monitors if monitor is None else (plant.parts(monitor),)
+def _chosen(application: Application, monitor: str | None) -> Sequence[MonitorContext]:
+    return application.monitors if monitor is None else (application.context(monitor),)
 
 
 def _span(start: str, end: str | None) -> tuple[datetime, datetime | None]:
@@ -188,31 +192,31 @@ def _span(start: str, end: str | None) -> tuple[datetime, datetime | None]:
     return first, last
 
 
-def _open_asked(monitors: Sequence[Parts], slot: str) -> None:
+def _open_asked(monitors: Sequence[MonitorContext], slot: str) -> None:
     """Open the slot of every monitor, once it is known to be one and due for all of them."""
-    from monitor.rounds.opening.open import open_slot
+    from monitor.rounds.opening.due import open_slot
     from monitor.rounds.opening.redo import said_of_ended
 
     asked = parse_time(slot, "--slot")
-    for parts in monitors:
-        _refuse_no_slot(parts, slot, asked)
-    for parts in monitors:
-        if open_slot(parts, asked, backfill=False) is None:
-            name = parts.settings.name
-            say_error(f"{name}: the round due {minute(asked)} UTC {said_of_ended(parts, asked)}")
+    for context in monitors:
+        _refuse_no_slot(context, slot, asked)
+    for context in monitors:
+        if open_slot(context, asked, backfill=False) is None:
+            name = context.settings.name
+            say_error(f"{name}: the round due {minute(asked)} UTC {said_of_ended(context, asked)}")
 
 
-def _refuse_no_slot(parts: Parts, slot: str, asked: datetime) -> None:
+def _refuse_no_slot(context: MonitorContext, slot: str, asked: datetime) -> None:
     from monitor.domain.errors import InputRefused
     from monitor.domain.slots import newest_slot, slots_after
 
-    name, schedule, now = parts.settings.name, parts.settings.round.schedule, parts.clock()
+    name, schedule, now = context.settings.name, context.settings.round.schedule, context.clock()
     if asked > now:
         newest = minute(newest_slot(schedule, now))
         message = f"--slot {slot} is not due yet; the newest slot of {name} that is due: {newest}"
         raise InputRefused(message)
     before = newest_slot(schedule, asked)
-    if before != asked and not _has_round(parts, asked):
+    if before != asked and not _has_round(context, asked):
         after = next(slots_after(schedule, asked))
         message = (
             f"--slot {slot} is no slot of {name} ({schedule.cron!r} in {schedule.time_zone}); the "
@@ -221,12 +225,12 @@ def _refuse_no_slot(parts: Parts, slot: str, asked: datetime) -> None:
         raise InputRefused(message)
 
 
-def _has_round(parts: Parts, slot: datetime) -> bool:
+def _has_round(context: MonitorContext, slot: datetime) -> bool:
     """Whether a slot has a round, perhaps by a schedule of before."""
     from monitor.storage import round_store
 
-    with parts.database.read() as connection:
-        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+    with context.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, context.settings.name)
         return (
             monitor_id is not None
             and round_store.round_at(connection, monitor_id, slot) is not None
@@ -234,11 +238,11 @@ def _has_round(parts: Parts, slot: datetime) -> bool:
 
 
 def _backfilled(
-    parts: Parts, first: datetime, last: datetime | None, total: int
+    context: MonitorContext, first: datetime, last: datetime | None, total: int
 ) -> Iterator[Round]:
     from monitor.rounds.run import backfill as rounds_of
 
-    for _, found in _with_progress(rounds_of(parts, first, last), parts.settings.name, total):
+    for _, found in _with_progress(rounds_of(context, first, last), context.settings.name, total):
         if found is not None:
             yield found
 
@@ -259,12 +263,12 @@ def _with_progress(
 
 
 def _backfill_sentences(
-    parts: Parts, slots: Sequence[datetime], rounds: Sequence[Round]
+    context: MonitorContext, slots: Sequence[datetime], rounds: Sequence[Round]
 ) -> Iterator[str]:
     """Say what a backfill did, and what the rounds that it opened wait for."""
     from monitor.domain.state import RoundState
 
-    name = parts.settings.name
+    name = context.settings.name
     if not slots:
         yield f"{name}: no window to fill; none that has ended holds predictions and begins then"
         return
@@ -279,27 +283,27 @@ def _backfill_sentences(
         f"{name}: {len(rounds)} of {len(slots)} windows {done}, due {minute(rounds[0].slot)} to "
         f"{minute(rounds[-1].slot)} UTC: {counted}"
     )
-    if waiting and parts.labeler.asks_people:
-        yield f"{name}: {_what_people_do(parts, waiting)}"
+    if waiting and context.labeler.asks_people:
+        yield f"{name}: {_what_people_do(context, waiting)}"
 
 
-def _what_people_do(parts: Parts, waiting: Sequence[Round]) -> str:
+def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
     """Say what rounds that wait for people need, and by when."""
     from monitor.labeling.files import FilesLabeler
     from monitor.rounds.status import open_rounds
 
     numbers = {each.number for each in waiting}
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         opened_now = [
-            each for each in open_rounds(connection, parts.settings.name) if each.round in numbers
+            each for each in open_rounds(connection, context.settings.name) if each.round in numbers
         ]
     missing = sum(each.wanted - each.answered for each in opened_now)
     due = min((each.deadline for each in opened_now if each.deadline is not None), default=None)
     by = "" if due is None else f" by {minute(due)} UTC"
     needs = f"{plural(len(waiting), 'round')} waiting for {plural(missing, 'answer')} of people{by}"
-    if not isinstance(parts.labeler, FilesLabeler):
+    if not isinstance(context.labeler, FilesLabeler):
         return f"{needs}; then run: pr-monitor run-once"
     return (
-        f"{needs}; the task files stand in {parts.labeler.folder}, filled copies go into "
-        f"{parts.labeler.filled}; then run: pr-monitor run-once"
+        f"{needs}; the task files stand in {context.labeler.folder}, filled copies go into "
+        f"{context.labeler.filled}; then run: pr-monitor run-once"
     )

@@ -138,13 +138,13 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
 
     set_up_logs()
     loaded = load_config(config)
-    plant = build(loaded)
+    application = build(loaded)
     found = []
-    for each in checks(plant, config):
+    for each in checks(application, config):
         found.append(each)
         if not json:
             _say_check(each)
-    plant.database.close()
+    application.database.close()
     code = exit_code(found)
     if json:
         say_json({"checks": [each.as_json() for each in found], "ok": code == 0})
@@ -178,11 +178,11 @@ def check_schema(config: ConfigOption = CONFIG, json: JsonOption = False) -> Non
 
     Exit code 78 if not, with the command that helps.
     """
-    with opened(config, make_store=False) as plant:
+    with opened(config, make_store=False) as application:
         if json:
             say_json({"ok": True})
         else:
-            say(f"{plant.database.shown} holds this version's tables")
+            say(f"{application.database.shown} holds this version's tables")
 
 
 def _refuse_place(config: Path) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.domain.settings import Limits
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import Drift, Levels
     from monitor.stats.detection.half_space import Limit
 
@@ -84,22 +84,22 @@ def simulate(
 
     drift = _drift(drop or [], prevalence)
     levels = _levels(precision, recall, flagged_rate, size)
-    with opened(config) as plant:
-        parts = plant.parts(only_monitor(plant, monitor))
-        watched = _limits(parts, limit or [])
+    with opened(config) as application:
+        context = application.context(only_monitor(application, monitor))
+        watched = _limits(context, limit or [])
         found = foretell(
-            known_of(parts, levels, size),
+            known_of(context, levels, size),
             watched,
             drift,
-            every=parts.settings.round.limits.false_alarm_every,
+            every=context.settings.round.limits.false_alarm_every,
             rounds=rounds,
             paths=paths,
             seed=seed,
         )
     if json:
-        say_json(forecast_json(parts.settings.name, found))
+        say_json(forecast_json(context.settings.name, found))
     else:
-        say_forecast(parts.settings.name, found, drift)
+        say_forecast(context.settings.name, found, drift)
 
 
 def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
@@ -159,16 +159,16 @@ def _levels(
     return Levels(precision, recall, flagged_rate, size)
 
 
-def _limits(parts: Parts, asked: Sequence[str]) -> list[Limit]:
+def _limits(context: MonitorContext, asked: Sequence[str]) -> list[Limit]:
     from monitor.domain.errors import InputRefused
 
-    limits: Limits = parts.settings.round.limits
+    limits: Limits = context.settings.round.limits
     if asked:
         limits = _asked_limits(asked)
     watched = limits.watched()
     if not watched:
         message = (
-            f"{parts.settings.name} has no limits yet, so nothing would alert; set them in the "
+            f"{context.settings.name} has no limits yet, so nothing would alert; set them in the "
             "config, or try some: --limit precision=0.80"
         )
         raise InputRefused(message)

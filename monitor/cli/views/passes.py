@@ -15,24 +15,24 @@ from monitor.storage import round_store
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.rounds.status import OpenRound
     from monitor.service.loop import Pass
     from monitor.storage.round_store import Round
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 WAITING = frozenset({RoundState.OPEN, RoundState.LABELING})
 
 
-def marks(plant: Plant, parts: Parts) -> dict[int, tuple[str, int]]:
+def marks(application: Application, context: MonitorContext) -> dict[int, tuple[str, int]]:
     """Remember state and version of every round of a monitor, to tell later what moved."""
-    with plant.database.read() as connection:
-        return round_store.read_marks(connection, parts.settings.name)
+    with application.database.read() as connection:
+        return round_store.read_marks(connection, context.settings.name)
 
 
-def moves(plant: Plant, name: str, before: dict[int, tuple[str, int]]) -> list[Round]:
+def moves(application: Application, name: str, before: dict[int, tuple[str, int]]) -> list[Round]:
     """Find the rounds that are new or stand elsewhere than before."""
-    with plant.database.read() as connection:
+    with application.database.read() as connection:
         now = round_store.read_marks(connection, name)
         moved = {each for each, mark in now.items() if before.get(each) != mark}
         rounds = round_store.find_rounds(connection, name) if moved else []
@@ -56,21 +56,24 @@ def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
 
 
 def say_pass(
-    plant: Plant, monitors: Sequence[Parts], result: Pass, moved: dict[str, list[Round]]
+    application: Application,
+    monitors: Sequence[MonitorContext],
+    result: Pass,
+    moved: dict[str, list[Round]],
 ) -> None:
     """Print what a pass did; what went wrong goes to standard error."""
     from monitor.rounds.status import all_open_rounds
 
-    with plant.database.read() as connection:
+    with application.database.read() as connection:
         waiting = all_open_rounds(
             connection, monitors[0].settings.name if len(monitors) == 1 else None
         )
-    for parts in monitors:
-        name = parts.settings.name
+    for context in monitors:
+        name = context.settings.name
         for sentence in _round_sentences(moved[name], told=name in result.errors):
             say(f"{name}: {sentence}", indent="  ")
         if not moved[name]:
-            for sentence in _still(parts, waiting.get(name, []), told=name in result.errors):
+            for sentence in _still(context, waiting.get(name, []), told=name in result.errors):
                 say(f"{name}: {sentence}", indent="  ")
     say_failures(result)
 
@@ -126,7 +129,7 @@ def _waits(found: Round) -> str:
     return "" if until is None else f" and waits{until_text(until)}"
 
 
-def _still(parts: Parts, waiting: Sequence[OpenRound], *, told: bool) -> Iterator[str]:
+def _still(context: MonitorContext, waiting: Sequence[OpenRound], *, told: bool) -> Iterator[str]:
     """Say what a monitor in which nothing moved waits for.
 
     ``told`` says that the reason why it does not go on stands elsewhere.
@@ -135,7 +138,7 @@ def _still(parts: Parts, waiting: Sequence[OpenRound], *, told: bool) -> Iterato
         _still_sentence(each) for each in waiting if not told or each.waits_until is not None
     )
     if not waiting and not told:
-        following = next(slots_after(parts.settings.round.schedule, parts.clock()))
+        following = next(slots_after(context.settings.round.schedule, context.clock()))
         yield f"nothing due; the next round is due {minute(following)} UTC"
 
 

@@ -10,7 +10,7 @@ from monitor.stats.design.planning import width_curve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from monitor.rounds.forecast.plan_window import Foretold
+    from monitor.rounds.forecast.plan_window import PlanForecast
     from monitor.stats.design.planning import WidthCurve
 
 SIZE, DOTS = (7.5, 4.6), 120  # inches, and dots per inch
@@ -19,7 +19,7 @@ COLOURS = {"precision": "#0072B2", "recall": "#D55E00"}
 TALLEST = 4  # times the narrowest width of the wider metric; beyond, it says only "too wide"
 
 
-def widths_png(found: Foretold) -> bytes:
+def widths_png(found: PlanForecast) -> bytes:
     """Draw the widths with the plan's strata and, dashed, without bands.
 
     Raises

@@ -11,7 +11,7 @@ from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from monitor.rounds.forecast.plan_window import Foretold
+    from monitor.rounds.forecast.plan_window import PlanForecast
     from monitor.stats.design.planning import Needed
     from monitor.stats.detection.power import AlertOutlook
 
@@ -21,7 +21,7 @@ WHOLE = "labeled whole"
 _NOTHING = 1e-6
 
 
-def say_plan(found: Foretold) -> None:
+def say_plan(found: PlanForecast) -> None:
     """Print the plan, both tables and what the alerts would find."""
     _say_window(found)
     _say_strata(found)
@@ -35,7 +35,7 @@ def say_plan(found: Foretold) -> None:
         _say_alerts(found)
 
 
-def sentences(found: Foretold) -> list[str]:
+def sentences(found: PlanForecast) -> list[str]:
     """Say the plan in sentences: what it gives, what was asked, what could not be done."""
     plan = found.outlook.plan
     cost = "" if plan.cost == plan.total else f" (cost {plan.cost:,.6g})"
@@ -50,14 +50,14 @@ def sentences(found: Foretold) -> list[str]:
     return [*lines, *(f"Note: {plan_note(note)}." for note in plan.notes)]
 
 
-def _whole(found: Foretold) -> list[str]:
+def _whole(found: PlanForecast) -> list[str]:
     """Name the strata of which every item gets a label."""
     size, labels = found.sighted.prospect.size.tolist(), found.outlook.plan.labels.tolist()
     named = zip(found.sighted.strata, size, labels, strict=True)
     return [name for name, items, count in named if items == count > 0]
 
 
-def _say_window(found: Foretold) -> None:
+def _say_window(found: PlanForecast) -> None:
     sighted = found.sighted
     size, up = sighted.prospect.size, sighted.prospect.is_flagged
     where = "an assumed window" if sighted.window is None else f"window {sighted.window}"
@@ -70,7 +70,7 @@ def _say_window(found: Foretold) -> None:
     say()
 
 
-def _say_strata(found: Foretold) -> None:
+def _say_strata(found: PlanForecast) -> None:
     prospect, labels = found.sighted.prospect, found.outlook.plan.labels
     known = bool(found.outlook.plan.margins)
     rows = [
@@ -78,7 +78,7 @@ def _say_strata(found: Foretold) -> None:
         for name, size, rate, count in zip(
             found.sighted.strata,
             prospect.size.tolist(),
-            prospect.knowledge.rate.tolist(),
+            prospect.prior_rates.rate.tolist(),
             labels.tolist(),
             strict=True,
         )
@@ -86,7 +86,7 @@ def _say_strata(found: Foretold) -> None:
     say_table(["stratum", "size", "positive rate", "labels"], rows, right="123")
 
 
-def _say_needed(found: Foretold) -> None:
+def _say_needed(found: PlanForecast) -> None:
     banded = len(found.sighted.strata) > len(found.sighted.prospect.without_bands.size)
     say()
     head = ["interval", "labels", "without bands", "random sampling"]
@@ -99,7 +99,7 @@ def _say_needed(found: Foretold) -> None:
     say_table(head, rows, right="123"[: len(head) - 1])
 
 
-def _say_bought(found: Foretold) -> None:
+def _say_bought(found: PlanForecast) -> None:
     say()
     bought = found.outlook.bought
     names = [name for name in METRICS if name in bought[0].margins]
@@ -113,7 +113,7 @@ def _say_bought(found: Foretold) -> None:
     say_table(head, rows, right="0123")
 
 
-def _say_alerts(found: Foretold) -> None:
+def _say_alerts(found: PlanForecast) -> None:
     say()
     rows = [
         [f"{each.limit.metric} at least {each.limit.value:.3g}", _smallest(each), _delay(each)]

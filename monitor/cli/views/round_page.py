@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.storage.round_store import Round
-    from monitor.wiring import Plant
+    from monitor.wiring import Application
 
 COUNTED = ["stratum", "size", "planned", "labeled", "positive", "declined"]
 OWN = ("round", "window")
@@ -44,7 +44,9 @@ CORRECTED = ("corrected", "window")
 """The same, corrected for label errors."""
 
 
-def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> dict[str, Any]:
+def round_page(
+    application: Application, monitor: str, number: int, version: int | None
+) -> dict[str, Any]:
     """Gather everything about one version of a round.
 
     Raises
@@ -52,7 +54,7 @@ def round_page(plant: Plant, monitor: str, number: int, version: int | None) -> 
     InputRefused
         If the monitor has no such round, or the round no such version.
     """
-    with plant.database.read() as connection:
+    with application.database.read() as connection:
         found = find_round(connection, monitor, number)
         version = _version(found, version)
         issues = frame_store.read_issues(connection, found.id)
@@ -216,7 +218,7 @@ def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]
     """Say which metrics of this round alone few labels decide."""
     from monitor.presentation.reasons import caution_text
     from monitor.stats.core.counts import Counts
-    from monitor.stats.estimation.small_counts import few_labels
+    from monitor.stats.estimation.small_counts import small_count_caution
 
     metrics = [
         row.metric
@@ -230,7 +232,8 @@ def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]
         is_flagged=[row["flagged"] for row in strata],
     )
     found = {
-        metric: caution_text(few_labels(counts, metric, estimand="window")) for metric in metrics
+        metric: caution_text(small_count_caution(counts, metric, estimand="window"))
+        for metric in metrics
     }
     return {metric: caution for metric, caution in found.items() if caution is not None}
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import EstimateRow, Notice
     from monitor.hooks.links import Link
-    from monitor.rounds.opening.removed_monitors import LeftBehind
+    from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import OpenRound, Overview
     from monitor.storage.alert_store import Alert
 
@@ -56,7 +56,7 @@ def alert_json(alert: Alert) -> dict[str, Any]:
     return {**found, "window": [alert.window.start, alert.window.end]}
 
 
-def left_behind_json(found: LeftBehind) -> dict[str, Any]:
+def left_behind_json(found: RemovedMonitor) -> dict[str, Any]:
     """Tell what is left of a monitor that the config does not have, as JSON."""
     return {
         "monitor": found.monitor,

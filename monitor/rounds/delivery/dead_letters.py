@@ -47,7 +47,7 @@ ORPHANED = timedelta(hours=1)
 _DEAD, _RECOVERED = "delivery.dead", "delivery.recovered"
 
 
-def tell_dead(
+def notify_dead(
     connection: Connection, effect: Effect, turn: Turn, error: str, now: datetime
 ) -> None:
     """Tell others that an effect is dead, unless it is itself such a notice."""
@@ -59,7 +59,7 @@ def tell_dead(
     _tell(connection, found, effect.sink, sentence, now)
 
 
-def tell_recovered(connection: Connection, sink: str, now: datetime) -> None:
+def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
     """Tell those who know of a dead sink that nothing is held up there any more."""
     if effect_admin.has_dead(connection, sink):
         return
@@ -72,7 +72,7 @@ def tell_recovered(connection: Connection, sink: str, now: datetime) -> None:
         add_notice(connection, found, notice, target, now, key=key)
 
 
-def bury_orphans(database: Database, sinks: Collection[str], clock: Clock) -> None:
+def mark_orphans_dead(database: Database, sinks: Collection[str], clock: Clock) -> None:
     """Declare dead what waits for hooks that the config no longer has.
 
     Parameters
@@ -92,7 +92,7 @@ def bury_orphans(database: Database, sinks: Collection[str], clock: Clock) -> No
 def _bury(connection: Connection, sink: str, first: int, before: datetime, now: datetime) -> None:
     why = no_hook_reason(sink)
     turn = effect_store.read_turn(connection, first)
-    count = effect_admin.bury(connection, sink, why, before, now)
+    count = effect_admin.mark_dead(connection, sink, why, before, now)
     if not count:  # another process was faster
         return
     log.error("dead effects", sink=sink, effects=count, reason=why)

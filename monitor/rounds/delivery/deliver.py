@@ -22,7 +22,7 @@ from monitor.domain.model import EffectKind
 from monitor.domain.ports import AlertKeeper
 from monitor.domain.report import Notice
 from monitor.domain.sinks import MLFLOW
-from monitor.rounds.delivery.dead_letters import tell_dead, tell_recovered
+from monitor.rounds.delivery.dead_letters import notify_dead, notify_recovered
 from monitor.rounds.reporting.notices import notice_id
 from monitor.storage import alert_store, effect_admin, effect_store
 from monitor.storage.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD
@@ -155,7 +155,7 @@ def _deliver_one(
     database: Database, handler: EffectHandler, effect: Effect, clock: Clock
 ) -> DeliveryFailed | None:
     if effect.is_deadly:
-        return _put_off(database, effect, _deadly(effect), clock)
+        return _put_off(database, effect, _crash_looping(effect), clock)
     try:
         with outside("deliver"):
             receipt = handler.deliver(effect)
@@ -168,7 +168,7 @@ def _deliver_one(
     with database.write() as connection:
         written = effect_store.finish_effect(connection, effect, receipt, clock())
         if written and effect.has_failed:
-            tell_recovered(connection, effect.sink, clock())
+            notify_recovered(connection, effect.sink, clock())
         if not written:
             _settle(connection, effect, clock())
     return None
@@ -213,7 +213,7 @@ def _put_off(
             status=effect_store.DEAD if dead else effect_store.WAITING,
         )
         if written and dead and not turn.dead:
-            tell_dead(connection, effect, turn, str(error), now)
+            notify_dead(connection, effect, turn, str(error), now)
         if not written:
             _settle(connection, effect, now)
         if error.retry_after and error.sink_down:
@@ -230,7 +230,7 @@ def _broken(effect: Effect, error: Exception) -> DeliveryFailed:
     return DeliveryFailed(message, sink_down=False)
 
 
-def _deadly(effect: Effect) -> DeliveryFailed:
+def _crash_looping(effect: Effect) -> DeliveryFailed:
     """Say that nobody comes back from this delivery, so that it does not end every process."""
     message = (
         f"{effect.sink} is not asked to take {effect.kind}: {effect_store.DEADLY_TRIES} times or "

@@ -22,7 +22,7 @@ from monitor.stats.history.change_probability import change_probability
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.rounds.estimation.history import Known
+    from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import JointPosterior
@@ -52,7 +52,7 @@ class News:
 def round_news(
     now: Tally,
     earlier: Sequence[Tally],
-    known: Known,
+    known: HistoryState,
     *,
     hazard: float,
     seed: int,
@@ -114,7 +114,7 @@ def _predictive_notices(before: JointPosterior, counts: Counts, seed: int) -> li
 
 
 def _changed_notices(
-    before: JointPosterior, counts: Counts, known: Known, hazard: float
+    before: JointPosterior, counts: Counts, known: HistoryState, hazard: float
 ) -> list[NoticeRow]:
     notices: list[NoticeRow] = []
     for name, step in known.steps.items():

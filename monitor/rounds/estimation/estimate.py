@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import Matrix, RoundSettings
     from monitor.rounds.estimation.curves import Pictures
-    from monitor.rounds.estimation.history import Known
+    from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.detection.half_space import Limit
@@ -83,7 +83,7 @@ class RoundEstimate:
 def estimate_round(
     now: Tally,
     earlier: Sequence[Tally],
-    known: Known,
+    known: HistoryState,
     *,
     evidence: Tally,
     reference: Mapping[str, tuple[int, int]] | None,

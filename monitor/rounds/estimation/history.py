@@ -24,7 +24,7 @@ CLASSES = {"flagged": True, "passed": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class HistoryState:
     """What is known before the labels of a round (None: nothing), and with them.
 
     ``steps`` has, by predicted class, how the labels were taken in; the round is the ``place``-th
@@ -37,9 +37,9 @@ class Known:
     place: int
 
 
-def known_around(
+def history_states(
     rounds: Sequence[Tally], reference: Mapping[str, tuple[int, int]] | None, settings: Pooling
-) -> list[Known]:
+) -> list[HistoryState]:
     """Pooling a history round by round; one `Known` for each.
 
     Parameters
@@ -54,10 +54,10 @@ def known_around(
     before = pooled_before([], rounds[0].frame, reference, settings)
     counted = None if reference is None else reference_counts(rounds[0].frame, reference)
     taken = {name: _steps(rounds, counted, settings, flagged=up) for name, up in CLASSES.items()}
-    found: list[Known] = []
+    found: list[HistoryState] = []
     for place, steps in enumerate(zip(*taken.values(), strict=True), start=1):
         after = JointPosterior(*(step.mixture for step in steps))
-        found.append(Known(before, after, dict(zip(taken, steps, strict=True)), place))
+        found.append(HistoryState(before, after, dict(zip(taken, steps, strict=True)), place))
         before = after
     return found
 
@@ -70,7 +70,7 @@ def pooled_before(
 ) -> JointPosterior | None:
     """Say what is known of the strata before a round is labeled; None where nothing is."""
     if earlier:
-        return known_around(earlier, reference, settings)[-1].after
+        return history_states(earlier, reference, settings)[-1].after
     if reference is None:
         return None
     counted = reference_counts(strata, reference)

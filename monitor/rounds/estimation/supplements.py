@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class Supplements:
     """The labels by segment, what they say of each segment, and how far people agree."""
 
     cells: tuple[Cell, ...] = ()
@@ -29,7 +29,7 @@ class Beside:
     agreement: AgreementRow | None = None
 
 
-def look_beside(database: Database, batch: Batch) -> dict[int, Beside]:
+def read_supplements(database: Database, batch: Batch) -> dict[int, Supplements]:
     """Gather it for each affected round: anew, or as stored where no label changed."""
     with database.read() as connection:
         return {
@@ -38,12 +38,12 @@ def look_beside(database: Database, batch: Batch) -> dict[int, Beside]:
         }
 
 
-def _beside(connection: Connection, found: Round, labels: RoundLabels) -> Beside:
+def _beside(connection: Connection, found: Round, labels: RoundLabels) -> Supplements:
     if found.label_revision == found.estimated_revision:
-        return stored_beside(connection, found.id, found.version)
+        return stored_supplements(connection, found.id, found.version)
     cells = segment_store.current_cells(connection, found.id, labels)
     rows = segment_store.in_order(segment_rows(cells, found.settings, seed=found.sobol_seed))
-    return Beside(tuple(cells), tuple(rows), _agreement(found, labels))
+    return Supplements(tuple(cells), tuple(rows), _agreement(found, labels))
 
 
 def _agreement(found: Round, labels: RoundLabels) -> AgreementRow | None:
@@ -51,21 +51,23 @@ def _agreement(found: Round, labels: RoundLabels) -> AgreementRow | None:
     return agreement_row(several, labels.strata, seed=found.sobol_seed)
 
 
-def stored_beside(connection: Connection, round_id: int, version: int) -> Beside:
+def stored_supplements(connection: Connection, round_id: int, version: int) -> Supplements:
     """Read it as a version said it."""
-    return Beside(
+    return Supplements(
         cells=tuple(segment_store.read_counts(connection, round_id, version)),
         segments=tuple(segment_store.read_estimates(connection, round_id, version)),
         agreement=copy_store.read_agreement(connection, round_id, version),
     )
 
 
-def write_beside(connection: Connection, round_id: int, version: int, beside: Beside) -> None:
+def write_supplements(
+    connection: Connection, round_id: int, version: int, supplements: Supplements
+) -> None:
     """Store it with a version."""
-    segment_store.write_counts(connection, round_id, version, beside.cells)
-    segment_store.write_estimates(connection, round_id, version, beside.segments)
-    if beside.agreement is not None:
-        copy_store.write_agreement(connection, round_id, version, beside.agreement)
+    segment_store.write_counts(connection, round_id, version, supplements.cells)
+    segment_store.write_estimates(connection, round_id, version, supplements.segments)
+    if supplements.agreement is not None:
+        copy_store.write_agreement(connection, round_id, version, supplements.agreement)
 
 
 def is_as_stored(connection: Connection, found: Round, labels: RoundLabels) -> bool:
@@ -73,7 +75,7 @@ def is_as_stored(connection: Connection, found: Round, labels: RoundLabels) -> b
 
     That people agree where nobody was asked to label twice is no news.
     """
-    stored = stored_beside(connection, found.id, found.version)
+    stored = stored_supplements(connection, found.id, found.version)
     cells = segment_store.current_cells(connection, found.id, labels)
     if found.settings.overlap and _agreement(found, labels) != stored.agreement:
         return False

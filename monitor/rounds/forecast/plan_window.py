@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from monitor.domain.model import Window
-    from monitor.rounds.context import Parts
-    from monitor.rounds.sampling.draw import Sight
+    from monitor.rounds.context import MonitorContext
+    from monitor.rounds.sampling.draw import WindowScan
     from monitor.stats.detection.half_space import Limit
 
 BASES = {
@@ -50,7 +50,7 @@ class Sighted:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Foretold:
+class PlanForecast:
     """A plan, told both ways, and what the alerts would find with it."""
 
     sighted: Sighted
@@ -63,7 +63,7 @@ class Foretold:
         """Tell it as JSON."""
         prospect, plan = self.sighted.prospect, self.outlook.plan
         window = self.sighted.window
-        known = prospect.knowledge.source != "nothing"
+        known = prospect.prior_rates.source != "nothing"
         return {
             "basis": self.sighted.basis,
             "window": None if window is None else str(window),
@@ -81,7 +81,7 @@ class Foretold:
                     self.sighted.strata,
                     prospect.size.tolist(),
                     plan.labels.tolist(),
-                    prospect.knowledge.rate.tolist(),
+                    prospect.prior_rates.rate.tolist(),
                     strict=True,
                 )
             ],
@@ -111,7 +111,7 @@ def two_strata(prospect: Prospect) -> Sighted:
     return Sighted(prospect, ("flagged", "passed"), BASES["rates"])
 
 
-def sight(parts: Parts) -> Sighted:
+def sight(context: MonitorContext) -> Sighted:
     """Scan the newest window that has predictions, and say what is known of its strata.
 
     Raises
@@ -119,28 +119,28 @@ def sight(parts: Parts) -> Sighted:
     SourceRefused
         If there are no predictions yet, or the window could not be sampled.
     """
-    found = _as_if_drawn(parts)
-    seen = look(parts, found)
+    found = _as_if_drawn(context)
+    seen = look(context, found)
     reason = why_unusable(seen.frame, found.settings)
     if reason is not None:
         raise SourceRefused(reason)
-    known = known_before(parts, found, seen, reference_of(parts, found, seen))
-    knowledge = knowledge_of(seen.frame, known, found.settings)
+    known = known_before(context, found, seen, reference_of(context, found, seen))
+    prior_rates = knowledge_of(seen.frame, known, found.settings)
     prospect = Prospect.of(
         [part.size for part in seen.frame.strata],
         [part.stratum.flagged for part in seen.frame.strata],
-        knowledge,
+        prior_rates,
         label_cost(seen.frame, found.settings),
     )
     names = tuple(part.stratum.name for part in seen.frame.strata)
-    basis = BASES[knowledge.source] if known is None else _basis(parts, seen)
+    basis = BASES[prior_rates.source] if known is None else _basis(context, seen)
     return Sighted(prospect, names, basis, found.window)
 
 
-def _basis(parts: Parts, seen: Sight) -> str:
+def _basis(context: MonitorContext, seen: WindowScan) -> str:
     if seen.known is None:
         return REFERENCE
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         earlier = len(round_store.closed_rounds(connection, seen.known.id))
     if earlier == 0:
         return REFERENCE
@@ -154,7 +154,7 @@ def foretell(
     max_labels: int | None,
     limits: Sequence[Limit] = (),
     every: float = 52,
-) -> Foretold:
+) -> PlanForecast:
     """Plan for margins, a number of labels or both, and tell what that buys.
 
     Raises
@@ -167,12 +167,12 @@ def foretell(
     known = bool(outlook.plan.margins)
     watched = tuple(limits) or (assumed_limits(prospect) if known else ())
     alerts = alert_outlook(prospect, outlook.plan.labels, watched, every=every) if known else ()
-    return Foretold(sighted, outlook, alerts, limits_assumed=not limits, every=every)
+    return PlanForecast(sighted, outlook, alerts, limits_assumed=not limits, every=every)
 
 
-def foretell_monitor(
-    parts: Parts, *, margins: Mapping[str, float] | None, max_labels: int | None
-) -> Foretold:
+def forecast_monitor(
+    context: MonitorContext, *, margins: Mapping[str, float] | None, max_labels: int | None
+) -> PlanForecast:
     """Plan the next round of a monitor: as asked, or as its config has it if nothing is asked.
 
     Raises
@@ -182,11 +182,11 @@ def foretell_monitor(
     ValueError
         As `foretell` does.
     """
-    settings = parts.settings.round
+    settings = context.settings.round
     if not margins and max_labels is None:
         margins, max_labels = settings.sample.margin.wanted(), settings.sample.max_labels
     return foretell(
-        sight(parts),
+        sight(context),
         margins=margins,
         max_labels=max_labels,
         limits=settings.limits.watched(),
@@ -194,12 +194,12 @@ def foretell_monitor(
     )
 
 
-def _as_if_drawn(parts: Parts) -> Round:
+def _as_if_drawn(context: MonitorContext) -> Round:
     """Make the round that would be drawn now; it is in no store."""
-    settings, now = parts.settings, parts.clock()
+    settings, now = context.settings, context.clock()
     schedule = settings.round.schedule
     slot = newest_slot(schedule, now)
-    span = parts.source.span()
+    span = context.source.span()
     if span is None:
         message = (
             f"{settings.name} has no predictions yet; to plan without any, give --precision, "
@@ -208,7 +208,7 @@ def _as_if_drawn(parts: Parts) -> Round:
         raise SourceRefused(message)
     if span[1] < window_of(schedule, slot).start:
         slot = next(slots_after(schedule, span[1] + schedule.lag))
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, settings.name)
     return Round(
         id=NO_ROUND,

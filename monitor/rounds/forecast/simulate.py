@@ -16,7 +16,7 @@ from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.sampling.rebin import binned
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.allocation import allocate
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import affordable_bands, band_edges
 from monitor.stats.detection.delay import Detection, false_alarms, played, smallest_drop
 from monitor.stats.detection.scenario import Scenario
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import Parts, ReferenceItems
+    from monitor.rounds.context import MonitorContext, ReferenceItems
     from monitor.stats.detection.half_space import Limit
 
     Floats = NDArray[np.float64]
@@ -84,7 +84,7 @@ class Forecast:
     alarms_after: float | None
 
 
-def known_of(parts: Parts, levels: Levels | None, size: int | None) -> Known:
+def known_of(context: MonitorContext, levels: Levels | None, size: int | None) -> Known:
     """Find the best that is known: given numbers, else closed rounds, else the reference.
 
     Raises
@@ -92,14 +92,14 @@ def known_of(parts: Parts, levels: Levels | None, size: int | None) -> Known:
     InputRefused
         If there is nothing to go by, or the given numbers contradict each other.
     """
-    settings = parts.settings.round
+    settings = context.settings.round
     if levels is not None:
         return Known(_of_levels(levels, settings), "the numbers given")
-    found = _of_rounds(parts)
+    found = _of_rounds(context)
     if found is not None:
         return found
-    if parts.reference is not None:
-        scenario = _of_items(parts.reference(), size or _window_size(parts), settings)
+    if context.reference is not None:
+        scenario = _of_items(context.reference(), size or _window_size(context), settings)
         return Known(scenario, "the reference, labeled before launch")
     matrix = settings.reference
     if matrix is not None and min(matrix.tp, matrix.fp, matrix.fn, matrix.tn) > 0:
@@ -108,11 +108,11 @@ def known_of(parts: Parts, levels: Levels | None, size: int | None) -> Known:
             precision=matrix.tp / flagged,
             recall=matrix.tp / (matrix.tp + matrix.fn),
             flagged_rate=flagged / (flagged + matrix.fn + matrix.tn),
-            size=size or _window_size(parts),
+            size=size or _window_size(context),
         )
         return Known(_of_levels(levels, settings), "the reference matrix, without score bands")
     message = (
-        f"{parts.settings.name} has no closed round and no reference to go by; give --precision, "
+        f"{context.settings.name} has no closed round and no reference to go by; give --precision, "
         "--recall, --flagged-rate and --size"
     )
     raise InputRefused(message)
@@ -213,10 +213,10 @@ def _of_levels(levels: Levels, settings: RoundSettings) -> Scenario:
     )
 
 
-def _of_rounds(parts: Parts) -> Known | None:
+def _of_rounds(context: MonitorContext) -> Known | None:
     """Take the newest closed round's sizes, and the rates pooled over its history."""
-    with parts.database.read() as connection:
-        rounds = round_store.find_rounds(connection, parts.settings.name)
+    with context.database.read() as connection:
+        rounds = round_store.find_rounds(connection, context.settings.name)
         closed = [each for each in rounds if each.estimated_version and each.history_id is not None]
         if not closed or closed[-1].history_id is None:
             return None
@@ -224,7 +224,7 @@ def _of_rounds(parts: Parts) -> Known | None:
         ids = [each.id for each in round_store.closed_rounds(connection, history.id)]
         stored = estimate_store.read_counts(connection, ids)
     tallies = [Tally(stored[each]) for each in ids]
-    settings = parts.settings.round
+    settings = context.settings.round
     pooled = pooled_before(tallies, tallies[-1].frame, history.reference, settings.pooling)
     if pooled is None:
         return None
@@ -260,7 +260,7 @@ def _planned(
     plan = allocate(
         size,
         is_flagged,
-        Knowledge.of_rates(np.clip(rates, 1e-9, 1 - 1e-9)),
+        PriorRates.of_rates(np.clip(rates, 1e-9, 1 - 1e-9)),
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,
         cost=[cost.flagged if up else cost.passed for up in is_flagged],
@@ -268,10 +268,10 @@ def _planned(
     return Scenario.of(size, plan.labels, is_flagged, rates)
 
 
-def _window_size(parts: Parts) -> int:
-    schedule = parts.settings.round.schedule
-    window = window_of(schedule, newest_slot(schedule, parts.clock()))
-    size = parts.source.scan(window, BandEdges().strata(), 1, "simulate").size
+def _window_size(context: MonitorContext) -> int:
+    schedule = context.settings.round.schedule
+    window = window_of(schedule, newest_slot(schedule, context.clock()))
+    size = context.source.scan(window, BandEdges().strata(), 1, "simulate").size
     if not size:
         message = f"no predictions in the newest window, {window}; give --size"
         raise InputRefused(message)

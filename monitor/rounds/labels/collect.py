@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.model import Task
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_store import Round
 
@@ -27,7 +27,7 @@ __all__ = [
     "asks_people",
     "collect",
     "disputed",
-    "put_away",
+    "retire",
     "send",
     "store_labels",
     "store_together",
@@ -36,23 +36,23 @@ __all__ = [
 ]
 
 
-def send(parts: Parts, found: Round, claim: Claim) -> int:
+def send(context: MonitorContext, found: Round, claim: Claim) -> int:
     """Hand out the tasks that are not out yet; safe to repeat."""
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         waiting = label_store.unsent_tasks(connection, found.id)
         everything = label_store.all_tasks(connection, [found.id]) if waiting else {}
     if not waiting:
         return 0
-    labeler = parts.labelers_of(found.settings)[0]
+    labeler = context.labelers_of(found.settings)[0]
     with outside("send"):
         labeler.send(found.name, list(everything.values()))
-    with parts.database.write() as connection:
+    with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        label_store.mark_sent(connection, [task.key for task in waiting], parts.clock())
+        label_store.mark_sent(connection, [task.key for task in waiting], context.clock())
     return len(waiting)
 
 
-def collect(parts: Parts, round_ids: Sequence[int]) -> Collected | None:
+def collect(context: MonitorContext, round_ids: Sequence[int]) -> Collected | None:
     """Ask labelers for news of some rounds and store it; None where no round asks.
 
     Raises
@@ -60,9 +60,9 @@ def collect(parts: Parts, round_ids: Sequence[int]) -> Collected | None:
     MonitorError
         The first obstacle met, once every place was asked.
     """
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         rounds = round_store.read_rounds(connection, round_ids)
-    asked = ask(parts, rounds)
+    asked = ask(context, rounds)
     for obstacle in asked.obstacles:
         raise obstacle
     if not asked.collected:
@@ -73,79 +73,79 @@ def collect(parts: Parts, round_ids: Sequence[int]) -> Collected | None:
     )
 
 
-def put_away(parts: Parts) -> None:
+def retire(context: MonitorContext) -> None:
     """End the asking for rounds that take no labels any more, and forget what people were shown.
 
     Items and labels stay; a round without payloads has been put away.
     """
-    now = parts.clock()
-    with parts.database.read() as connection:
-        ended = round_store.finished_rounds_shown(connection, parts.settings.name, now)
+    now = context.clock()
+    with context.database.read() as connection:
+        ended = round_store.finished_rounds_shown(connection, context.settings.name, now)
     for found in ended:
-        for labeler in parts.labelers_of(found.settings):
+        for labeler in context.labelers_of(found.settings):
             with outside("close"):
                 labeler.close(found.name)
-        with parts.database.write() as connection:
+        with context.database.write() as connection:
             label_store.forget_payloads(connection, found.id, first_version=found.first_version)
 
 
-def unanswered(parts: Parts, slot: int = 1) -> list[Task]:
+def unanswered(context: MonitorContext, slot: int = 1) -> list[Task]:
     """Tasks of open rounds that have no answer yet: first copies, or second ones.
 
     Of rounds that ask people, as they were opened.
     """
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         rounds = round_store.find_rounds(
-            connection, parts.settings.name, states=(RoundState.LABELING,)
+            connection, context.settings.name, states=(RoundState.LABELING,)
         )
-        open_ids = [each.id for each in rounds if parts.asks_people(each.settings)]
+        open_ids = [each.id for each in rounds if context.asks_people(each.settings)]
         tasks = label_store.all_tasks(connection, open_ids)
         answered = copy_store.answered_tasks(connection, open_ids)
     return [task for key, task in tasks.items() if task.slot == slot and key not in answered]
 
 
-def disputed(parts: Parts) -> list[Task]:
+def disputed(context: MonitorContext) -> list[Task]:
     """First copies of the items on which people contradict each other and nobody decided.
 
     Those of rounds that take labels now, also of closed ones.
     """
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         found: list[Task] = []
-        for each in _asking_people(connection, parts):
+        for each in _asking_people(connection, context):
             items = set().union(*read_labels(connection, each).disputed().values())
             tasks = label_store.all_tasks(connection, [each.id]).values()
             found += [task for task in tasks if task.slot == 1 and task.item_id in items]
     return found
 
 
-def accepting(parts: Parts) -> dict[str, Task]:
+def accepting(context: MonitorContext) -> dict[str, Task]:
     """Tasks of all rounds that take labels of people now, by key.
 
     Those of open rounds, and of closed ones a while.
     """
-    with parts.database.read() as connection:
-        rounds = _asking_people(connection, parts)
+    with context.database.read() as connection:
+        rounds = _asking_people(connection, context)
         return label_store.all_tasks(connection, [each.id for each in rounds])
 
 
-def asks_people(parts: Parts) -> bool:
+def asks_people(context: MonitorContext) -> bool:
     """Whether people label for a monitor: by today's config, or for a round opened before."""
-    with parts.database.read() as connection:
-        return parts.labeler.asks_people or bool(_asking_people(connection, parts))
+    with context.database.read() as connection:
+        return context.labeler.asks_people or bool(_asking_people(connection, context))
 
 
-def _asking_people(connection: Connection, parts: Parts) -> list[Round]:
-    rounds = round_store.unfinished_rounds(connection, parts.settings.name, parts.clock())
-    return [each for each in rounds if parts.asks_people(each.settings)]
+def _asking_people(connection: Connection, context: MonitorContext) -> list[Round]:
+    rounds = round_store.unfinished_rounds(connection, context.settings.name, context.clock())
+    return [each for each in rounds if context.asks_people(each.settings)]
 
 
-def store_labels(parts: Parts, collected: Collected) -> int:
+def store_labels(context: MonitorContext, collected: Collected) -> int:
     """Store label events; returns how many are new."""
-    return store_together([(parts, collected)])
+    return store_together([(context, collected)])
 
 
 def store_together(
-    several: Sequence[tuple[Parts, Collected]], *, labeler: str | None = None
+    several: Sequence[tuple[MonitorContext, Collected]], *, labeler: str | None = None
 ) -> int:
     """Store what one file says about the tasks of several monitors, all of it or nothing.
 
@@ -156,9 +156,9 @@ def store_together(
     if not ordered:
         return 0
     with ordered[0][0].database.write() as connection:
-        for parts, collected in ordered:
-            now = parts.clock()
-            round_store.ensure_monitor(connection, parts.settings.name, now)
-            name = labeler or parts.labeler.name
+        for context, collected in ordered:
+            now = context.clock()
+            round_store.ensure_monitor(connection, context.settings.name, now)
+            name = labeler or context.labeler.name
             added += label_store.add_events(connection, name, collected.events, now)
     return added

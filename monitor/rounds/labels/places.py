@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Collected, Refusal
     from monitor.domain.ports import Labeler
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.storage.round_store import Round
 
 log = structlog.get_logger("monitor.labels")
@@ -75,32 +75,34 @@ class Place:
     """As they stood when the place was last read or noted."""
 
 
-def ask(parts: Parts, rounds: Sequence[Round]) -> Asked:
+def ask(context: MonitorContext, rounds: Sequence[Round]) -> Asked:
     """Ask for news of some rounds at all their places; one that cannot be read stops no other."""
     asked = Asked(read={each.id for each in rounds})
-    places = _places(parts, rounds)
+    places = _places(context, rounds)
     for place in places:
         try:
-            found = _read(parts, place, asked, rounds[0].monitor_id)
+            found = _read(context, place, asked, rounds[0].monitor_id)
         except MonitorError as error:
             asked.give_up(place, error)
         except Exception as error:
-            log.exception("labels not read because of a bug", monitor=parts.settings.name)
+            log.exception("labels not read because of a bug", monitor=context.settings.name)
             asked.give_up(place, StoppedByBug.of(error))
         else:
             asked.take(place, found)
     if places and not any(isinstance(each, StoreUnavailable) for each in asked.obstacles):
-        _keep_obstacles(parts, places, asked, rounds[0].monitor_id)
+        _keep_obstacles(context, places, asked, rounds[0].monitor_id)
     return asked
 
 
-def _keep_obstacles(parts: Parts, places: Sequence[Place], asked: Asked, monitor_id: int) -> None:
+def _keep_obstacles(
+    context: MonitorContext, places: Sequence[Place], asked: Asked, monitor_id: int
+) -> None:
     """Keep why a place could not be read, so that `status` says so until it can."""
     for place in places:
         why = str(asked.unread[place.name]) if place.name in asked.unread else None
         if _with_obstacle(place, place.notes, why) == place.notes:
             continue
-        with parts.database.write() as connection:
+        with context.database.write() as connection:
             before = read_place(connection, monitor_id, place.name).notes
             after = _with_obstacle(place, before, why)
             write_label_notes(connection, monitor_id, place.name, after)
@@ -119,17 +121,17 @@ def place_name(labeler: Labeler) -> str:
     return f"{labeler.name} {hashlib.sha256(place).hexdigest()[:16]}"
 
 
-def _places(parts: Parts, rounds: Sequence[Round]) -> list[Place]:
+def _places(context: MonitorContext, rounds: Sequence[Round]) -> list[Place]:
     found: dict[str, Place] = {}
     for each in rounds:
-        for labeler in parts.labelers_of(each.settings):
+        for labeler in context.labelers_of(each.settings):
             name = place_name(labeler)
             found.setdefault(name, Place(labeler, name)).rounds.append(each.id)
     return list(found.values())
 
 
-def _read(parts: Parts, place: Place, asked: Asked, monitor_id: int) -> Collected | None:
-    with parts.database.read() as connection:
+def _read(context: MonitorContext, place: Place, asked: Asked, monitor_id: int) -> Collected | None:
+    with context.database.read() as connection:
         tasks = label_store.all_tasks(connection, place.rounds)
         known = read_place(connection, monitor_id, place.name)
     place.notes = known.notes
@@ -140,11 +142,11 @@ def _read(parts: Parts, place: Place, asked: Asked, monitor_id: int) -> Collecte
     if not said.anew:
         return said
     has_copies = any(task.slot > 1 for task in tasks.values())
-    collected = without_same_person(parts, said) if has_copies else said
+    collected = without_same_person(context, said) if has_copies else said
     after = _noted(known.notes, collected, place.rounds)
-    with parts.database.write() as connection:
-        now = parts.clock()
-        round_store.ensure_monitor(connection, parts.settings.name, now)
+    with context.database.write() as connection:
+        now = context.clock()
+        round_store.ensure_monitor(connection, context.settings.name, now)
         events, labeler = collected.events, place.labeler.name
         news = label_store.add_by_round(connection, labeler, events, now)
         if collected.cursor is not None:

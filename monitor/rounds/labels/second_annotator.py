@@ -10,12 +10,12 @@ from monitor.storage import copy_store
 
 if TYPE_CHECKING:
     from monitor.domain.model import Collected
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
 
 
-def without_same_person(parts: Parts, collected: Collected) -> Collected:
+def without_same_person(context: MonitorContext, collected: Collected) -> Collected:
     """Refuse answers to one copy of an item by someone who answered its other copy."""
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         again = copy_store.same_person_again(connection, collected.events)
     refused = [
         Refusal(

@@ -15,35 +15,37 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.storage.round_store import Round
 
 
-def redo_abandoned(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> None:
+def redo_abandoned(
+    context: MonitorContext, slot: datetime, settings: RoundSettings, why: str
+) -> None:
     """Open the round of a slot again if it was abandoned and nobody labeled any of it.
 
     It keeps its seed and why it was first opened, and takes all other settings as they are today.
     What was handed out is taken back first; a process that is killed then leaves the round
     abandoned, with its files closed, as it was.
     """
-    with parts.database.read() as connection:
-        found = _round_at(connection, parts, slot)
+    with context.database.read() as connection:
+        found = _round_at(connection, context, slot)
         if found is None or why_it_stays(connection, found) is not None:
             return
-    for labeler in parts.labelers_of(found.settings):
+    for labeler in context.labelers_of(found.settings):
         with outside("close"):
             labeler.close(found.name)
-    now = parts.clock()
-    with parts.database.write() as connection:
-        round_store.ensure_monitor(connection, parts.settings.name, now)  # labels wait for it too
+    now = context.clock()
+    with context.database.write() as connection:
+        round_store.ensure_monitor(connection, context.settings.name, now)  # labels wait for it too
         again = settings.model_copy(update={"origin": found.settings.origin})
         redo_store.reopen_abandoned(connection, found, settings=again, now=now, reason=why)
 
 
-def said_of_ended(parts: Parts, slot: datetime) -> str:
+def said_of_ended(context: MonitorContext, slot: datetime) -> str:
     """Say how the round of a slot ended, and why it is not done again."""
-    with parts.database.read() as connection:
-        found = _round_at(connection, parts, slot)
+    with context.database.read() as connection:
+        found = _round_at(connection, context, slot)
         if found is None or found.window.is_empty:
             return f"has nothing to look at: {NOTHING_LEFT}"
         return why_it_stays(connection, found) or "has ended; it stays as it is"
@@ -63,6 +65,6 @@ def why_it_stays(connection: Connection, found: Round) -> str | None:
     )
 
 
-def _round_at(connection: Connection, parts: Parts, slot: datetime) -> Round | None:
-    monitor_id = round_store.find_monitor(connection, parts.settings.name)
+def _round_at(connection: Connection, context: MonitorContext, slot: datetime) -> Round | None:
+    monitor_id = round_store.find_monitor(connection, context.settings.name)
     return None if monitor_id is None else round_store.round_at(connection, monitor_id, slot)

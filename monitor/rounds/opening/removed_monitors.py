@@ -17,7 +17,7 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import minute_text
-from monitor.rounds.reporting.enqueue import tell_ended
+from monitor.rounds.reporting.enqueue import enqueue_ended
 from monitor.storage import alert_store, round_store
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ REASON = "the monitor is no longer in the config"
 
 
 @dataclass(frozen=True, slots=True)
-class LeftBehind:
+class RemovedMonitor:
     """A monitor that the config does not have, with what is still open of it.
 
     ``ends_at`` is when its alerts are ended, unless another config runs it meanwhile.
@@ -67,7 +67,7 @@ class LeftBehind:
         )
 
 
-def left_behind(connection: Connection, names: Collection[str]) -> list[LeftBehind]:
+def removed_monitors(connection: Connection, names: Collection[str]) -> list[RemovedMonitor]:
     """Find the monitors not among ``names`` that have an open alert or round, by name."""
     alerts: dict[str, list[Alert]] = {}
     rounds: dict[str, list[Round]] = {}
@@ -76,7 +76,7 @@ def left_behind(connection: Connection, names: Collection[str]) -> list[LeftBehi
     for each in round_store.find_rounds(connection, states=_OPEN):
         rounds.setdefault(each.monitor, []).append(each)
     return [
-        LeftBehind(
+        RemovedMonitor(
             monitor=name,
             alerts=tuple(alerts.get(name, ())),
             open_rounds=tuple(each.number for each in rounds.get(name, ())),
@@ -86,7 +86,7 @@ def left_behind(connection: Connection, names: Collection[str]) -> list[LeftBehi
     ]
 
 
-def end_left_behind(database: Database, names: Collection[str], clock: Clock) -> None:
+def end_removed_monitors(database: Database, names: Collection[str], clock: Clock) -> None:
     """End the alerts of monitors not among ``names`` that nobody has run for long enough."""
     now = clock()
     known = set(names)
@@ -105,7 +105,7 @@ def end_left_behind(database: Database, names: Collection[str], clock: Clock) ->
 def _end(connection: Connection, alert: Alert, now: datetime) -> None:
     ended = alert_store.end(connection, alert.id, AlertState.RESOLVED, why=REASON, now=now)
     if ended:  # else another process was faster
-        tell_ended(connection, alert, REASON, now, how="has ended")
+        enqueue_ended(connection, alert, REASON, now, how="has ended")
         log.warning("alert of a removed monitor ended", monitor=alert.monitor, alert=alert.id)
 
 

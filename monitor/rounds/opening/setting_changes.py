@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.storage.frame_store import History
     from monitor.storage.round_store import Round
 
@@ -45,10 +45,10 @@ Values = dict[str, object]
 """Settings by their names in the config."""
 
 
-def changes_ahead(connection: Connection, parts: Parts) -> list[str]:
+def changes_ahead(connection: Connection, context: MonitorContext) -> list[str]:
     """Say what the next round begins that the newest one in the store did not have, and why."""
-    settings = parts.settings.round
-    monitor_id = round_store.find_monitor(connection, parts.settings.name)
+    settings = context.settings.round
+    monitor_id = round_store.find_monitor(connection, context.settings.name)
     newest = None if monitor_id is None else round_store.newest_round(connection, monitor_id)
     if newest is None:
         return []

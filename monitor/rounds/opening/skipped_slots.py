@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.settings import Schedule
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.storage.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
@@ -31,7 +31,7 @@ AT_ONCE = 1000
 """Slots per transaction: about a tenth of a second, for which other writers wait gladly."""
 
 
-def refuse_if_forgotten(parts: Parts, missed: Sequence[datetime]) -> None:
+def refuse_if_forgotten(context: MonitorContext, missed: Sequence[datetime]) -> None:
     """Refuse to record slots as missed whose rounds the store may have had before it was restored.
 
     MLflow is asked only when slots were missed, and one that does not answer holds nothing up:
@@ -42,63 +42,63 @@ def refuse_if_forgotten(parts: Parts, missed: Sequence[datetime]) -> None:
     ConfigRefused
         If MLflow shows a run of this store for a slot that the store does not know.
     """
-    if not missed or parts.runs is None:
+    if not missed or context.runs is None:
         return
-    name = parts.settings.name
-    with parts.database.read() as connection:
+    name = context.settings.name
+    with context.database.read() as connection:
         store = store_id(connection)
     try:
-        newest = parts.runs.newest_slot(store, name)
+        newest = context.runs.newest_slot(store, name)
     except DeliveryFailed as error:
         log.warning("not known whether rounds were forgotten", monitor=name, reason=str(error))
         return
-    if newest is None or newest <= _newest_known(parts):
+    if newest is None or newest <= _newest_known(context):
         return
     message = (
         f"MLflow shows a round of {name} due {minute_text(newest)} UTC that the store "
-        f"{parts.database.shown} does not know: it was restored from an older backup, or is a copy "
-        "of another store. If it was restored, stop all that uses it and run: pr-monitor db "
+        f"{context.database.shown} does not know: it was restored from an older backup, or is a "
+        "copy of another store. If it was restored, stop all that uses it and run: pr-monitor db "
         "restored. If it is a copy, give it an MLflow of its own (mlflow.tracking_uri)"
     )
-    now = parts.clock()
-    with parts.database.write() as connection:
+    now = context.clock()
+    with context.database.write() as connection:
         round_store.ensure_monitor(connection, name, now)  # whose turn keeps others from it
-        last = _newest_round(connection, parts)
+        last = _newest_round(connection, context)
         if last is not None:
             add_concern(connection, last.id, restored_store.DOUBT, message, now)
     raise ConfigRefused(message)
 
 
-def _newest_known(parts: Parts) -> datetime:
-    with parts.database.read() as connection:
-        last = _newest_round(connection, parts)
+def _newest_known(context: MonitorContext) -> datetime:
+    with context.database.read() as connection:
+        last = _newest_round(connection, context)
     return datetime.min.replace(tzinfo=UTC) if last is None else last.slot
 
 
-def _newest_round(connection: Connection, parts: Parts) -> Round | None:
-    monitor_id = round_store.find_monitor(connection, parts.settings.name)
+def _newest_round(connection: Connection, context: MonitorContext) -> Round | None:
+    monitor_id = round_store.find_monitor(connection, context.settings.name)
     return None if monitor_id is None else round_store.newest_round(connection, monitor_id)
 
 
-def record_missed(parts: Parts, missed: Sequence[datetime], newest: datetime) -> None:
+def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: datetime) -> None:
     """Record consecutive slots as skipped, oldest first.
 
     In several transactions if there are many: whoever is stopped in between goes on from there,
     and nobody else waits long for the store.
     """
-    schedule = parts.settings.round.schedule
-    now = parts.clock()
+    schedule = context.settings.round.schedule
+    now = context.clock()
     for start in range(0, len(missed), AT_ONCE):
         slots = missed[start : start + AT_ONCE]
-        with parts.database.write() as connection:
-            monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
+        with context.database.write() as connection:
+            monitor_id = round_store.ensure_monitor(connection, context.settings.name, now)
             skip_store.add_skipped(
                 connection,
                 monitor_id=monitor_id,
                 first_number=number_of(connection, schedule, monitor_id, slots[0]),
                 slots=slots,
                 windows=free_windows(connection, monitor_id, schedule, slots),
-                settings=parts.settings.round,
+                settings=context.settings.round,
                 reason=f"missed: the newest due slot is {minute_text(newest)} UTC",
                 now=now,
             )

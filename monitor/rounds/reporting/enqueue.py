@@ -46,17 +46,17 @@ if TYPE_CHECKING:
     from monitor.domain.report import Notice, RoundReport, TimelinePoint
     from monitor.rounds.estimation.batch import Batch, Estimates, Evidence, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
-    from monitor.rounds.estimation.supplements import Beside
+    from monitor.rounds.estimation.supplements import Supplements
     from monitor.storage.alert_store import Alert
     from monitor.storage.round_store import Round
 
 
-def tell(
+def enqueue(
     connection: Connection,
     batch: Batch,
     estimates: Estimates,
     evidence: Evidence,
-    beside: Mapping[int, Beside],
+    supplements: Mapping[int, Supplements],
     reason: str,
     now: datetime,
 ) -> None:
@@ -72,7 +72,7 @@ def tell(
             member,
             estimates[each],
             evidence.readings.get(each, {}),
-            beside[each],
+            supplements[each],
             around,
         )
         for member in batch.affected
@@ -97,7 +97,7 @@ def _notices(due: Round, report: RoundReport, evidence: Evidence, now: datetime)
     return found
 
 
-def tell_abandoned(connection: Connection, found: Round, reason: str, now: datetime) -> None:
+def enqueue_abandoned(connection: Connection, found: Round, reason: str, now: datetime) -> None:
     """Write the effects of a round that ended without an estimate."""
     store = store_id(connection)
     issues = frame_store.read_issues(connection, found.id)
@@ -133,7 +133,7 @@ def _makes_stale(connection: Connection, found: Round, now: datetime) -> bool:
     return newest is None or round_store.read_round(connection, newest).slot < found.slot
 
 
-def tell_ended(
+def enqueue_ended(
     connection: Connection,
     alert: Alert,
     why: str,
@@ -196,7 +196,7 @@ def _report(
     member: Member,
     estimate: RoundEstimate,
     readings: Mapping[Side, Reading],
-    beside: Beside,
+    supplements: Supplements,
     around: _Around,
 ) -> RoundReport:
     from monitor.rounds.estimation.agreement import disagreement_notices  # noqa: PLC0415  scipy takes half a second
@@ -219,9 +219,9 @@ def _report(
         concerns=around.concerns[found.id],
         proposed=estimate.proposed_limits,
         timeline=around.points(found),
-        notices=[*estimate.notices, *disagreement_notices(beside.agreement)],
+        notices=[*estimate.notices, *disagreement_notices(supplements.agreement)],
         distances=estimate.distances,
-        beside=beside,
+        supplements=supplements,
         answers=answers_row(found, labels.first_answers(), member.tally.strata),
         pictures=estimate.pictures,
     )

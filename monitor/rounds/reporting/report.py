@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.alerting import Reading
     from monitor.rounds.estimation.curves import Pictures
-    from monitor.rounds.estimation.supplements import Beside
+    from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.tally import Tally
     from monitor.storage.alert_store import Alert
     from monitor.storage.estimate_store import PastRound
@@ -94,7 +94,7 @@ def closed_report(
     timeline: Sequence[TimelinePoint],
     notices: Sequence[NoticeRow],
     distances: Mapping[str, float],
-    beside: Beside,
+    supplements: Supplements,
     answers: AnswersRow,
     pictures: Pictures | None,
 ) -> RoundReport:
@@ -136,8 +136,8 @@ def closed_report(
         timeline=list(timeline),
         notices=list(notices),
         distances=dict(distances),
-        segments=list(beside.segments),
-        agreement=beside.agreement,
+        segments=list(supplements.segments),
+        agreement=supplements.agreement,
         answers=answers,
         cause=None if pictures is None else pictures.cause,
         p3=None if pictures is None else pictures.p3,
@@ -268,9 +268,11 @@ def _sentence(
     own, pooled = (
         {metric: find_row(rows, metric, basis) for metric in _TOLD} for basis in ("round", "pooled")
     )
-    from monitor.stats.estimation.small_counts import few_labels  # noqa: PLC0415  scipy takes half a second
+    from monitor.stats.estimation.small_counts import small_count_caution  # noqa: PLC0415  scipy takes half a second
 
-    few = [metric for metric in _TOLD if few_labels(tally.counts, metric, estimand="window")]
+    few = [
+        metric for metric in _TOLD if small_count_caution(tally.counts, metric, estimand="window")
+    ]
     firing = [alert for alert in alerts if alert.state == "firing"]
     learns = not firing and not found.settings.limits.bounds
     told = learning_text(proposed) if learns else alerts_text(firing)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import Parts, ReferenceItems
+    from monitor.rounds.context import MonitorContext, ReferenceItems
 
 ROUNDS = 8
 """Earlier rounds that say how much is usually flagged."""
@@ -41,25 +41,27 @@ class Looked:
     notes: tuple[str, ...] = ()
 
 
-def look_odd(parts: Parts, frame: Frame, slot: datetime, settings: RoundSettings) -> Looked:
+def look_odd(
+    context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
+) -> Looked:
     """Compare a window with what came before it."""
-    usual, is_first = usual_flagged(parts, slot, settings)
+    usual, is_first = usual_flagged(context, slot, settings)
     concerns = plausibility.flag_concerns(frame, usual, settings.threshold)
-    if is_first and parts.reference is not None:
-        concerns += order_concerns(parts.reference())
-    late, notes = _late(parts, slot, settings)
+    if is_first and context.reference is not None:
+        concerns += order_concerns(context.reference())
+    late, notes = _late(context, slot, settings)
     return Looked((*concerns, *late), notes)
 
 
 def usual_flagged(
-    parts: Parts, slot: datetime, settings: RoundSettings
+    context: MonitorContext, slot: datetime, settings: RoundSettings
 ) -> tuple[Usual | None, bool]:
     """Say how much is usually flagged, and whether no round was drawn before.
 
     The median round stands for all: one of another kind does not move it.
     """
-    with parts.database.read() as connection:
-        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+    with context.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, context.settings.name)
         sizes = (
             []
             if monitor_id is None
@@ -76,7 +78,7 @@ def usual_flagged(
     if matrix is not None:
         size = matrix.tp + matrix.fp + matrix.fn + matrix.tn
         return Usual(matrix.tp + matrix.fp, size, "in the reference"), True
-    if parts.reference is not None and len(items := parts.reference().flagged):
+    if context.reference is not None and len(items := context.reference().flagged):
         return Usual(int(items.sum()), len(items), "in the reference"), True
     return None, True
 
@@ -103,14 +105,14 @@ def order_concerns(reference: ReferenceItems) -> list[Concern]:
 
 
 def _late(
-    parts: Parts, slot: datetime, settings: RoundSettings
+    context: MonitorContext, slot: datetime, settings: RoundSettings
 ) -> tuple[list[Concern], tuple[str, ...]]:
     """Count the window of the round before once more: rows that are new came after its draw.
 
     A window that is refused by now says nothing, and does not keep this one from being drawn.
     """
-    with parts.database.read() as connection:
-        monitor_id = round_store.find_monitor(connection, parts.settings.name)
+    with context.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, context.settings.name)
         last = (
             None if monitor_id is None else window_store.drawn_before(connection, monitor_id, slot)
         )
@@ -118,7 +120,7 @@ def _late(
         return [], ()
     try:
         with outside("count"):
-            late = parts.source.count(last.window) - last.rows
+            late = context.source.count(last.window) - last.rows
     except SourceRefused:
         return [], ()
     concern = plausibility.late_concern(last.number, last.rows, late, settings)

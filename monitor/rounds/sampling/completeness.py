@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from monitor.domain.model import Frame, Window
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.storage.round_store import Round
     from monitor.storage.waiting_store import Drawn
 
@@ -33,15 +33,15 @@ LEAST = 30
 _FAR = 600  # rounds: of hourly ones, each hour of the week thrice
 
 
-def doubts(parts: Parts, found: Round, frame: Frame) -> tuple[Concern, ...]:
+def doubts(context: MonitorContext, found: Round, frame: Frame) -> tuple[Concern, ...]:
     """Say what makes a window look as if not all of it were there yet."""
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         earlier = _alike(found, drawn_before(connection, found, _FAR))
     if not earlier or not frame.rows:
         return ()
     told = {
         FEW_ROWS: _few_rows(found, frame, earlier),
-        OLD_ROWS: _old_rows(parts, found, frame, earlier[:ENOUGH]),
+        OLD_ROWS: _old_rows(context, found, frame, earlier[:ENOUGH]),
     }
     return tuple(Concern(kind, sentence) for kind, sentence in told.items() if sentence)
 
@@ -75,7 +75,9 @@ def _few_rows(found: Round, frame: Frame, earlier: Sequence[Drawn]) -> str | Non
     )
 
 
-def _old_rows(parts: Parts, found: Round, frame: Frame, earlier: Sequence[Drawn]) -> str | None:
+def _old_rows(
+    context: MonitorContext, found: Round, frame: Frame, earlier: Sequence[Drawn]
+) -> str | None:
     """Compare the time from the newest row to the window's end with what it was before.
 
     The earlier windows are read only where that time is long by itself.
@@ -85,7 +87,7 @@ def _old_rows(parts: Parts, found: Round, frame: Frame, earlier: Sequence[Drawn]
     length, gap = _length(found.window), found.window.end - frame.newest
     if gap <= max(length / 50, 10 * length / frame.rows):
         return None
-    usual = [_gap(parts, each.window, found.seed) for each in earlier]
+    usual = [_gap(context, each.window, found.seed) for each in earlier]
     known = [each for each in usual if each is not None]
     if not known or gap <= 3 * max(known):
         return None
@@ -96,11 +98,11 @@ def _old_rows(parts: Parts, found: Round, frame: Frame, earlier: Sequence[Drawn]
     )
 
 
-def _gap(parts: Parts, window: Window, seed: str) -> timedelta | None:
+def _gap(context: MonitorContext, window: Window, seed: str) -> timedelta | None:
     """Read a window that was drawn before; one that is refused by now says nothing of this one."""
     try:
         with outside("scan"):
-            frame = parts.source.scan(window, BandEdges().strata(), 1, seed)
+            frame = context.source.scan(window, BandEdges().strata(), 1, seed)
     except SourceRefused:
         return None
     return None if frame.newest is None else window.end - frame.newest

@@ -17,7 +17,7 @@ from monitor.presentation.reasons import plan_note
 from monitor.presentation.rounds import show_command
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
-from monitor.rounds.reporting.enqueue import tell_abandoned
+from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.completeness import doubts
 from monitor.rounds.sampling.empty_window import why_empty
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.plausibility import Concern
     from monitor.rounds.sampling.rebin import References
     from monitor.stats.core.draws import JointPosterior
@@ -59,7 +59,7 @@ _HELD_BACK = "the predictions could not be used as they are; what was wrong stan
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class WindowScan:
     """A window as scanned, and the history it belongs to (``known`` is None for a new one)."""
 
     frame: Frame
@@ -75,7 +75,7 @@ class Found:
     repeat a row's own text; ``concerns`` is what makes it look as if not all of it were there.
     """
 
-    sight: Sight | None
+    sight: WindowScan | None
     fault: str | None = None
     told: str | None = None
     concerns: tuple[Concern, ...] = ()
@@ -86,7 +86,7 @@ class Found:
         return self.fault or "; ".join(each.sentence for each in self.concerns) or None
 
 
-def draw(parts: Parts, found: Round, claim: Claim) -> None:
+def draw(context: MonitorContext, found: Round, claim: Claim) -> None:
     """Scan the window, plan, and write the sample.
 
     What may still be mended is waited for. After that a window that cannot be used abandons the
@@ -97,34 +97,34 @@ def draw(parts: Parts, found: Round, claim: Claim) -> None:
     SourceRefused
         If the round waits for its predictions, with what is wrong with them.
     """
-    now = parts.clock()
+    now = context.clock()
     first_look = found.first_look_at or now
     can_wait = now < waits_until(found, first_look)
-    why = parts.tries.still(found, now) if can_wait else None
+    why = context.tries.still(found, now) if can_wait else None
     if why is not None:
         raise SourceRefused(why)
-    seen = _seen(parts, found)
+    seen = _seen(context, found)
     if seen.why is not None and (can_wait or _stops_a_backfill(found, seen)):
-        with parts.database.write() as connection:
+        with context.database.write() as connection:
             waiting_store.note_first_look(connection, claim, first_look)
-        parts.tries.note(found, now, seen.why)
+        context.tries.note(found, now, seen.why)
         raise SourceRefused(seen.why)
     if seen.fault is not None or seen.sight is None:
-        _abandon(parts, found, claim, seen, first_look)
+        _abandon(context, found, claim, seen, first_look)
     else:
-        _write_sample(parts, found, claim, seen.sight, seen.concerns, first_look)
-    parts.tries.forget(found)
+        _write_sample(context, found, claim, seen.sight, seen.concerns, first_look)
+    context.tries.forget(found)
 
 
-def _seen(parts: Parts, found: Round) -> Found:
+def _seen(context: MonitorContext, found: Round) -> Found:
     """Look at the window."""
     try:
-        sight = look(parts, found)
+        sight = look(context, found)
         refuse_unknown(sight.frame, found.settings)
         fault = why_unusable(sight.frame, found.settings)
         if fault is not None and not sight.frame.rows:
-            fault = why_empty(parts, found)
-        concerns = doubts(parts, found, sight.frame) if fault is None else ()
+            fault = why_empty(context, found)
+        concerns = doubts(context, found, sight.frame) if fault is None else ()
     except SourceRefused as error:
         shown = show_command(found.monitor, found.number)
         told = None if error.is_public else f"{_HELD_BACK} {shown}"
@@ -147,14 +147,14 @@ def base_key(settings: RoundSettings) -> tuple[object, ...]:
     return (settings.model, bands.flagged, bands.passed)
 
 
-def look(parts: Parts, found: Round) -> Sight:
+def look(context: MonitorContext, found: Round) -> WindowScan:
     """Scan with the newest history's bands; scan again only if the window belongs to another.
 
     It does where another model version scored it, or where items without a score turn up for
     which that history has no band.
     """
     settings = found.settings
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         newest = frame_store.newest_history(
             connection,
             found.monitor_id,
@@ -163,13 +163,13 @@ def look(parts: Parts, found: Round) -> Sight:
         )
     at_most = settings.sample.max_labels
     if newest is not None:
-        frame = _scan(parts, found, newest.edges, at_most)
+        frame = _scan(context, found, newest.edges, at_most)
         same_model = frame.model_version == newest.model_version
         if frame.rows == 0 or (same_model and not _lacks_a_band(frame, newest.edges, settings)):
-            return Sight(frame, newest.edges, newest)
-    profile = _scan(parts, found, BandEdges(), max(at_most, PROFILE))
+            return WindowScan(frame, newest.edges, newest)
+    profile = _scan(context, found, BandEdges(), max(at_most, PROFILE))
     edges = _edges(profile, settings)
-    with parts.database.read() as connection:
+    with context.database.read() as connection:
         known = frame_store.history_for(
             connection,
             found.monitor_id,
@@ -181,13 +181,13 @@ def look(parts: Parts, found: Round) -> Sight:
     if known is not None:
         edges = known.edges
     if edges == BandEdges():
-        return Sight(profile, edges, known)
-    return Sight(_scan(parts, found, edges, at_most), edges, known)
+        return WindowScan(profile, edges, known)
+    return WindowScan(_scan(context, found, edges, at_most), edges, known)
 
 
-def _scan(parts: Parts, found: Round, edges: BandEdges, at_most: int) -> Frame:
+def _scan(context: MonitorContext, found: Round, edges: BandEdges, at_most: int) -> Frame:
     with outside("scan"):
-        return parts.source.scan(found.window, edges.strata(), at_most, found.seed)
+        return context.source.scan(found.window, edges.strata(), at_most, found.seed)
 
 
 def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bool:
@@ -228,11 +228,13 @@ def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:
     return None
 
 
-def _abandon(parts: Parts, found: Round, claim: Claim, seen: Found, first_look: datetime) -> None:
-    now = parts.clock()
+def _abandon(
+    context: MonitorContext, found: Round, claim: Claim, seen: Found, first_look: datetime
+) -> None:
+    now = context.clock()
     frame = None if seen.sight is None else seen.sight.frame
     reason = seen.fault or ""
-    with parts.database.write() as connection:
+    with context.database.write() as connection:
         frame_store.write_issues(connection, found.id, {} if frame is None else _issues(frame))
         round_store.move(
             connection,
@@ -245,32 +247,32 @@ def _abandon(parts: Parts, found: Round, claim: Claim, seen: Found, first_look: 
             first_look_at=first_look,
             closed_at=now,
         )
-        tell_abandoned(connection, found, seen.told or reason, now)
+        enqueue_abandoned(connection, found, seen.told or reason, now)
 
 
 def _write_sample(
-    parts: Parts,
+    context: MonitorContext,
     found: Round,
     claim: Claim,
-    sight: Sight,
+    sight: WindowScan,
     concerns: Sequence[Concern],
     first_look: datetime,
 ) -> None:
     frame = sight.frame
     settings = found.settings
-    reference = reference_of(parts, found, sight)
-    known = known_before(parts, found, sight, reference)
+    reference = reference_of(context, found, sight)
+    known = known_before(context, found, sight, reference)
     plan = plan_labels(frame, known, settings)
     untestable = _untestable(frame, known, settings)
-    odd = look_odd(parts, frame, found.slot, settings)
+    odd = look_odd(context, frame, found.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
     planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
     wanted = _as_before(frame, settings) or planned
     drawn = _items(frame, wanted)
     with outside("show"):
-        shown = parts.source.show([item.id for item in drawn], found.window) if drawn else {}
-    now = parts.clock()
-    with parts.database.write() as connection:
+        shown = context.source.show([item.id for item in drawn], found.window) if drawn else {}
+    now = context.clock()
+    with context.database.write() as connection:
         round_claims.hold(connection, claim)
         history_id = _history_of(connection, found, sight, reference, now)
         frame_store.write_frame(
@@ -296,7 +298,7 @@ def _write_sample(
             history_id=history_id,
             rows=frame.rows,
             first_look_at=first_look,
-            deadline=_deadline(parts, found, now),
+            deadline=_deadline(context, found, now),
         )
         for concern in (*concerns, *odd.concerns):
             note(connection, found, concern.kind, concern.sentence, now)
@@ -321,7 +323,7 @@ def _items(frame: Frame, wanted: Sequence[int]) -> list[Item]:
 def _history_of(
     connection: Connection,
     found: Round,
-    sight: Sight,
+    sight: WindowScan,
     reference: References | None,
     now: datetime,
 ) -> int:
@@ -340,14 +342,14 @@ def _history_of(
     )
 
 
-def _deadline(parts: Parts, found: Round, now: datetime) -> datetime:
+def _deadline(context: MonitorContext, found: Round, now: datetime) -> datetime:
     """Deadline of a round drawn now: people get their whole time from now on.
 
     Labels that come by themselves have had theirs since the slot; a backfill takes them as they
     are.
     """
     settings = found.settings
-    if parts.asks_people(settings):
+    if context.asks_people(settings):
         return now + settings.deadline
     return now if settings.origin == "backfill" else max(now, found.slot + settings.deadline)
 

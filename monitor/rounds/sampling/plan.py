@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.design.allocation import Allocation, allocate
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import look_like_probabilities
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ def label_cost(frame: Frame, settings: RoundSettings) -> list[float]:
     return [cost.flagged if part.stratum.flagged else cost.passed for part in frame.strata]
 
 
-def knowledge_of(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> Knowledge:
+def knowledge_of(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> PriorRates:
     """Choose the best that is known of the strata: see `plan_labels`."""
     is_flagged = [part.stratum.flagged for part in frame.strata]
     if known is not None:
-        return Knowledge.of_posterior(known)
+        return PriorRates.of_posterior(known)
     if settings.reference is not None:
         matrix = settings.reference
-        return Knowledge.of_reference(
+        return PriorRates.of_reference(
             tp=matrix.tp, fp=matrix.fp, fn=matrix.fn, tn=matrix.tn, is_flagged=is_flagged
         )
     scores = [
@@ -64,5 +64,5 @@ def knowledge_of(frame: Frame, known: JointPosterior | None, settings: RoundSett
     seen = np.concatenate(scores)
     if seen.size and look_like_probabilities(seen):
         means = [float(s.mean()) if s.size else float("nan") for s in scores]
-        return Knowledge.of_scores(means, is_flagged)
-    return Knowledge.nothing(is_flagged)
+        return PriorRates.of_scores(means, is_flagged)
+    return PriorRates.nothing(is_flagged)

@@ -14,20 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import Parts
-    from monitor.rounds.sampling.draw import Sight
+    from monitor.rounds.context import MonitorContext
+    from monitor.rounds.sampling.draw import WindowScan
     from monitor.rounds.sampling.rebin import References
     from monitor.stats.core.draws import JointPosterior
     from monitor.storage.round_store import Round
 
 
 def known_before(
-    parts: Parts, found: Round, sight: Sight, reference: Mapping[str, tuple[int, int]] | None
+    context: MonitorContext,
+    found: Round,
+    sight: WindowScan,
+    reference: Mapping[str, tuple[int, int]] | None,
 ) -> JointPosterior | None:
     """Say what the reference and the earlier rounds of the history know of the strata."""
     earlier: list[Tally] = []
     if sight.known is not None:
-        with parts.database.read() as connection:
+        with context.database.read() as connection:
             closed = round_store.closed_rounds(connection, sight.known.id)
             ids = [each.id for each in closed if each.slot < found.slot]
             stored = estimate_store.read_counts(connection, ids)
@@ -35,12 +38,12 @@ def known_before(
     return pooled_before(earlier, sight.edges.strata(), reference, found.settings.pooling)
 
 
-def reference_of(parts: Parts, found: Round, sight: Sight) -> References | None:
+def reference_of(context: MonitorContext, found: Round, sight: WindowScan) -> References | None:
     """Positive and labeled per stratum from before the history, where that is known."""
     if sight.known is not None:
         return sight.known.reference
-    before = _before_launch(parts, found.settings, sight.edges)
-    with parts.database.read() as connection:
+    before = _before_launch(context, found.settings, sight.edges)
+    with context.database.read() as connection:
         rounds = earlier_rounds(connection, found, sight.frame.model_version)
         if not rounds:
             return before
@@ -54,9 +57,11 @@ def reference_of(parts: Parts, found: Round, sight: Sight) -> References | None:
         )
 
 
-def _before_launch(parts: Parts, settings: RoundSettings, edges: BandEdges) -> References | None:
-    if parts.reference is not None:
-        return binned(parts.reference(), edges)
+def _before_launch(
+    context: MonitorContext, settings: RoundSettings, edges: BandEdges
+) -> References | None:
+    if context.reference is not None:
+        return binned(context.reference(), edges)
     matrix = settings.reference
     if matrix is None or edges != BandEdges():
         return None  # four counts spread over bands mislead; the plan still uses them

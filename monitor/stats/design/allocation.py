@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from monitor.stats.design.notes import PlanNote
-    from monitor.stats.design.prior import Knowledge
+    from monitor.stats.design.prior import PriorRates
 
     Values = NDArray[np.float64]
     Labels = NDArray[np.int64]
@@ -87,7 +87,7 @@ class Allocation:
 def allocate(
     sizes: ArrayLike,
     is_flagged: ArrayLike,
-    knowledge: Knowledge,
+    prior_rates: PriorRates,
     *,
     margins: Mapping[str, float] | None = None,
     max_labels: int | None = None,
@@ -146,27 +146,27 @@ def allocate(
     """
     size = np.asarray(sizes, dtype=np.int64)
     up = np.asarray(is_flagged, dtype=np.bool_)
-    _check(size, up, knowledge, margins, max_labels)
+    _check(size, up, prior_rates, margins, max_labels)
     _check_settings(level, blend, floor)
     price = _prices(cost, size)
     if blend is None:
-        blend = SCORE_BLEND if knowledge.source == "scores" else 0.0
+        blend = SCORE_BLEND if prior_rates.source == "scores" else 0.0
     asked = dict(margins or {})
-    coefficients, notes = coefficients_of(size, up, knowledge)
+    coefficients, notes = coefficients_of(size, up, prior_rates)
     problem = Problem(
         size=size.astype(np.float64),
         is_flagged=up,
         low=np.minimum(floor, size).astype(np.float64),
         coefficients=coefficients,
-        doubt=_doubt(size, up, knowledge),
+        doubt=_doubt(size, up, prior_rates),
         cost=price,
         z=float(special.ndtri(0.5 + level / 2)),
         in_window=estimand == "window",
     )
-    if knowledge.source == "nothing":
+    if prior_rates.source == "nothing":
         labels, more = _even_split(problem, max_labels)
         return Allocation(labels, {}, asked, None, notes + more, float(price @ labels))
-    design = Design(problem, without_bands(problem, knowledge) if blend > 0 else None, blend)
+    design = Design(problem, without_bands(problem, prior_rates) if blend > 0 else None, blend)
     wanted = {name: asked[name] for name in asked if name in coefficients}
     needed = int(_within_margins(design, wanted).sum()) if asked else None
     if max_labels is None or (needed is not None and needed <= max_labels):
@@ -181,7 +181,7 @@ def allocate(
 def random_sampling_labels(
     sizes: ArrayLike,
     is_flagged: ArrayLike,
-    knowledge: Knowledge,
+    prior_rates: PriorRates,
     margins: Mapping[str, float],
     *,
     level: float = 0.95,
@@ -206,7 +206,7 @@ def random_sampling_labels(
     """
     size = np.asarray(sizes, dtype=np.float64)
     up = np.asarray(is_flagged, dtype=np.bool_)
-    rate, total = knowledge.rate, float(size.sum())
+    rate, total = prior_rates.rate, float(size.sum())
     z = float(special.ndtri(0.5 + level / 2))
     true_positive, positive = float(size[up] @ rate[up]), float(size @ rate)
     shares = {
@@ -293,12 +293,14 @@ def _even_split(problem: Problem, budget: int | None) -> tuple[Labels, tuple[Pla
     return at_most_total(spread, problem.is_flagged, budget), notes
 
 
-def _doubt(size: NDArray[np.int64], is_flagged: NDArray[np.bool_], knowledge: Knowledge) -> Values:
+def _doubt(
+    size: NDArray[np.int64], is_flagged: NDArray[np.bool_], prior_rates: PriorRates
+) -> Values:
     """Labels at which a stratum's prior weighs as much in its variance as its labels do."""
     prior = np.empty(len(size))
     for members in (is_flagged, ~is_flagged):
         prior[members] = round_priors(max(1, int((size[members] > 0).sum()))).mean()
-    return np.asarray(PRIOR_PART * prior / knowledge.label_variance)
+    return np.asarray(PRIOR_PART * prior / prior_rates.label_variance)
 
 
 def _prices(cost: ArrayLike, size: NDArray[np.int64]) -> Values:
@@ -313,14 +315,14 @@ def _prices(cost: ArrayLike, size: NDArray[np.int64]) -> Values:
 def _check(
     size: NDArray[np.int64],
     is_flagged: NDArray[np.bool_],
-    knowledge: Knowledge,
+    prior_rates: PriorRates,
     margins: Mapping[str, float] | None,
     max_labels: int | None,
 ) -> None:
-    if size.ndim != 1 or not size.shape == is_flagged.shape == knowledge.alpha.shape:
+    if size.ndim != 1 or not size.shape == is_flagged.shape == prior_rates.alpha.shape:
         message = (
             f"sizes {size.shape}, is_flagged {is_flagged.shape} and knowledge "
-            f"{knowledge.alpha.shape} must all have the shape (H,)"
+            f"{prior_rates.alpha.shape} must all have the shape (H,)"
         )
         raise ValueError(message)
     if np.any(size < 0):

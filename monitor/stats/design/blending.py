@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from monitor.stats.design.prior import Knowledge
+    from monitor.stats.design.prior import PriorRates
 
     Values = NDArray[np.float64]
 
@@ -46,13 +46,13 @@ class Design:
         return (1 - self.blend) * by_band + self.blend * spread
 
 
-def without_bands(problem: Problem, knowledge: Knowledge) -> Problem:
+def without_bands(problem: Problem, prior_rates: PriorRates) -> Problem:
     """Make one stratum of each class that has items, the flagged one first."""
     up, size = problem.is_flagged, problem.size
     classes = [members for members in (up, ~up) if size[members].sum() > 0]
     totals = np.array([size[members].sum() for members in classes])
     is_flagged = np.array([bool(up[members][0]) for members in classes], dtype=np.bool_)
-    known = knowledge.pooled(size, up)
+    known = prior_rates.pooled(size, up)
     coefficients, _ = coefficients_of(totals.astype(np.int64), is_flagged, known)
     return replace(
         problem,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from monitor.stats.design.prior import Knowledge
+    from monitor.stats.design.prior import PriorRates
 
     Values = NDArray[np.float64]
     Labels = NDArray[np.int64]
@@ -87,7 +87,7 @@ class Problem:
 
 
 def coefficients_of(
-    size: NDArray[np.int64], is_flagged: NDArray[np.bool_], knowledge: Knowledge
+    size: NDArray[np.int64], is_flagged: NDArray[np.bool_], prior_rates: PriorRates
 ) -> tuple[dict[str, Values], tuple[Remark, ...]]:
     r"""Coefficients c of each metric that the window can tell, and notes on those it cannot.
 
@@ -95,19 +95,19 @@ def coefficients_of(
     :math:`g_h = W_h(1-R)/(TP+FN)` in the flagged and :math:`-W_h R/(TP+FN)` in the passed.
     """
     weight = size.astype(np.float64)
-    found = weight * knowledge.rate
+    found = weight * prior_rates.rate
     flagged, passed = float(weight[is_flagged].sum()), float(weight[~is_flagged].sum())
     notes: list[Remark] = []
     coefficients: dict[str, Values] = {}
     if flagged > 0:
         gradient = np.where(is_flagged, weight / flagged, 0.0)
-        coefficients["precision"] = gradient**2 * knowledge.label_variance
+        coefficients["precision"] = gradient**2 * prior_rates.label_variance
     else:
         notes.append(Remark.NOTHING_FLAGGED)
     if flagged > 0 and passed > 0:
         recall = float(found[is_flagged].sum() / found.sum())
         gradient = weight / found.sum() * np.where(is_flagged, 1 - recall, recall)
-        coefficients["recall"] = gradient**2 * knowledge.label_variance
+        coefficients["recall"] = gradient**2 * prior_rates.label_variance
     elif flagged > 0:
         notes.append(Remark.EVERYTHING_FLAGGED)
     return coefficients, tuple(notes)

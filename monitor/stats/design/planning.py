@@ -17,7 +17,7 @@ from scipy import special
 
 from monitor.stats.design.allocation import Allocation, allocate, random_sampling_labels
 from monitor.stats.design.neyman import coefficients_of
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Prospect:
 
     size: NDArray[np.int64]
     is_flagged: NDArray[np.bool_]
-    knowledge: Knowledge
+    prior_rates: PriorRates
     cost: Values
 
     @classmethod
@@ -58,13 +58,13 @@ class Prospect:
         cls,
         size: ArrayLike,
         is_flagged: ArrayLike,
-        knowledge: Knowledge,
+        prior_rates: PriorRates,
         cost: ArrayLike = 1.0,
     ) -> Prospect:
         """Make a prospect of lists."""
         items = np.asarray(size, dtype=np.int64)
         price = np.broadcast_to(np.asarray(cost, dtype=np.float64), items.shape)
-        return cls(items, np.asarray(is_flagged, dtype=np.bool_), knowledge, price)
+        return cls(items, np.asarray(is_flagged, dtype=np.bool_), prior_rates, price)
 
     @classmethod
     def assumed(
@@ -114,7 +114,7 @@ class Prospect:
                 "passed items can hold; give a higher recall or a smaller flagged rate"
             )
             raise ValueError(message)
-        known = Knowledge.of_rates([precision, missed])
+        known = PriorRates.of_rates([precision, missed])
         both = [flagged, size - flagged]
         return cls.of(both, [True, False], known, [flagged_cost, passed_cost])
 
@@ -126,14 +126,14 @@ class Prospect:
         return Prospect(
             size=np.array([self.size[of].sum() for of in classes]),
             is_flagged=np.array([bool(up[of][0]) for of in classes]),
-            knowledge=self.knowledge.pooled(self.size, up),
+            prior_rates=self.prior_rates.pooled(self.size, up),
             cost=np.array([np.average(self.cost[of], weights=self.size[of]) for of in classes]),
         )
 
     @property
     def expected(self) -> dict[str, float]:
         """Expected precision, recall and flagged rate; what is undefined is left out."""
-        positive = self.size * self.knowledge.rate
+        positive = self.size * self.prior_rates.rate
         up, total = self.is_flagged, float(self.size.sum())
         tp, flagged = float(positive[up].sum()), float(self.size[up].sum())
         shares = {
@@ -154,7 +154,7 @@ class Prospect:
         return allocate(
             self.size,
             self.is_flagged,
-            self.knowledge,
+            self.prior_rates,
             margins=margins,
             max_labels=max_labels,
             level=level,
@@ -239,7 +239,7 @@ def _needed(prospect: Prospect, margins: Mapping[str, float], level: float) -> N
         labels=prospect.allocate(margins=margins, level=level).total,
         two_strata=pooled.allocate(margins=margins, level=level).total,
         random=random_sampling_labels(
-            pooled.size, pooled.is_flagged, pooled.knowledge, margins, level=level
+            pooled.size, pooled.is_flagged, pooled.prior_rates, margins, level=level
         ),
     )
 
@@ -323,7 +323,7 @@ def width_curve(prospect: Prospect, labels: ArrayLike, *, level: float = 0.95) -
 
 
 def _coefficients(prospect: Prospect) -> Mapping[str, Values]:
-    return coefficients_of(prospect.size, prospect.is_flagged, prospect.knowledge)[0]
+    return coefficients_of(prospect.size, prospect.is_flagged, prospect.prior_rates)[0]
 
 
 def _variance(c: Values, labels: Values) -> Values:

@@ -25,7 +25,7 @@ _CERTAIN = 1e15  # labels that fix a rate to the last digit of a float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Knowledge:
+class PriorRates:
     r"""Beta knowledge of each stratum's rate, flagged or passed in any order.
 
     Parameters
@@ -70,7 +70,7 @@ class Knowledge:
         return self.rate * self.beta / (both + 1)
 
     @classmethod
-    def of_rates(cls, rates: ArrayLike) -> Knowledge:
+    def of_rates(cls, rates: ArrayLike) -> PriorRates:
         """Knowledge of the rates themselves, each strictly between 0 and 1."""
         pi = np.asarray(rates, dtype=np.float64)
         return cls(pi * _CERTAIN, (1 - pi) * _CERTAIN, "rates")
@@ -78,7 +78,7 @@ class Knowledge:
     @classmethod
     def of_reference(
         cls, *, tp: int, fp: int, fn: int, tn: int, is_flagged: ArrayLike
-    ) -> Knowledge:
+    ) -> PriorRates:
         """Knowledge from a pre-launch confusion matrix, spread evenly over a class's strata.
 
         Every band of a class gets the same rate, so labels go in proportion to size; the
@@ -104,7 +104,7 @@ class Knowledge:
         return cls((positive + 0.5) / strata, (negative + 0.5) / strata, "reference")
 
     @classmethod
-    def of_scores(cls, mean_score: ArrayLike, is_flagged: ArrayLike) -> Knowledge:
+    def of_scores(cls, mean_score: ArrayLike, is_flagged: ArrayLike) -> PriorRates:
         """Knowledge from the mean score of each band, taken as a probability.
 
         Parameters
@@ -132,7 +132,9 @@ class Knowledge:
         return cls(alpha, beta, "scores")
 
     @classmethod
-    def of_rounds(cls, positive: ArrayLike, labeled: ArrayLike, is_flagged: ArrayLike) -> Knowledge:
+    def of_rounds(
+        cls, positive: ArrayLike, labeled: ArrayLike, is_flagged: ArrayLike
+    ) -> PriorRates:
         """Knowledge from earlier rounds: their summed counts on the prior Beta(1/(2H), 1/(2H)).
 
         The prior is added in full however many rounds there are, and so never decays.
@@ -151,7 +153,7 @@ class Knowledge:
         return cls(prior + y, prior + n - y, "rounds")
 
     @classmethod
-    def of_posterior(cls, posterior: JointPosterior) -> Knowledge:
+    def of_posterior(cls, posterior: JointPosterior) -> PriorRates:
         r"""Knowledge from a posterior: Betas with its rate and its label variance per stratum.
 
         A Beta with mean m and :math:`E[\pi(1-\pi)] = v` has
@@ -163,7 +165,7 @@ class Knowledge:
         both = variance / spread
         return cls(rate * both, (1 - rate) * both, "rounds")
 
-    def pooled(self, sizes: ArrayLike, is_flagged: ArrayLike) -> Knowledge:
+    def pooled(self, sizes: ArrayLike, is_flagged: ArrayLike) -> PriorRates:
         r"""Return what is known of each class as one stratum, flagged before passed.
 
         With :math:`w_h = N_h / \sum N` over the class, the class's rate is
@@ -193,10 +195,10 @@ class Knowledge:
         known = np.array([weight**2 @ spread[members] for weight, members in pairs])
         known = np.maximum(known, rate * (1 - rate) / _CERTAIN)
         both = rate * (1 - rate) / known - 1
-        return Knowledge(rate * both, (1 - rate) * both, self.source)
+        return PriorRates(rate * both, (1 - rate) * both, self.source)
 
     @classmethod
-    def nothing(cls, is_flagged: ArrayLike) -> Knowledge:
+    def nothing(cls, is_flagged: ArrayLike) -> PriorRates:
         """No knowledge: the prior of each class."""
         prior = 1 / (2 * _strata_of_class(np.asarray(is_flagged, dtype=np.bool_)))
         return cls(prior, prior, "nothing")

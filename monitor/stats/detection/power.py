@@ -108,7 +108,7 @@ def alert_outlook(
     >>> found.limit.metric, round(found.smallest_drop, 1)
     ('precision', 0.1)
     """
-    scenario = Scenario.of(prospect.size, labels, prospect.is_flagged, prospect.knowledge.rate)
+    scenario = Scenario.of(prospect.size, labels, prospect.is_flagged, prospect.prior_rates.rate)
     found = []
     for limit in limits:
         expected = scenario.value(limit.metric)

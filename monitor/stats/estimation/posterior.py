@@ -28,7 +28,7 @@ from monitor.stats.core.draws import (
 from monitor.stats.core.metrics import FLAGGED, PASSED, Metric, metric
 from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
 from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
-from monitor.stats.estimation.small_counts import few_labels
+from monitor.stats.estimation.small_counts import small_count_caution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -256,7 +256,7 @@ def estimates(
             at_edges = [each(edge) for edge in edges]
             interval = None if reason else _interval(values, at_edges, level)
             told = interval is not None and basis == "round"
-            caution = few_labels(counts, each.name, estimand=estimand) if told else None
+            caution = small_count_caution(counts, each.name, estimand=estimand) if told else None
             found.append(
                 MetricEstimate(
                     metric=each.name,

@@ -25,7 +25,7 @@ from scipy import optimize, special
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.notes import Remark
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
 
@@ -222,7 +222,7 @@ def more_labels(
     MoreLabels(of_round=1100, of_segment=28)
     """
     _check_request(metric, margin, level)
-    known = Knowledge.of_posterior(segment_posterior(segment, whole))
+    known = PriorRates.of_posterior(segment_posterior(segment, whole))
     coefficients, notes = coefficients_of(segment.size, whole.is_flagged, known)
     if metric not in coefficients:
         message = (

@@ -58,7 +58,9 @@ class FewLabels:
     classes: tuple[DecidingClass, ...]
 
 
-def few_labels(counts: Counts, name: str, *, estimand: Estimand = "rate") -> FewLabels | None:
+def small_count_caution(
+    counts: Counts, name: str, *, estimand: Estimand = "rate"
+) -> FewLabels | None:
     r"""Which few labels decide a metric, or ``None``.
 
     Of each predicted class the posterior mean m and variance V of its rate

@@ -14,7 +14,7 @@ from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.domain.report import Notice
 from monitor.presentation.delivery import waiting_sentence
-from monitor.rounds.delivery.dead_letters import bury_orphans, tell_recovered
+from monitor.rounds.delivery.dead_letters import mark_orphans_dead, notify_recovered
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.status import overview
 from monitor.storage import effect_admin, effect_store, schema
@@ -300,7 +300,7 @@ def test_status_says_what_since_when_why_and_what_to_do(database):
         deliver(database, {"ops": ops}, lambda: scene.now)
         scene.now += timedelta(minutes=5)
 
-    found = overview(database, scene.parts.settings, scene.now)
+    found = overview(database, scene.context.settings, scene.now)
 
     [waiting] = [each for each in found.waiting if each.sink == "ops"]
     [problem] = [each for each in found.problems if "ops" in each]
@@ -319,11 +319,11 @@ def test_what_waits_for_a_hook_that_was_removed_dies_after_an_hour_and_is_told(s
     add_effect(world.database, world.round("spam"), "alert-2", sink="pager")
 
     world.now += HOUR
-    bury_orphans(world.database, world.sinks, lambda: world.now)
+    mark_orphans_dead(world.database, world.sinks, lambda: world.now)
     early = world.status("alert-1")
     world.now += timedelta(seconds=1)
-    bury_orphans(world.database, world.sinks, lambda: world.now)
-    bury_orphans(world.database, world.sinks, lambda: world.now)
+    mark_orphans_dead(world.database, world.sinks, lambda: world.now)
+    mark_orphans_dead(world.database, world.sinks, lambda: world.now)
     world.deliver()
 
     assert (early, world.status("alert-1"), world.status("alert-2")) == ("waiting", "dead", "dead")
@@ -339,7 +339,7 @@ def test_a_replica_that_knows_the_hook_takes_at_once_what_another_declared_dead(
     world = stored_world
     add_effect(world.database, world.round(), "alert-1", sink="pager")
     world.now += 2 * HOUR
-    bury_orphans(world.database, world.sinks, lambda: world.now)
+    mark_orphans_dead(world.database, world.sinks, lambda: world.now)
 
     pager = Sink()
     world.deliver(pager=pager)
@@ -382,7 +382,7 @@ def test_what_is_dropped_stays_in_the_store_and_lets_the_next_go(stored_world):
 
     with world.database.write() as connection:
         assert effect_admin.drop(connection, [1], "a bad one", world.now) == 1
-        tell_recovered(connection, "ops", world.now)
+        notify_recovered(connection, "ops", world.now)
     world.sinks["ops"].error = None
     world.deliver()
 

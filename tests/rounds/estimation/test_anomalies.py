@@ -12,7 +12,7 @@ from monitor.domain.report import Notice, NoticeRow, RoundReport
 from monitor.hooks.log import LogHandler
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_news
-from monitor.rounds.estimation.history import known_around
+from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.status import overview
 from monitor.storage import report_store
@@ -50,7 +50,7 @@ QUIET = [
 
 def news(now, earlier=QUIET, reference=None, seed=7):
     pooling = settings().pooling
-    known = known_around([*earlier, now], reference, pooling)[-1]
+    known = history_states([*earlier, now], reference, pooling)[-1]
     return round_news(now, earlier, known, hazard=pooling.hazard, seed=seed)
 
 
@@ -208,7 +208,7 @@ def test_a_real_round_tells_its_report_the_log_and_status_but_no_hook(database):
     assert lines == [
         (f"mail, round 4: {row.sentence}.", f"notice.{row.kind}") for row in last.notices
     ]
-    notes = overview(database, scene.parts.settings, scene.now).notes
+    notes = overview(database, scene.context.settings, scene.now).notes
     assert notes[-5:] == [f"round 4: {row.sentence}" for row in last.notices]
     with database.read() as connection:
         found = scene.round(4).id

@@ -12,7 +12,7 @@ from monitor.domain.report import AnswersRow
 from monitor.domain.settings import Gold
 from monitor.presentation.rows import answers_sentence
 from monitor.rounds.estimation.estimate import METRICS, estimate_round
-from monitor.rounds.estimation.history import known_around
+from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.counts import Counts
 from monitor.stats.labels.label_error import LabelAudit, corrected_estimates
@@ -68,7 +68,7 @@ def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
     asked = settings(limits=LIMITS, reference=REFERENCE)
     corrected = asked.model_copy(update={"gold": GOLD})
 
-    known = known_around([now, now], None, asked.pooling)[-1]
+    known = history_states([now, now], None, asked.pooling)[-1]
     plain, audited = (
         estimate_round(now, [now], known, evidence=now, reference=None, settings=each, seed=1)
         for each in (asked, corrected)

@@ -12,7 +12,7 @@ import pytest
 from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.settings import Bands, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
-from monitor.rounds.opening import open
+from monitor.rounds.opening import due
 from monitor.rounds.opening.redo import said_of_ended
 from monitor.storage import concern_store, label_store
 from tests.rounds.scene import MONDAY, Scene, settings
@@ -39,7 +39,7 @@ def unlabeled(scene):
 
 def redo(scene):
     """Do the first round again, as `run-once --slot` does."""
-    open.open_slot(scene.parts, MONDAY, backfill=False)
+    due.open_slot(scene.context, MONDAY, backfill=False)
     scene.run()
     return scene.round(1)
 
@@ -154,7 +154,7 @@ def test_a_round_with_a_label_stays_and_says_why(unlabeled):
     again = redo(unlabeled)
 
     assert again.state == "abandoned"
-    assert said_of_ended(unlabeled.parts, MONDAY) == (
+    assert said_of_ended(unlabeled.context, MONDAY) == (
         "was abandoned, and 1 item has an answer that was taken; it stays as it is, since doing "
         "it again would throw the answers away"
     )
@@ -172,7 +172,7 @@ def test_a_backfill_leaves_an_abandoned_round_as_it_is(scene):
     scene.week(1)
     scene.now += timedelta(days=1)
 
-    assert open.open_slot(scene.parts, MONDAY, backfill=True) is None
+    assert due.open_slot(scene.context, MONDAY, backfill=True) is None
     assert scene.round(1).state == "abandoned"
 
 

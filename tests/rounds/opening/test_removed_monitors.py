@@ -9,8 +9,12 @@ import pytest
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.settings import Bands, Sample
-from monitor.rounds.opening import open
-from monitor.rounds.opening.removed_monitors import UNWATCHED, end_left_behind, left_behind
+from monitor.rounds.opening import due
+from monitor.rounds.opening.removed_monitors import (
+    UNWATCHED,
+    end_removed_monitors,
+    removed_monitors,
+)
 from monitor.storage import alert_store
 from tests.rounds.scene import LIMITS, REFERENCE, WEEK, Scene, settings
 
@@ -33,7 +37,7 @@ def alerts(scene):
 
 
 def end(scene, *names):
-    end_left_behind(scene.database, names, lambda: scene.now)
+    end_removed_monitors(scene.database, names, lambda: scene.now)
     return [alert.state for alert in alerts(scene)]
 
 
@@ -75,7 +79,7 @@ def test_an_alert_waits_for_a_slot_that_another_config_on_the_store_would_open(s
 
 def test_an_alert_of_a_monitor_that_another_config_runs_stays_open(scene):
     scene.now += WEEK
-    open.open_due(scene.parts)  # by the other config
+    due.open_due(scene.context)  # by the other config
     scene.now += 2 * UNWATCHED
 
     assert end(scene, "other") == [AlertState.FIRING]
@@ -89,11 +93,11 @@ def test_an_alert_of_a_monitor_in_the_config_is_left_alone(scene):
 
 def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene):
     scene.now += WEEK
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     with scene.database.read() as connection:
-        [found] = left_behind(connection, ["other"])
-        known = left_behind(connection, ["other", "mail"])
+        [found] = removed_monitors(connection, ["other"])
+        known = removed_monitors(connection, ["other", "mail"])
 
     [alert] = alerts(scene)
     assert known == []
@@ -112,7 +116,7 @@ def test_a_monitor_that_left_nothing_open_is_not_told_of(scene):
     end(scene, "other")
 
     with scene.database.read() as connection:
-        assert left_behind(connection, ["other"]) == []
+        assert removed_monitors(connection, ["other"]) == []
 
 
 def test_open_rounds_of_a_monitor_that_is_put_back_go_on(scene):

@@ -29,7 +29,7 @@ def play_at(scene, threshold, number):
 def ahead(scene, **changes):
     scene.settings = settings(**changes)
     with scene.database.read() as connection:
-        return changes_ahead(connection, scene.parts)
+        return changes_ahead(connection, scene.context)
 
 
 def between(scene):

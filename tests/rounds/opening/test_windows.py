@@ -10,7 +10,7 @@ import pytest
 
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_between
-from monitor.rounds.opening import open
+from monitor.rounds.opening import due
 from tests.rounds.scene import Scene, settings
 
 DAILY = Schedule(cron="0 0 * * *")
@@ -41,11 +41,11 @@ def hour(text):
 def change(scene, schedule, now):
     scene.settings = settings(schedule=schedule)
     scene.now = now
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
 
 def test_a_rarer_schedule_begins_where_the_last_window_ended(scene):
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     change(scene, WEEKLY, utc(3, 9, 12))
 
@@ -56,7 +56,7 @@ def test_a_rarer_schedule_begins_where_the_last_window_ended(scene):
 
 
 def test_slots_missed_over_a_change_begin_where_the_last_window_ended(scene):
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     change(scene, Schedule(cron="0 6 * * *"), utc(3, 6, 12))
 
@@ -71,7 +71,7 @@ def test_slots_missed_over_a_change_begin_where_the_last_window_ended(scene):
 def test_a_shorter_lag_leaves_no_gap(database):
     lagged = Schedule(cron="0 0 * * *", lag=timedelta(hours=6))
     scene = Scene(database, settings(schedule=lagged), now=utc(3, 4, 12))
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     change(scene, DAILY, utc(3, 5, 12))
 
@@ -82,7 +82,7 @@ def test_a_shorter_lag_leaves_no_gap(database):
 
 
 def test_a_longer_lag_records_slots_whose_window_was_looked_at_already(scene):
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
     lagged = Schedule(cron="0 0 * * *", lag=timedelta(hours=36))
     for day in (5, 6, 7):
@@ -99,12 +99,12 @@ def test_a_longer_lag_records_slots_whose_window_was_looked_at_already(scene):
 
 
 def test_a_slot_without_a_window_of_its_own_opens_neither_by_hand_nor_by_backfill(scene):
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
     lagged = Schedule(cron="0 0 * * *", lag=timedelta(hours=36))
     change(scene, lagged, utc(3, 5, 12))
     before = windows(scene)
 
-    opened = [open.open_slot(scene.parts, utc(3, 5), backfill=each) for each in (True, False)]
+    opened = [due.open_slot(scene.context, utc(3, 5), backfill=each) for each in (True, False)]
 
     assert opened == [None, None]
     assert windows(scene) == before
@@ -112,10 +112,10 @@ def test_a_slot_without_a_window_of_its_own_opens_neither_by_hand_nor_by_backfil
 
 def test_a_backfill_by_another_schedule_takes_only_what_no_round_has(database):
     scene = Scene(database, settings(schedule=WEEKLY), now=utc(3, 9, 12))
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
     scene.settings = settings(schedule=DAILY)
 
-    opened = [open.open_slot(scene.parts, utc(3, day), backfill=True) for day in (1, 2, 3, 9)]
+    opened = [due.open_slot(scene.context, utc(3, day), backfill=True) for day in (1, 2, 3, 9)]
 
     assert [each is not None for each in opened] == [True, True, True, False]
     assert windows(scene) == [
@@ -139,9 +139,9 @@ def test_windows_never_overlap_whatever_opens_in_whatever_order(database, seed):
         )
         scene.settings = settings(schedule=schedule)
         scene.now += timedelta(hours=rng.randrange(80))
-        open.open_due(scene.parts)
+        due.open_due(scene.context)
         slots = slots_between(schedule, scene.now - timedelta(days=25), scene.now)
-        open.open_slot(scene.parts, rng.choice(slots), backfill=rng.random() < 0.5)
+        due.open_slot(scene.context, rng.choice(slots), backfill=rng.random() < 0.5)
 
     stored = scene.rows(
         "select window_start as start, window_end as ended from rounds order by window_start, slot"

@@ -31,7 +31,7 @@ def scene(database):
 
 
 def standing(scene):
-    return overview(scene.database, scene.parts.settings, scene.now)
+    return overview(scene.database, scene.context.settings, scene.now)
 
 
 def told(scene):

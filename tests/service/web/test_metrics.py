@@ -61,9 +61,9 @@ def test_rounds_labels_and_deadlines_are_told(alerting):
 
 def test_estimates_are_those_of_the_status(alerting):
     text = told(alerting)
-    parts = alerting.parts
+    context = alerting.context
 
-    rows = overview(alerting.database, parts.settings, alerting.now).estimates
+    rows = overview(alerting.database, context.settings, alerting.now).estimates
     assert len(rows) == 4
     for row in rows:
         labels = {"monitor": "mail", "metric": row.metric, "basis": row.basis}

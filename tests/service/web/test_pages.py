@@ -36,10 +36,10 @@ def clock():
 
 @pytest.fixture
 def running(tmp_path, clock):
-    plant = wiring.build(configure(tmp_path))
-    schema.ready(plant.database)
-    yield Running(plant, None, Pulse("rounds", "mlflow", clock=clock))
-    plant.database.close()
+    application = wiring.build(configure(tmp_path))
+    schema.ready(application.database)
+    yield Running(application, None, Pulse("rounds", "mlflow", clock=clock))
+    application.database.close()
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_step_may_take_an_hour(get, running, clock):
 
 
 def test_a_store_of_another_version_makes_it_unready_and_not_dead(get, running):
-    with running.plant.database.write() as connection:
+    with running.application.database.write() as connection:
         connection.execute(text("update monitor_alembic_version set version_num = 'newer'"))
 
     told = get("/ready")
@@ -99,7 +99,7 @@ def test_a_store_of_another_version_makes_it_unready_and_not_dead(get, running):
 
 
 def test_a_store_that_cannot_be_read_is_told_by_the_metrics_too(get, running, tmp_path):
-    running.plant.database.close()
+    running.application.database.close()
     (tmp_path / "monitor.db").write_bytes(b"this is no database" * 100)
 
     told = {path: get(path) for path in ("/ready", "/metrics")}

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from monitor import wiring
 from monitor.config.load import load_config
-from monitor.rounds.opening import open
+from monitor.rounds.opening import due
 from monitor.service.runtime import Running
 from monitor.service.web.health import Pulse
 from monitor.storage import schema
@@ -29,9 +29,9 @@ def path(tmp_path, monkeypatch):
 
 @pytest.fixture
 def running(path):
-    plant = wiring.build(load_config(path))
-    yield Running(plant, path, Pulse("rounds"))
-    plant.database.close()
+    application = wiring.build(load_config(path))
+    yield Running(application, path, Pulse("rounds"))
+    application.database.close()
 
 
 def change(path, before, after):
@@ -56,11 +56,11 @@ def test_changed_settings_are_told_old_and_new_and_are_in_force(path, running):
     assert [line["event"] for line in logs] == ["config reloaded", "config changed"]
     assert logs[1]["monitor"] == "mail"
     assert logs[1]["settings"] == "limits.precision: 0.5 -> 0.6; limits.recall: not set -> 0.4"
-    assert running.plant.config.monitor("mail").limits.bounds["recall"].at_least == 0.4
+    assert running.application.config.monitor("mail").limits.bounds["recall"].at_least == 0.4
 
 
 def test_a_bad_config_keeps_the_parts_and_is_told(path, running):
-    before = running.plant
+    before = running.application
     change(path, "precision: 0.5", "precision: 50")
 
     taken, [line] = reload(running)
@@ -68,7 +68,7 @@ def test_a_bad_config_keeps_the_parts_and_is_told(path, running):
     assert not taken
     assert line["log_level"] == "error"
     assert "limits.precision: 50 is not a share" in line["reason"]
-    assert running.plant is before
+    assert running.application is before
     assert samples(running.told().metrics())[SUCCESSFUL] == 0
 
 
@@ -93,14 +93,17 @@ def test_an_unchanged_config_is_told_as_such(running):
 def test_what_needs_a_restart_stays_and_is_told(path, running):
     change(path, "monitor.db", "other.db")
     path.write_text(path.read_text() + "web: {listen: 127.0.0.1:8080}\n")
-    before = running.plant
+    before = running.application
 
     _, logs = reload(running)
 
     assert [line["setting"] for line in logs if line["event"] == STAYS] == ["store", "web"]
-    assert running.plant.database is before.database
-    assert running.plant is not before
-    assert (running.plant.config.store, running.plant.config.web) == ("sqlite:///monitor.db", None)
+    assert running.application.database is before.database
+    assert running.application is not before
+    assert (running.application.config.store, running.application.config.web) == (
+        "sqlite:///monitor.db",
+        None,
+    )
 
 
 def test_monitors_that_come_and_go_are_named(path, running):
@@ -109,7 +112,7 @@ def test_monitors_that_come_and_go_are_named(path, running):
     _, [line] = reload(running)
 
     assert (line["added"], line["removed"]) == (["spam"], ["mail"])
-    assert [parts.settings.name for parts in running.plant.monitors] == ["spam"]
+    assert [parts.settings.name for parts in running.application.monitors] == ["spam"]
 
 
 def test_a_changed_secret_is_noticed_and_not_told(path, running):
@@ -163,6 +166,6 @@ def test_what_a_removed_monitor_leaves_open_is_told(path, running):
 
 
 def open_a_round(running):
-    plant = running.plant
-    schema.ready(plant.database)
-    open.open_due(plant.monitors[0])
+    application = running.application
+    schema.ready(application.database)
+    due.open_due(application.monitors[0])

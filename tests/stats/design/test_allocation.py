@@ -17,7 +17,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.design.allocation import FLOOR, allocate, random_sampling_labels
 from monitor.stats.design.neyman import Problem, coefficients_of, optimum
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
 from monitor.stats.estimation.posterior import estimates
 
@@ -33,17 +33,17 @@ FLAGGED_OF_8 = np.arange(8) < 3
 RATES = np.array([0.96, 0.8, 0.55, 0.0005, 0.006, 0.03, 0.09, 0.2])
 
 
-def problem(sizes, is_flagged, knowledge, *, in_window=False, floor=10.0):
+def problem(sizes, is_flagged, prior_rates, *, in_window=False, floor=10.0):
     """The inner problem without rounding, infinite window unless said otherwise."""
-    coefficients, _ = coefficients_of(sizes, is_flagged, knowledge)
+    coefficients, _ = coefficients_of(sizes, is_flagged, prior_rates)
     low = np.minimum(floor, sizes)
     one, none = np.ones(len(sizes)), np.zeros(len(sizes))
     return Problem(sizes.astype(float), is_flagged, low, coefficients, none, one, Z, in_window)
 
 
-def two_strata(k, knowledge):
+def two_strata(k, prior_rates):
     """Two strata of a window so large that no size binds."""
-    return problem(np.array([round(k * 10**12), 10**12]), UP, knowledge)
+    return problem(np.array([round(k * 10**12), 10**12]), UP, prior_rates)
 
 
 @st.composite
@@ -55,8 +55,8 @@ def windows(draw):
     sizes = np.array(draw(st.lists(size, min_size=len(is_flagged), max_size=len(is_flagged))))
     labeled = draw(st.lists(st.integers(0, 300), min_size=len(sizes), max_size=len(sizes)))
     positive = [draw(st.integers(0, n)) for n in labeled]
-    rounds = Knowledge.of_rounds(positive, labeled, is_flagged)
-    scores = Knowledge.of_scores(rounds.rate, is_flagged)
+    rounds = PriorRates.of_rounds(positive, labeled, is_flagged)
+    scores = PriorRates.of_scores(rounds.rate, is_flagged)
     return sizes, is_flagged, draw(st.sampled_from([rounds, scores]))
 
 
@@ -71,7 +71,7 @@ margin_sets = st.fixed_dictionaries(
 @pytest.mark.parametrize("name", ["phi1", "phi2"])
 def test_two_strata_with_recall_binding_get_the_published_sizes(name):
     case = TABLE_4[name]  # Shang et al. 2023, Table 4, by Eq. 10 and 11
-    rates = Knowledge.of_rates([case["precision"], case["pi0"]])
+    rates = PriorRates.of_rates([case["precision"], case["pi0"]])
 
     labels = optimum(two_strata(case["k"], rates), BOTH)
 
@@ -81,7 +81,7 @@ def test_two_strata_with_recall_binding_get_the_published_sizes(name):
 
 def test_a_ratio_below_one_is_used_and_saves_labels():
     case = TABLE_4["phi3"]  # the paper floors its ratio at 1 and pays for it
-    rates = Knowledge.of_rates([case["precision"], case["pi0"]])
+    rates = PriorRates.of_rates([case["precision"], case["pi0"]])
 
     labels = optimum(two_strata(case["k"], rates), BOTH)
 
@@ -92,7 +92,7 @@ def test_a_ratio_below_one_is_used_and_saves_labels():
 @pytest.mark.parametrize("name", ["phi1", "phi2", "phi3"])
 def test_precision_alone_gets_the_published_size(name):
     case = TABLE_4[name]
-    rates = Knowledge.of_rates([case["precision"], case["pi0"]])
+    rates = PriorRates.of_rates([case["precision"], case["pi0"]])
 
     labels = optimum(two_strata(case["k"], rates), {"precision": 0.05})
 
@@ -102,9 +102,9 @@ def test_precision_alone_gets_the_published_size(name):
 @pytest.mark.parametrize("case", SEED["optimal_ratio_bayes"], ids=lambda case: f"w={case['w']}")
 def test_beta_knowledge_gives_the_ratio_of_theorem_2(case):
     a1, b1, a0, b0 = case["zeta"]  # Shang et al. 2023, Theorem 2
-    knowledge = Knowledge(np.array([a1, a0]), np.array([b1, b0]), "rounds")
+    prior_rates = PriorRates(np.array([a1, a0]), np.array([b1, b0]), "rounds")
 
-    labels = optimum(two_strata(case["k"], knowledge), {"recall": 0.01})
+    labels = optimum(two_strata(case["k"], prior_rates), {"recall": 0.01})
 
     assert labels[0] / labels[1] == pytest.approx(case["k"] * case["s"], rel=1e-12)
 
@@ -122,7 +122,7 @@ def test_the_default_bands_need_a_quarter_of_the_labels_of_two_strata():
         rates += [float(members[band == i].mean()) for i in range(bands)]
     is_flagged = np.arange(len(sizes)) < FLAGGED_BANDS
 
-    plan = allocate(sizes, is_flagged, Knowledge.of_rates(rates), margins=BOTH, estimand="rate")
+    plan = allocate(sizes, is_flagged, PriorRates.of_rates(rates), margins=BOTH, estimand="rate")
 
     assert plan.total == pytest.approx(1200, rel=0.05)
 
@@ -133,7 +133,7 @@ def test_the_default_bands_need_a_quarter_of_the_labels_of_two_strata():
 )
 def test_a_general_solver_finds_no_smaller_total(margins, in_window):
     sizes = np.array([400, 60, 30, 9000, 800, 40])
-    rates = Knowledge.of_rates([0.9, 0.6, 0.5, 0.004, 0.03, 0.4])
+    rates = PriorRates.of_rates([0.9, 0.6, 0.5, 0.004, 0.03, 0.4])
     ours = problem(sizes, np.arange(6) < 3, rates, in_window=in_window)
 
     def room(log_labels, name):
@@ -166,14 +166,14 @@ def test_random_sampling_needs_what_its_binomial_variance_says():
     expected = case["recall"] * (1 - case["recall"]) * (Z / 0.05) ** 2 / prevalence
 
     labels = random_sampling_labels(
-        sizes, UP, Knowledge.of_rates([case["precision"], case["pi0"]]), BOTH
+        sizes, UP, PriorRates.of_rates([case["precision"], case["pi0"]]), BOTH
     )
 
     assert labels == pytest.approx(expected, abs=1)
 
 
 def test_random_sampling_never_asks_for_more_than_the_window():
-    rates = Knowledge.of_rates([0.5, 0.2])
+    rates = PriorRates.of_rates([0.5, 0.2])
 
     assert 48 <= random_sampling_labels([30, 20], UP, rates, {"recall": 0.001}) <= 50
 
@@ -184,9 +184,9 @@ def test_random_sampling_never_asks_for_more_than_the_window():
 @settings(max_examples=150, deadline=None)
 @given(windows(), margin_sets, st.sampled_from(["rate", "window"]))
 def test_a_plan_keeps_its_margins_or_names_the_one_it_cannot(window, margins, estimand):
-    sizes, is_flagged, knowledge = window
+    sizes, is_flagged, prior_rates = window
 
-    plan = allocate(sizes, is_flagged, knowledge, margins=margins, estimand=estimand)
+    plan = allocate(sizes, is_flagged, prior_rates, margins=margins, estimand=estimand)
 
     assert np.all(plan.labels >= np.minimum(FLOOR, sizes))
     assert np.all(plan.labels <= sizes)
@@ -200,9 +200,9 @@ def test_a_plan_keeps_its_margins_or_names_the_one_it_cannot(window, margins, es
 @settings(max_examples=150, deadline=None)
 @given(windows(), margin_sets | st.none(), st.integers(0, 5000))
 def test_a_budget_is_never_passed_and_never_left_without_need(window, margins, budget):
-    sizes, is_flagged, knowledge = window
+    sizes, is_flagged, prior_rates = window
 
-    plan = allocate(sizes, is_flagged, knowledge, margins=margins, max_labels=budget)
+    plan = allocate(sizes, is_flagged, prior_rates, margins=margins, max_labels=budget)
 
     assert np.all((plan.labels >= 0) & (plan.labels <= sizes))
     assert plan.total <= budget
@@ -213,9 +213,10 @@ def test_a_budget_is_never_passed_and_never_left_without_need(window, margins, b
 @settings(max_examples=60, deadline=None)
 @given(windows(), st.integers(100, 3000))
 def test_a_larger_budget_does_not_widen_the_margins(window, budget):
-    sizes, is_flagged, knowledge = window
+    sizes, is_flagged, prior_rates = window
     small, large = (
-        allocate(sizes, is_flagged, knowledge, max_labels=labels) for labels in (budget, 2 * budget)
+        allocate(sizes, is_flagged, prior_rates, max_labels=labels)
+        for labels in (budget, 2 * budget)
     )
 
     assert all(large.margins[name] <= small.margins[name] + 1e-12 for name in small.margins)
@@ -224,8 +225,8 @@ def test_a_larger_budget_does_not_widen_the_margins(window, budget):
 @settings(max_examples=60, deadline=None)
 @given(windows(), margin_sets, st.randoms())
 def test_no_label_can_be_spared_and_none_moved_for_less(window, margins, random):
-    sizes, is_flagged, knowledge = window
-    ours = problem(sizes, is_flagged, knowledge, in_window=True)
+    sizes, is_flagged, prior_rates = window
+    ours = problem(sizes, is_flagged, prior_rates, in_window=True)
     kept = {name: margin for name, margin in margins.items() if name in ours.coefficients}
     labels = optimum(ours, kept)
     movable = np.flatnonzero(labels > ours.low + 1e-6)
@@ -243,7 +244,7 @@ def test_no_label_can_be_spared_and_none_moved_for_less(window, margins, random)
 
 
 def test_margins_beyond_the_budget_all_grow_by_one_factor():
-    rates = Knowledge.of_rates(RATES)
+    rates = PriorRates.of_rates(RATES)
     margins = {"precision": 0.02, "recall": 0.03}
 
     free = allocate(SIZES, FLAGGED_OF_8, rates, margins=margins)
@@ -257,7 +258,7 @@ def test_margins_beyond_the_budget_all_grow_by_one_factor():
 
 
 def test_a_budget_alone_aims_at_equal_margins():
-    plan = allocate(SIZES, FLAGGED_OF_8, Knowledge.of_rates(RATES), max_labels=1200)
+    plan = allocate(SIZES, FLAGGED_OF_8, PriorRates.of_rates(RATES), max_labels=1200)
 
     assert plan.total == 1200
     assert plan.asked == {}
@@ -266,7 +267,7 @@ def test_a_budget_alone_aims_at_equal_margins():
 
 
 def test_small_strata_become_a_census_in_a_window_but_not_for_the_rates():
-    rates = Knowledge.of_rates([0.82, 0.05])  # 330 of 313 predicted positives were asked for
+    rates = PriorRates.of_rates([0.82, 0.05])  # 330 of 313 predicted positives were asked for
 
     window = allocate([313, 5000], UP, rates, margins={"precision": 0.01, "recall": 0.05})
     rate = allocate([313, 5000], UP, rates, margins={"precision": 0.01}, estimand="rate")
@@ -279,7 +280,7 @@ def test_small_strata_become_a_census_in_a_window_but_not_for_the_rates():
 
 
 def test_a_budget_of_the_whole_window_is_a_census():
-    plan = allocate([30, 200], UP, Knowledge.of_rates([0.8, 0.1]), max_labels=500)
+    plan = allocate([30, 200], UP, PriorRates.of_rates([0.8, 0.1]), max_labels=500)
 
     assert plan.labels.tolist() == [30, 200]
     assert plan.margins == {"precision": 0, "recall": 0}
@@ -289,7 +290,7 @@ def test_a_budget_of_the_whole_window_is_a_census():
 def test_empty_strata_get_no_labels():
     sizes = SIZES * (np.arange(8) % 3 > 0)
 
-    plan = allocate(sizes, FLAGGED_OF_8, Knowledge.of_rates(RATES), max_labels=500)
+    plan = allocate(sizes, FLAGGED_OF_8, PriorRates.of_rates(RATES), max_labels=500)
 
     assert np.array_equal(plan.labels > 0, sizes > 0)
 
@@ -298,7 +299,7 @@ def test_a_budget_below_the_floors_lowers_them_alike_and_says_so():
     sizes = [50, 40, 4, 900, 800]
 
     plan = allocate(
-        sizes, np.arange(5) < 3, Knowledge.of_rates([0.9, 0.7, 0.5, 0.01, 0.1]), max_labels=24
+        sizes, np.arange(5) < 3, PriorRates.of_rates([0.9, 0.7, 0.5, 0.01, 0.1]), max_labels=24
     )
 
     assert plan.labels.tolist() == [5, 5, 4, 5, 5]
@@ -306,20 +307,20 @@ def test_a_budget_below_the_floors_lowers_them_alike_and_says_so():
 
 
 def test_two_labels_go_to_one_stratum_of_each_class():
-    plan = allocate(SIZES, FLAGGED_OF_8, Knowledge.of_rates(RATES), max_labels=2)
+    plan = allocate(SIZES, FLAGGED_OF_8, PriorRates.of_rates(RATES), max_labels=2)
 
     assert plan.labels[:3].sum() == plan.labels[3:].sum() == 1
 
 
 def test_nothing_flagged_is_said_and_only_the_floors_are_labeled():
-    plan = allocate([0, 900], UP, Knowledge.of_rates([0.9, 0.1]), margins=BOTH)
+    plan = allocate([0, 900], UP, PriorRates.of_rates([0.9, 0.1]), margins=BOTH)
 
     assert plan.labels.tolist() == [0, 10]
     assert plan.notes == (Remark.NOTHING_FLAGGED,)
 
 
 def test_everything_flagged_leaves_precision_to_plan_for():
-    plan = allocate([900, 0], UP, Knowledge.of_rates([0.9, 0.1]), margins=BOTH)
+    plan = allocate([900, 0], UP, PriorRates.of_rates([0.9, 0.1]), margins=BOTH)
 
     assert plan.margins.keys() == {"precision"}
     assert plan.margins["precision"] <= 0.05
@@ -327,8 +328,8 @@ def test_everything_flagged_leaves_precision_to_plan_for():
 
 
 def test_an_empty_window_needs_no_labels():
-    for knowledge in (Knowledge.of_rates([0.9, 0.1]), Knowledge.nothing(UP)):
-        plan = allocate([0, 0], UP, knowledge, margins=BOTH, max_labels=100)
+    for prior_rates in (PriorRates.of_rates([0.9, 0.1]), PriorRates.nothing(UP)):
+        plan = allocate([0, 0], UP, prior_rates, margins=BOTH, max_labels=100)
 
         assert plan.total == 0
 
@@ -337,13 +338,13 @@ def test_an_empty_window_needs_no_labels():
 
 
 def test_with_scores_alone_the_plan_is_mostly_the_one_without_bands():
-    knowledge = Knowledge.of_scores(RATES, FLAGGED_OF_8)
+    prior_rates = PriorRates.of_scores(RATES, FLAGGED_OF_8)
     totals = np.array([SIZES[:3].sum(), SIZES[3:].sum()])
-    classes = knowledge.pooled(SIZES, FLAGGED_OF_8)
+    classes = prior_rates.pooled(SIZES, FLAGGED_OF_8)
 
-    blended = allocate(SIZES, FLAGGED_OF_8, knowledge, max_labels=1200)
-    by_score = allocate(SIZES, FLAGGED_OF_8, knowledge, max_labels=1200, blend=0)
-    by_size = allocate(SIZES, FLAGGED_OF_8, knowledge, max_labels=1200, blend=1)
+    blended = allocate(SIZES, FLAGGED_OF_8, prior_rates, max_labels=1200)
+    by_score = allocate(SIZES, FLAGGED_OF_8, prior_rates, max_labels=1200, blend=0)
+    by_size = allocate(SIZES, FLAGGED_OF_8, prior_rates, max_labels=1200, blend=1)
     without = allocate(totals, UP, classes, max_labels=1200, blend=0)
 
     assert by_size.labels[:3].sum() == pytest.approx(without.labels[0], abs=2)
@@ -354,16 +355,16 @@ def test_with_scores_alone_the_plan_is_mostly_the_one_without_bands():
 
 
 def test_a_blended_plan_still_keeps_its_margins_and_is_not_larger_than_it_must():
-    knowledge = Knowledge.of_scores(RATES, FLAGGED_OF_8)
+    prior_rates = PriorRates.of_scores(RATES, FLAGGED_OF_8)
 
-    plan = allocate(SIZES, FLAGGED_OF_8, knowledge, margins=BOTH)
+    plan = allocate(SIZES, FLAGGED_OF_8, prior_rates, margins=BOTH)
 
     assert max(plan.margins.values()) == pytest.approx(0.05, rel=0.01)
     assert max(plan.margins.values()) <= 0.05 * (1 + 1e-9)
 
 
 def test_with_nothing_known_each_class_gets_half_of_the_budget_by_size():
-    plan = allocate(SIZES, FLAGGED_OF_8, Knowledge.nothing(FLAGGED_OF_8), max_labels=1000)
+    plan = allocate(SIZES, FLAGGED_OF_8, PriorRates.nothing(FLAGGED_OF_8), max_labels=1000)
 
     assert plan.labels[:3].sum() == plan.labels[3:].sum() == 500
     assert plan.labels[0] > plan.labels[1] > plan.labels[2] >= FLOOR
@@ -372,7 +373,7 @@ def test_with_nothing_known_each_class_gets_half_of_the_budget_by_size():
 
 
 def test_with_nothing_known_a_class_too_small_for_half_leaves_the_rest_to_the_other():
-    plan = allocate([30, 9000], UP, Knowledge.nothing(UP), max_labels=200)
+    plan = allocate([30, 9000], UP, PriorRates.nothing(UP), max_labels=200)
 
     assert plan.labels.tolist() == [30, 170]
 
@@ -395,19 +396,19 @@ def test_with_nothing_known_a_class_too_small_for_half_leaves_the_rest_to_the_ot
 )
 def test_an_impossible_request_is_refused_with_what_was_given(given_settings, message):
     with pytest.raises(ValueError, match=message):
-        allocate([100, 1000], UP, Knowledge.of_rates([0.8, 0.1]), **given_settings)
+        allocate([100, 1000], UP, PriorRates.of_rates([0.8, 0.1]), **given_settings)
 
 
 def test_margins_without_knowledge_or_budget_are_refused_with_the_way_out():
     with pytest.raises(ValueError, match="give max_labels, a reference matrix or scores"):
-        allocate([100, 1000], UP, Knowledge.nothing(UP), margins=BOTH)
+        allocate([100, 1000], UP, PriorRates.nothing(UP), margins=BOTH)
 
 
 def test_sizes_that_do_not_fit_the_knowledge_are_refused():
     with pytest.raises(ValueError, match=r"sizes \(3,\), is_flagged \(2,\) and knowledge \(2,\)"):
-        allocate([1, 2, 3], UP, Knowledge.of_rates([0.8, 0.1]), max_labels=5)
+        allocate([1, 2, 3], UP, PriorRates.of_rates([0.8, 0.1]), max_labels=5)
     with pytest.raises(ValueError, match=r"sizes must be 0 or more, got \[-1, 5\]"):
-        allocate([-1, 5], UP, Knowledge.of_rates([0.8, 0.1]), max_labels=5)
+        allocate([-1, 5], UP, PriorRates.of_rates([0.8, 0.1]), max_labels=5)
 
 
 # --- what plans keep ------------------------------------------------------------------------
@@ -418,7 +419,9 @@ def test_sizes_that_do_not_fit_the_knowledge_are_refused():
 def test_rounds_labeled_as_planned_reach_the_margins_that_were_foretold(estimand):
     rng = np.random.default_rng(20_260_102)
     sizes = SIZES // (1 if estimand == "rate" else 40)
-    plan = allocate(sizes, FLAGGED_OF_8, Knowledge.of_rates(RATES), margins=BOTH, estimand=estimand)
+    plan = allocate(
+        sizes, FLAGGED_OF_8, PriorRates.of_rates(RATES), margins=BOTH, estimand=estimand
+    )
     rounds = 100
     widths = np.zeros(2)
 
@@ -443,7 +446,7 @@ def test_rounds_labeled_as_planned_reach_the_margins_that_were_foretold(estimand
 @pytest.mark.parametrize("margins", [BOTH, {"recall": 0.1}, {"precision": 0.1}])
 def test_with_doubt_and_costs_a_general_solver_finds_nothing_cheaper(margins, in_window):
     sizes = np.array([400, 60, 30, 9000, 800, 40])
-    rates = Knowledge.of_rates([0.9, 0.6, 0.5, 1e-5, 0.03, 0.4])
+    rates = PriorRates.of_rates([0.9, 0.6, 0.5, 1e-5, 0.03, 0.4])
     plain = problem(sizes, np.arange(6) < 3, rates, in_window=in_window)
     cost, doubt = np.array([1.0, 1, 1, 2, 2, 2]), np.array([0.4, 0.2, 0.2, 900.0, 1.5, 0.3])
     ours = replace(plain, cost=cost, doubt=doubt)
@@ -475,7 +478,7 @@ def test_the_variance_with_doubt_is_the_expected_variance_of_the_posterior():
     pi, n, a = 0.001, 400.0, 0.1
     v = pi * (1 - pi)
     exact = (a**2 + a * n + n * (n - 1) * v) / ((n + 2 * a) ** 2 * (n + 2 * a + 1))
-    one = problem(np.array([10**12, 10**12]), UP, Knowledge.of_rates([pi, 0.5]))
+    one = problem(np.array([10**12, 10**12]), UP, PriorRates.of_rates([pi, 0.5]))
     doubting = replace(one, doubt=np.array([a / v, 0.0]))
 
     width = doubting.half_width("precision", np.array([n, 10.0]))
@@ -485,7 +488,7 @@ def test_the_variance_with_doubt_is_the_expected_variance_of_the_posterior():
 
 
 def test_a_census_has_no_width_and_no_labels_all_of_it():
-    ours = problem(np.array([50, 200]), UP, Knowledge.of_rates([0.8, 0.1]), in_window=True)
+    ours = problem(np.array([50, 200]), UP, PriorRates.of_rates([0.8, 0.1]), in_window=True)
     doubting = replace(ours, doubt=np.array([3.0, 7.0]))
 
     assert doubting.half_width("recall", np.array([50.0, 200.0])) == 0
@@ -497,7 +500,7 @@ def test_a_census_has_no_width_and_no_labels_all_of_it():
 
 
 def test_labels_that_cost_more_are_asked_for_less_in_proportion_to_the_root():
-    rates = Knowledge.of_rates([0.79, 0.0179])
+    rates = PriorRates.of_rates([0.79, 0.0179])
     ours = two_strata(0.046, rates)
 
     equal = optimum(ours, {"recall": 0.05})
@@ -511,7 +514,7 @@ def test_labels_that_cost_more_are_asked_for_less_in_proportion_to_the_root():
 
 @pytest.mark.parametrize("factor", [0.01, 1000.0])
 def test_only_the_ratio_of_costs_matters(factor):
-    rates, cost = Knowledge.of_rates(RATES), np.where(FLAGGED_OF_8, 1.0, 4.0)
+    rates, cost = PriorRates.of_rates(RATES), np.where(FLAGGED_OF_8, 1.0, 4.0)
 
     plans = [
         allocate(SIZES, FLAGGED_OF_8, rates, margins=BOTH, cost=each)
@@ -524,7 +527,7 @@ def test_only_the_ratio_of_costs_matters(factor):
 
 
 def test_a_plan_that_knows_the_costs_is_cheaper_and_keeps_the_margins():
-    rates, cost = Knowledge.of_rates(RATES), np.where(FLAGGED_OF_8, 1.0, 9.0)
+    rates, cost = PriorRates.of_rates(RATES), np.where(FLAGGED_OF_8, 1.0, 9.0)
 
     blind = allocate(SIZES, FLAGGED_OF_8, rates, margins=BOTH)
     aware = allocate(SIZES, FLAGGED_OF_8, rates, margins=BOTH, cost=cost)
@@ -537,7 +540,7 @@ def test_a_plan_that_knows_the_costs_is_cheaper_and_keeps_the_margins():
 
 def test_a_budget_counts_labels_whatever_they_cost():
     plan = allocate(
-        SIZES, FLAGGED_OF_8, Knowledge.of_rates(RATES), max_labels=700, cost=[1] * 3 + [25] * 5
+        SIZES, FLAGGED_OF_8, PriorRates.of_rates(RATES), max_labels=700, cost=[1] * 3 + [25] * 5
     )
 
     assert plan.total == 700
@@ -547,7 +550,7 @@ def test_a_budget_counts_labels_whatever_they_cost():
 @pytest.mark.parametrize("cost", [0.0, -1.0, [1.0, 0.0], [1.0, 1.0, 1.0], np.inf])
 def test_a_cost_that_is_none_is_refused(cost):
     with pytest.raises(ValueError, match="cost must be one positive number, or one for each"):
-        allocate([100, 1000], UP, Knowledge.of_rates([0.8, 0.1]), max_labels=5, cost=cost)
+        allocate([100, 1000], UP, PriorRates.of_rates([0.8, 0.1]), max_labels=5, cost=cost)
 
 
 # --- what the prior and wrong scores cost ---------------------------------------------------
@@ -555,7 +558,7 @@ def test_a_cost_that_is_none_is_refused(cost):
 
 def test_a_heavy_stratum_that_is_known_to_be_pure_still_gets_labels():
     sizes = np.array([40_000, 12_000, 850_000, 98_000])
-    pure = Knowledge.of_rates([0.9, 0.6, 1e-7, 0.2])
+    pure = PriorRates.of_rates([0.9, 0.6, 1e-7, 0.2])
 
     plan = allocate(sizes, np.array([True, True, False, False]), pure, margins=BOTH)
 
@@ -566,7 +569,7 @@ def test_a_heavy_stratum_that_is_known_to_be_pure_still_gets_labels():
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_wrong_scores_take_at_most_a_fifth_of_the_labels_that_no_bands_would_give(order):
-    claimed = Knowledge.of_scores(RATES, FLAGGED_OF_8)
+    claimed = PriorRates.of_scores(RATES, FLAGGED_OF_8)
     by_size = np.where(FLAGGED_OF_8, SIZES / SIZES[:3].sum(), SIZES / SIZES[3:].sum())
     totals = np.array([SIZES[:3].sum(), SIZES[3:].sum()])
     classes = claimed.pooled(SIZES, FLAGGED_OF_8)
@@ -581,4 +584,4 @@ def test_wrong_scores_take_at_most_a_fifth_of_the_labels_that_no_bands_would_giv
 
 
 def _reversed(known, order):
-    return Knowledge(known.alpha[::order], known.beta[::order], known.source)
+    return PriorRates(known.alpha[::order], known.beta[::order], known.source)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from monitor.stats.design.blending import Design, spread_by_class, without_bands
 from monitor.stats.design.neyman import Problem, coefficients_of, optimum
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 
 UP = np.array([True, True, False, False])
 SIZES = np.array([100, 300, 5000, 1000])
-KNOWN = Knowledge.of_rates([0.9, 0.6, 0.001, 0.1])
+KNOWN = PriorRates.of_rates([0.9, 0.6, 0.001, 0.1])
 BOTH = {"precision": 0.05, "recall": 0.05}
 
 
@@ -60,7 +60,7 @@ def test_without_bands_a_class_is_one_stratum_with_its_mean_rate_and_cost():
     assert pooled.cost == pytest.approx([1, (2 * 5000 + 4 * 1000) / 6000])
     assert pooled.doubt.tolist() == [0, 0]
     rates = np.array([0.675, 105 / 6000])
-    expected, _ = coefficients_of(np.array([400, 6000]), UP[1:3], Knowledge.of_rates(rates))
+    expected, _ = coefficients_of(np.array([400, 6000]), UP[1:3], PriorRates.of_rates(rates))
     assert pooled.coefficients["recall"] == pytest.approx(expected["recall"], rel=1e-9)
 
 

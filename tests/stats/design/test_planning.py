@@ -14,7 +14,7 @@ from scipy import special
 
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.planning import Prospect, look_ahead, width_curve
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import alert_outlook, assumed_limits
 
@@ -32,7 +32,7 @@ def assumed(**changed):
 def banded(size=1):
     """Three flagged and five passed bands, a good score."""
     sizes = np.array([20_000, 14_000, 12_000, 600_000, 220_000, 100_000, 50_000, 30_000]) // size
-    rates = Knowledge.of_rates([0.96, 0.8, 0.55, 0.0005, 0.006, 0.03, 0.09, 0.2])
+    rates = PriorRates.of_rates([0.96, 0.8, 0.55, 0.0005, 0.006, 0.03, 0.09, 0.2])
     return Prospect.of(sizes, np.arange(8) < 3, rates)
 
 
@@ -51,7 +51,7 @@ def test_assumed_values_give_the_published_false_omission_rate(name):
         size=10**9,
     )
 
-    assert prospect.knowledge.rate == pytest.approx([case["precision"], case["pi0"]], rel=1e-6)
+    assert prospect.prior_rates.rate == pytest.approx([case["precision"], case["pi0"]], rel=1e-6)
     assert prospect.expected["recall"] == pytest.approx(case["recall"], rel=1e-6)
 
 
@@ -60,7 +60,7 @@ def test_the_curve_is_lowest_for_recall_at_the_published_ratio():
     prospect = Prospect.of(
         [round(case["k"] * 10**9), 10**9],
         [True, False],
-        Knowledge.of_rates([case["precision"], case["pi0"]]),
+        PriorRates.of_rates([case["precision"], case["pi0"]]),
     )
 
     curve = width_curve(prospect, [307, 4410])
@@ -86,7 +86,7 @@ def test_the_curve_of_precision_is_the_binomial_half_width():
 
 def test_pooling_keeps_the_rate_and_the_variance_of_a_class():
     rng = np.random.default_rng(1)
-    known = Knowledge.of_rounds([40, 3, 1], [50, 60, 70], [True, False, False])
+    known = PriorRates.of_rounds([40, 3, 1], [50, 60, 70], [True, False, False])
     weights = np.array([900, 100]) / 1000
 
     pooled = known.pooled([80, 900, 100], [True, False, False])
@@ -110,7 +110,7 @@ def test_an_outlook_tells_labels_for_margins_and_margins_for_labels():
     [five] = [each for each in found.needed if each.margins == BOTH]
     assert (
         five.labels
-        == allocate(banded().size, banded().is_flagged, banded().knowledge, margins=BOTH).total
+        == allocate(banded().size, banded().is_flagged, banded().prior_rates, margins=BOTH).total
     )
     assert five.labels < (five.two_strata or 0) / 2 < (five.random or 0) / 2
     assert found.bought[1].margins == found.plan.margins
@@ -128,7 +128,7 @@ def test_margins_that_were_asked_for_stand_among_the_others_by_width():
 
 def test_with_one_metric_that_can_be_planned_for_only_that_is_told():
     found = look_ahead(
-        Prospect.of([500, 0], [True, False], Knowledge.of_rates([0.9, 0.5])), margins=BOTH
+        Prospect.of([500, 0], [True, False], PriorRates.of_rates([0.9, 0.5])), margins=BOTH
     )
 
     assert [dict(each.margins) for each in found.needed] == [
@@ -139,7 +139,7 @@ def test_with_one_metric_that_can_be_planned_for_only_that_is_told():
 
 
 def test_with_nothing_known_no_margin_is_told():
-    nothing = Prospect.of([300, 9000], [True, False], Knowledge.nothing([True, False]))
+    nothing = Prospect.of([300, 9000], [True, False], PriorRates.nothing([True, False]))
 
     found = look_ahead(nothing, max_labels=200)
 

@@ -13,7 +13,7 @@ from scipy import stats
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, round_posterior
-from monitor.stats.design.prior import SCORE_WEIGHT, Knowledge
+from monitor.stats.design.prior import SCORE_WEIGHT, PriorRates
 
 UP = np.array([True, False])
 FLAGGED_OF_8 = np.arange(8) < 3
@@ -22,35 +22,35 @@ FLAGGED_OF_8 = np.arange(8) < 3
 @settings(deadline=None)
 @given(st.floats(0.01, 1000), st.floats(0.01, 1000))
 def test_the_variance_of_a_label_is_the_mean_of_pi_times_one_minus_pi(a, b):
-    knowledge = Knowledge(np.array([a]), np.array([b]), "rounds")
+    prior_rates = PriorRates(np.array([a]), np.array([b]), "rounds")
     law = stats.beta(a, b)
 
-    assert knowledge.label_variance[0] == pytest.approx(
+    assert prior_rates.label_variance[0] == pytest.approx(
         law.mean() - law.mean() ** 2 - law.var(), rel=1e-9
     )
 
 
 def test_a_reference_matrix_is_spread_evenly_over_the_bands_of_its_class():
-    knowledge = Knowledge.of_reference(tp=138, fp=22, fn=108, tn=4732, is_flagged=FLAGGED_OF_8)
+    prior_rates = PriorRates.of_reference(tp=138, fp=22, fn=108, tn=4732, is_flagged=FLAGGED_OF_8)
 
-    assert knowledge.rate == pytest.approx([138.5 / 161] * 3 + [108.5 / 4841] * 5)
-    assert (knowledge.alpha + knowledge.beta)[FLAGGED_OF_8].sum() == pytest.approx(161)
+    assert prior_rates.rate == pytest.approx([138.5 / 161] * 3 + [108.5 / 4841] * 5)
+    assert (prior_rates.alpha + prior_rates.beta)[FLAGGED_OF_8].sum() == pytest.approx(161)
 
 
 def test_a_band_claimed_to_be_pure_keeps_a_rate_above_zero():
-    knowledge = Knowledge.of_scores([0.9, 0.0], UP)
+    prior_rates = PriorRates.of_scores([0.9, 0.0], UP)
 
-    assert knowledge.rate[1] == pytest.approx(0.5 / (SCORE_WEIGHT + 1))
+    assert prior_rates.rate[1] == pytest.approx(0.5 / (SCORE_WEIGHT + 1))
 
 
 def test_a_band_without_scores_counts_as_unknown():
-    knowledge = Knowledge.of_scores([0.9, math.nan], UP)
+    prior_rates = PriorRates.of_scores([0.9, math.nan], UP)
 
-    assert (knowledge.alpha[1], knowledge.beta[1]) == (0.5, 0.5)
+    assert (prior_rates.alpha[1], prior_rates.beta[1]) == (0.5, 0.5)
 
 
 def test_the_prior_of_earlier_rounds_does_not_decay():
-    many = Knowledge.of_rounds([900, 0], [1000, 10**6], UP)
+    many = PriorRates.of_rounds([900, 0], [1000, 10**6], UP)
 
     assert many.alpha.tolist() == [900.5, 0.5]
 
@@ -58,10 +58,10 @@ def test_the_prior_of_earlier_rounds_does_not_decay():
 def test_a_posterior_of_one_component_is_taken_over_as_it_is():
     counts = Counts.of_matrix(tp=9, fp=1, fn=3, tn=97, flagged_size=50, passed_size=5000)
 
-    knowledge = Knowledge.of_posterior(round_posterior(counts))
+    prior_rates = PriorRates.of_posterior(round_posterior(counts))
 
-    assert knowledge.alpha == pytest.approx([9.5, 3.5], rel=1e-9)
-    assert knowledge.beta == pytest.approx([1.5, 97.5], rel=1e-9)
+    assert prior_rates.alpha == pytest.approx([9.5, 3.5], rel=1e-9)
+    assert prior_rates.beta == pytest.approx([1.5, 97.5], rel=1e-9)
 
 
 def test_a_mixture_is_taken_over_by_its_rate_and_label_variance():
@@ -70,20 +70,20 @@ def test_a_mixture_is_taken_over_by_its_rate_and_label_variance():
     )
     variance = 0.25 * 16 / 110 + 0.75 * 2100 / 10_100
 
-    knowledge = Knowledge.of_posterior(JointPosterior(mixture, mixture))
+    prior_rates = PriorRates.of_posterior(JointPosterior(mixture, mixture))
 
-    assert knowledge.rate == pytest.approx([0.25 * 0.8 + 0.75 * 0.3] * 2)
-    assert knowledge.label_variance == pytest.approx([variance] * 2)
+    assert prior_rates.rate == pytest.approx([0.25 * 0.8 + 0.75 * 0.3] * 2)
+    assert prior_rates.label_variance == pytest.approx([variance] * 2)
 
 
 def test_impossible_knowledge_is_refused():
     with pytest.raises(ValueError, match="must be a positive finite number"):
-        Knowledge.of_rates([0.0, 0.5])
+        PriorRates.of_rates([0.0, 0.5])
     with pytest.raises(ValueError, match="must have shape"):
-        Knowledge(np.ones(2), np.ones(3), "rounds")
+        PriorRates(np.ones(2), np.ones(3), "rounds")
     with pytest.raises(ValueError, match=r"mean scores must lie in \[0, 1\]"):
-        Knowledge.of_scores([1.2, 0.1], UP)
+        PriorRates.of_scores([1.2, 0.1], UP)
     with pytest.raises(ValueError, match="need 0 <= positive <= labeled"):
-        Knowledge.of_rounds([5, 1], [4, 9], UP)
+        PriorRates.of_rounds([5, 1], [4, 9], UP)
     with pytest.raises(ValueError, match="reference cells must be 0 or more"):
-        Knowledge.of_reference(tp=-1, fp=1, fn=1, tn=1, is_flagged=UP)
+        PriorRates.of_reference(tp=-1, fp=1, fn=1, tn=1, is_flagged=UP)

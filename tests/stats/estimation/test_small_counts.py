@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation.posterior import estimate, estimates
-from monitor.stats.estimation.small_counts import FEW_LABELS, few_labels
+from monitor.stats.estimation.small_counts import FEW_LABELS, small_count_caution
 
 
 def of_matrix(tp, fp, fn, tn, flagged_size=10_000, passed_size=100_000):
@@ -32,31 +32,31 @@ def of(few):
 
 @pytest.mark.parametrize("found", [0, 1, 4])
 def test_in_one_stratum_they_are_worth_what_was_found(found):
-    said = few_labels(of_matrix(80, 20, found, 900), "recall")
+    said = small_count_caution(of_matrix(80, 20, found, 900), "recall")
 
     assert of(said) == [("passed", "positive", found)]
 
 
 def test_from_five_of_the_rarer_answer_on_nothing_is_said():
     assert FEW_LABELS == 5.0
-    assert few_labels(of_matrix(80, 20, 4, 900), "recall") is not None
-    assert few_labels(of_matrix(80, 20, 5, 900), "recall") is None
+    assert small_count_caution(of_matrix(80, 20, 4, 900), "recall") is not None
+    assert small_count_caution(of_matrix(80, 20, 5, 900), "recall") is None
 
 
 def test_among_mostly_positive_labels_the_negative_ones_are_the_rarer():
-    said = few_labels(of_matrix(97, 3, 30, 900), "precision")
+    said = small_count_caution(of_matrix(97, 3, 30, 900), "precision")
 
     assert of(said) == [("flagged", "negative", 3)]
 
 
 def test_half_and_half_counts_the_positive_ones():
-    said = few_labels(of_matrix(3, 3, 30, 900), "precision")
+    said = small_count_caution(of_matrix(3, 3, 30, 900), "precision")
 
     assert of(said) == [("flagged", "positive", 3)]
 
 
 def test_both_classes_are_named_where_both_decide():
-    said = few_labels(of_matrix(3, 4, 3, 60, passed_size=20_000), "recall")
+    said = small_count_caution(of_matrix(3, 4, 3, 60, passed_size=20_000), "recall")
 
     assert of(said) == [("flagged", "positive", 3), ("passed", "positive", 3)]
 
@@ -65,34 +65,34 @@ def test_a_class_that_hardly_moves_the_metric_is_left_out():
     # one negative among the flagged says little of precision, and next to nothing of recall
     counts = of_matrix(99, 1, 12, 900)
 
-    assert few_labels(counts, "precision") is not None
-    assert few_labels(counts, "recall") is None
+    assert small_count_caution(counts, "precision") is not None
+    assert small_count_caution(counts, "recall") is None
 
 
 def test_a_metric_that_is_counted_needs_no_label():
-    assert few_labels(of_matrix(1, 0, 0, 1), "flagged_rate") is None
+    assert small_count_caution(of_matrix(1, 0, 0, 1), "flagged_rate") is None
 
 
 def test_a_heavy_stratum_makes_many_labels_worth_few():
     even = banded([25, 25, 3, 8], size=(100, 100, 2000, 1000))
     heavy = banded([25, 25, 3, 8], size=(100, 100, 90_000, 100))
 
-    assert few_labels(even, "recall") is None
-    assert few_labels(heavy, "recall") is not None
+    assert small_count_caution(even, "recall") is None
+    assert small_count_caution(heavy, "recall") is not None
 
 
 def test_in_a_window_a_class_labeled_whole_decides_nothing():
     counts = of_matrix(98, 2, 40, 900, flagged_size=100)
 
-    assert few_labels(counts, "precision", estimand="window") is None
-    assert few_labels(counts, "precision", estimand="rate") is not None
+    assert small_count_caution(counts, "precision", estimand="window") is None
+    assert small_count_caution(counts, "precision", estimand="rate") is not None
 
 
 def test_an_empty_class_decides_nothing():
     counts = of_matrix(0, 0, 2, 90, flagged_size=0)
 
-    assert few_labels(counts, "precision") is None
-    assert of(few_labels(counts, "npv")) == [("passed", "positive", 2)]
+    assert small_count_caution(counts, "precision") is None
+    assert of(small_count_caution(counts, "npv")) == [("passed", "positive", 2)]
 
 
 @settings(max_examples=40, deadline=None)
@@ -101,7 +101,7 @@ def test_estimates_of_a_round_carry_the_same_caution_and_only_beside_a_value(pos
     counts = banded(positive)
 
     for found in estimates(counts, metrics=tuple(METRICS), points=2**6):
-        said = few_labels(counts, found.metric, estimand=found.estimand)
+        said = small_count_caution(counts, found.metric, estimand=found.estimand)
         assert found.caution == (said if found.reason is None else None)
 
 
@@ -114,4 +114,4 @@ def test_with_its_history_an_estimate_has_no_caution():
 
 def test_an_unknown_metric_is_refused():
     with pytest.raises(ValueError, match="did you mean 'recall'"):
-        few_labels(of_matrix(1, 1, 1, 1), "recal")
+        small_count_caution(of_matrix(1, 1, 1, 1), "recal")

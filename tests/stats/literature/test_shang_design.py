@@ -14,7 +14,7 @@ from scipy import optimize
 
 from monitor.stats.core.counts import StratumCounts
 from monitor.stats.design.allocation import allocate
-from monitor.stats.design.prior import Knowledge
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.literature.shang import (
     CountIsZero,
     precision_interval,
@@ -113,7 +113,7 @@ def test_theorem_2_is_the_least_predictive_variance_found_by_search():
 
 def test_theorem_1_is_the_split_that_our_own_planning_finds():
     plan = allocate(
-        [46 * 10**7, 10**10], [True, False], Knowledge.of_rates(PHI_1),
+        [46 * 10**7, 10**10], [True, False], PriorRates.of_rates(PHI_1),
         margins={"recall": 0.05}, estimand="rate",
     )  # fmt: skip
 

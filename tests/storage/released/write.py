@@ -20,7 +20,7 @@ from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Limits, Sample
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.labels.collect import collect
-from monitor.rounds.opening import open
+from monitor.rounds.opening import due
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import store
@@ -48,9 +48,9 @@ def play(database):
     scene.answer(share=0.5)
     first = min(task.item_id for task in scene.labeler.sent[scene.round(5).name].values())
     scene.labeler.answers[first] = Answer.CANNOT_TELL
-    collect(scene.parts, [scene.round(5).id, scene.round(6).id])
+    collect(scene.context, [scene.round(5).id, scene.round(6).id])
     scene.now += timedelta(days=7)
-    open.open_due(scene.parts)
+    due.open_due(scene.context)
 
 
 class Taken:

@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import Parts
+    from monitor.rounds.context import MonitorContext
 
 
-def open_due(parts: Parts) -> None:
+def open_due(context: MonitorContext) -> None:
     """Open the newest due slot; record older ones that were missed as skipped.
 
     Of a monitor without a scheduled round only the newest slot is due: `backfill` fills the past.
     """
-    with parts.database.read() as connection:
-        due = _due(connection, parts, parts.clock())
+    with context.database.read() as connection:
+        due = _due(connection, context, context.clock())
     if due:
-        refuse_if_forgotten(parts, due[:-1])
-        record_missed(parts, due[:-1], due[-1])
-        _open(parts, due[-1], parts.settings.round, "due")
+        refuse_if_forgotten(context, due[:-1])
+        record_missed(context, due[:-1], due[-1])
+        _open(context, due[-1], context.settings.round, "due")
 
 
-def _due(connection: Connection, parts: Parts, now: datetime) -> list[datetime]:
+def _due(connection: Connection, context: MonitorContext, now: datetime) -> list[datetime]:
     """Consecutive slots that have to be run or recorded, of which some may have a round already.
 
     They are counted from the newest scheduled round: one that was asked for by hand, or filled
@@ -47,10 +47,10 @@ def _due(connection: Connection, parts: Parts, now: datetime) -> list[datetime]:
     all if it was skipped by a clock ahead of this one; and a clock set back to before the first
     round finds nothing due.
     """
-    schedule = parts.settings.round.schedule
-    last = round_store.newest_scheduled(connection, parts.settings.name, now)
+    schedule = context.settings.round.schedule
+    last = round_store.newest_scheduled(connection, context.settings.name, now)
     if last is None:
-        return _first_due(connection, parts, newest_slot(schedule, now))
+        return _first_due(connection, context, newest_slot(schedule, now))
     due = slots_between(schedule, last.slot, now)
     if not due:
         return [last.slot] if was_skipped_ahead(last, now) else []
@@ -58,34 +58,34 @@ def _due(connection: Connection, parts: Parts, now: datetime) -> list[datetime]:
     return list(dropwhile(there.__contains__, due))
 
 
-def _first_due(connection: Connection, parts: Parts, newest: datetime) -> list[datetime]:
+def _first_due(connection: Connection, context: MonitorContext, newest: datetime) -> list[datetime]:
     """Choose the newest slot for a monitor that has no scheduled round, unless one lies ahead."""
-    known = round_store.find_monitor(connection, parts.settings.name)
+    known = round_store.find_monitor(connection, context.settings.name)
     if known is None:
         return [newest]
     begun = round_store.newest_round(connection, known, origin="schedule") is not None
     return [] if begun or round_store.round_at(connection, known, newest) else [newest]
 
 
-def open_slot(parts: Parts, slot: datetime, *, backfill: bool) -> int | None:
+def open_slot(context: MonitorContext, slot: datetime, *, backfill: bool) -> int | None:
     """Open the round of one slot; None if it has ended already, or has nothing to look at.
 
     One that was abandoned before anybody labeled it is opened again by hand, not by a backfill.
     """
     why = "backfill" if backfill else "asked for by hand"
-    settings = _settings(parts, backfill=backfill)
+    settings = _settings(context, backfill=backfill)
     if not backfill:
-        redo_abandoned(parts, slot, settings, why)
-    return _open(parts, slot, settings, why)
+        redo_abandoned(context, slot, settings, why)
+    return _open(context, slot, settings, why)
 
 
-def _open(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> int | None:
-    now = parts.clock()
-    with parts.database.write() as connection:
-        monitor_id = round_store.ensure_monitor(connection, parts.settings.name, now)
+def _open(context: MonitorContext, slot: datetime, settings: RoundSettings, why: str) -> int | None:
+    now = context.clock()
+    with context.database.write() as connection:
+        monitor_id = round_store.ensure_monitor(connection, context.settings.name, now)
         found = round_store.round_at(connection, monitor_id, slot)
         if found is None:
-            return _add(connection, parts, monitor_id, slot, settings, why)
+            return _add(connection, context, monitor_id, slot, settings, why)
         if found.state is RoundState.SKIPPED and not found.window.is_empty:
             round_store.reopen_skipped(connection, found.id, settings=settings, now=now, reason=why)
             return found.id
@@ -94,13 +94,13 @@ def _open(parts: Parts, slot: datetime, settings: RoundSettings, why: str) -> in
 
 def _add(
     connection: Connection,
-    parts: Parts,
+    context: MonitorContext,
     monitor_id: int,
     slot: datetime,
     settings: RoundSettings,
     why: str,
 ) -> int | None:
-    now = parts.clock()
+    now = context.clock()
     window = free_window(connection, monitor_id, settings.schedule, slot)
     if window.is_empty and settings.origin != "schedule":
         return None
@@ -118,6 +118,6 @@ def _add(
     return None if window.is_empty else round_id
 
 
-def _settings(parts: Parts, *, backfill: bool) -> RoundSettings:
+def _settings(context: MonitorContext, *, backfill: bool) -> RoundSettings:
     origin = "backfill" if backfill else "by_hand"
-    return parts.settings.round.model_copy(update={"origin": origin})
+    return context.settings.round.model_copy(update={"origin": origin})
