@@ -14,7 +14,7 @@ from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.draw import look, why_unusable
-from monitor.rounds.sampling.plan import knowledge_of, label_cost
+from monitor.rounds.sampling.plan import prior_rates_of, label_cost
 from monitor.rounds.sampling.prior import known_before, reference_of
 from monitor.stats.design.planning import Outlook, Prospect, look_ahead
 from monitor.stats.detection.power import DROP, WITHIN, AlertOutlook, alert_outlook, assumed_limits
@@ -125,7 +125,7 @@ def sight(context: MonitorContext) -> Sighted:
     if reason is not None:
         raise SourceRefused(reason)
     known = known_before(context, found, seen, reference_of(context, found, seen))
-    prior_rates = knowledge_of(seen.frame, known, found.settings)
+    prior_rates = prior_rates_of(seen.frame, known, found.settings)
     prospect = Prospect.of(
         [part.size for part in seen.frame.strata],
         [part.stratum.flagged for part in seen.frame.strata],

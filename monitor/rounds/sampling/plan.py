@@ -34,7 +34,7 @@ def plan_labels(frame: Frame, known: JointPosterior | None, settings: RoundSetti
     return allocate(
         sizes,
         is_flagged,
-        knowledge_of(frame, known, settings),
+        prior_rates_of(frame, known, settings),
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,
         cost=label_cost(frame, settings),
@@ -47,7 +47,9 @@ def label_cost(frame: Frame, settings: RoundSettings) -> list[float]:
     return [cost.flagged if part.stratum.flagged else cost.passed for part in frame.strata]
 
 
-def knowledge_of(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> PriorRates:
+def prior_rates_of(
+    frame: Frame, known: JointPosterior | None, settings: RoundSettings
+) -> PriorRates:
     """Choose the best that is known of the strata: see `plan_labels`."""
     is_flagged = [part.stratum.flagged for part in frame.strata]
     if known is not None:

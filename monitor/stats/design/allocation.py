@@ -135,8 +135,8 @@ def allocate(
 
     Examples
     --------
-    >>> from monitor.stats.design.prior import Knowledge
-    >>> known = Knowledge.of_reference(tp=243, fp=64, fn=79, tn=4331, is_flagged=[True, False])
+    >>> from monitor.stats.design.prior import PriorRates
+    >>> known = PriorRates.of_reference(tp=243, fp=64, fn=79, tn=4331, is_flagged=[True, False])
     >>> plan = allocate(
     ...     [46_000, 1_000_000], [True, False], known,
     ...     margins={"precision": 0.05, "recall": 0.05}, max_labels=2000,
@@ -199,8 +199,8 @@ def random_sampling_labels(
 
     Examples
     --------
-    >>> from monitor.stats.design.prior import Knowledge
-    >>> known = Knowledge.of_rates([0.79, 0.0178988])
+    >>> from monitor.stats.design.prior import PriorRates
+    >>> known = PriorRates.of_rates([0.79, 0.0178988])
     >>> random_sampling_labels([46e6, 1000e6], [True, False], known, {"recall": 0.05})
     6552
     """

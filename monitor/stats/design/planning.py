@@ -92,7 +92,7 @@ class Prospect:
         Examples
         --------
         >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
-        >>> window.size, window.knowledge.rate.round(4)
+        >>> window.size, window.prior_rates.rate.round(4)
         (array([ 3000, 97000]), array([0.8   , 0.0165]))
         """
         shares = {"precision": precision, "recall": recall, "flagged rate": flagged_rate}

@@ -91,7 +91,7 @@ class PriorRates:
 
         Examples
         --------
-        >>> known = Knowledge.of_reference(tp=138, fp=22, fn=108, tn=4732, is_flagged=[1, 0, 0])
+        >>> known = PriorRates.of_reference(tp=138, fp=22, fn=108, tn=4732, is_flagged=[1, 0, 0])
         >>> known.alpha, known.beta
         (array([138.5 ,  54.25,  54.25]), array([  22.5 , 2366.25, 2366.25]))
         """
@@ -181,7 +181,7 @@ class PriorRates:
 
         Examples
         --------
-        >>> bands = Knowledge.of_rates([0.9, 0.5, 0.1])
+        >>> bands = PriorRates.of_rates([0.9, 0.5, 0.1])
         >>> bands.pooled([30, 10, 900], [True, True, False]).rate
         array([0.8, 0.1])
         """

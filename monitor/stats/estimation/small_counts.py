@@ -98,10 +98,10 @@ def small_count_caution(
     >>> counts = Counts.of_matrix(
     ...     tp=90, fp=10, fn=2, tn=898, flagged_size=1000, passed_size=99_000
     ... )
-    >>> [few] = few_labels(counts, "recall").classes
+    >>> [few] = small_count_caution(counts, "recall").classes
     >>> few.predicted, few.answer, round(few.worth, 1)
     ('passed', 'positive', 2.0)
-    >>> few_labels(counts, "precision") is None
+    >>> small_count_caution(counts, "precision") is None
     True
     """
     wanted = metric(name)
