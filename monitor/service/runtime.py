@@ -39,7 +39,7 @@ class Running:
 
     Parameters
     ----------
-    plant
+    application
         Built from the config as it was at the start.
     path
         The config file to read again; None: nothing is ever reloaded.

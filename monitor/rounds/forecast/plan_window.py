@@ -14,7 +14,7 @@ from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.draw import look, why_unusable
-from monitor.rounds.sampling.plan import prior_rates_of, label_cost
+from monitor.rounds.sampling.plan import label_cost, prior_rates_of
 from monitor.rounds.sampling.prior import known_before, reference_of
 from monitor.stats.design.planning import Outlook, Prospect, look_ahead
 from monitor.stats.detection.power import DROP, WITHIN, AlertOutlook, alert_outlook, assumed_limits

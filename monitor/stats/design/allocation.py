@@ -105,7 +105,7 @@ def allocate(
         Items in each stratum of the window, shape ``(H,)``.
     is_flagged
         Which strata are predicted positive, shape ``(H,)``.
-    knowledge
+    prior_rates
         What is known of the rates.
     margins
         Half-width wanted for ``precision``, ``recall`` or both, in (0, 1). The cheapest labels

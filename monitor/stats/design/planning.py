@@ -42,7 +42,7 @@ class Prospect:
         Items in each stratum, shape ``(H,)``.
     is_flagged
         Which strata are predicted positive, shape ``(H,)``.
-    knowledge
+    prior_rates
         What is known of their rates.
     cost
         Of one label of each stratum, shape ``(H,)``, in any unit.
