@@ -41,7 +41,7 @@ PLACES = {
     "after labels are read": (FilesLabeler, "collect", "after"),
     "after labels are stored": (run, "finish", "before"),
     "after the estimate": (publish, "_estimated", "after"),
-    "while it is published": (publish, "tell", "after"),
+    "while it is published": (publish, "enqueue", "after"),
     "after it is published": (loop, "deliver", "before"),
     "before MLflow is asked": (tracking.MlflowHandler, "deliver", "before"),
     "after the MLflow run is made": (tracking, "find_or_create", "after"),

@@ -194,7 +194,7 @@ def random_sampling_labels(
 
     Parameters
     ----------
-    sizes, is_flagged, knowledge, margins, level
+    sizes, is_flagged, prior_rates, margins, level
         As for :func:`allocate`.
 
     Examples
@@ -321,7 +321,7 @@ def _check(
 ) -> None:
     if size.ndim != 1 or not size.shape == is_flagged.shape == prior_rates.alpha.shape:
         message = (
-            f"sizes {size.shape}, is_flagged {is_flagged.shape} and knowledge "
+            f"sizes {size.shape}, is_flagged {is_flagged.shape} and prior_rates "
             f"{prior_rates.alpha.shape} must all have the shape (H,)"
         )
         raise ValueError(message)

@@ -405,7 +405,7 @@ def test_margins_without_knowledge_or_budget_are_refused_with_the_way_out():
 
 
 def test_sizes_that_do_not_fit_the_knowledge_are_refused():
-    with pytest.raises(ValueError, match=r"sizes \(3,\), is_flagged \(2,\) and knowledge \(2,\)"):
+    with pytest.raises(ValueError, match=r"sizes \(3,\), is_flagged \(2,\) and prior_rates \(2,\)"):
         allocate([1, 2, 3], UP, PriorRates.of_rates([0.8, 0.1]), max_labels=5)
     with pytest.raises(ValueError, match=r"sizes must be 0 or more, got \[-1, 5\]"):
         allocate([-1, 5], UP, PriorRates.of_rates([0.8, 0.1]), max_labels=5)
