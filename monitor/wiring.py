@@ -50,7 +50,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """Everything one config asks for: the store, the monitors' parts, the effect handlers."""
+    """Everything one config asks for: the store, each monitor's context, the effect handlers."""
 
     config: Config
     database: Database

@@ -69,9 +69,9 @@ def deadly(owner, name, when):
 def live(point):
     if point:
         deadly(*PLACES[point])
-    plant = wiring.build(load_config(Path("config.yaml")))
-    schema.ready(plant.database)
-    os._exit(loop.one_pass(plant, plant.monitors).exit_code)
+    application = wiring.build(load_config(Path("config.yaml")))
+    schema.ready(application.database)
+    os._exit(loop.one_pass(application, application.monitors).exit_code)
 
 
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))

@@ -34,7 +34,7 @@ _NEED_A_RESTART = ("store", "web")
 class Running:
     """The parts in use, replaced as a whole by a reload, and what the process knows of itself.
 
-    Whoever works takes `plant` once and stays with it to the end of the step, so a reload
+    Whoever works takes `application` once and stays with it to the end of the step, so a reload
     disturbs nothing that is under way.
 
     Parameters

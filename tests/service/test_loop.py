@@ -50,9 +50,9 @@ structlog.configure(
     processors=[structlog.processors.LogfmtRenderer(key_order=["event"])],
     logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
 )
-plant = wiring.build(load_config(Path("config.yaml")))
-schema.ready(plant.database)
-serve(plant, tick=timedelta(seconds=0.2))
+application = wiring.build(load_config(Path("config.yaml")))
+schema.ready(application.database)
+serve(application, tick=timedelta(seconds=0.2))
 """
 SLOW_SCAN = """
 from monitor.sources.duckdb import DuckdbSource

@@ -31,10 +31,10 @@ from monitor.cli.logs import set_up_logs
 from monitor.service.loop import serve
 
 {patch}
-with opened(Path("config.yaml")) as plant:
+with opened(Path("config.yaml")) as application:
     set_up_logs(service=True)
     often = timedelta(seconds=0.2)
-    serve(plant, path=Path("config.yaml"), tick=often, grace=timedelta(seconds={grace}))
+    serve(application, path=Path("config.yaml"), tick=often, grace=timedelta(seconds={grace}))
 """
 
 
