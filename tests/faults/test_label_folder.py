@@ -75,7 +75,7 @@ def patched(owner, name, make):
 
 
 def is_task_file(path):
-    return "labels" in path.context
+    return "labels" in path.parts
 
 
 def a_bit_is_written(stream, *_):
