@@ -43,11 +43,19 @@ FOUND = {
 }
 
 
+SEEDS = (1, 2, 3)  # on a busy machine a worker may wake too late to do its damage
+
+
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_found(lives, tell_figures, bug):
-    done = lives(**BUGS[bug], bug=bug)
+    for seed in SEEDS:
+        chosen = BUGS[bug] | ({"seed": seed} if "seed" in BUGS[bug] else {})
+        done = lives(**chosen, bug=bug)
+        found = any(FOUND[bug] in each for each in done["violations"])
+        if found:
+            break
 
-    assert any(FOUND[bug] in each for each in done["violations"])
+    assert found
     tell_figures(
         "R11",
         what=bug.replace("_", " "),
