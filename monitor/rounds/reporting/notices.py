@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.report import Notice
 from monitor.domain.state import RoundState
@@ -90,28 +90,18 @@ def alert_notice(
 def ended_notice(
     alert: Alert, found: Round, *, store_id: str, how: str, why: str, at: datetime
 ) -> Notice:
-    """Tell people of an alert that no round ended; ``found`` is the round that fired it.
+    """Notify people of an alert that no round ended; ``found`` is the round that fired it.
 
     ``how`` says who ended it, such as "was ended by hand".
     """
-    return Notice(
-        id=notice_id("alert.resolved", alert.id),
-        event="alert.resolved",
+    sentence = ended_sentence(alert, monitor=found.monitor, number=found.number, how=how, why=why)
+    return _resolved_notice(
+        alert,
+        found,
         store_id=store_id,
-        round_key=round_key(store_id, found),
-        monitor=found.monitor,
-        round=found.number,
-        slot=found.slot,
-        metric=alert.metric,
-        side=alert.side,
-        limit=alert.limit,
-        false_alarm_every=found.settings.limits.false_alarm_every,
-        model=found.settings.model,
-        sentence=ended_sentence(
-            alert, monitor=found.monitor, number=found.number, how=how, why=why
-        ),
+        number=found.number,
+        sentence=sentence,
         at=at,
-        alert=alert.id,
         since=alert.fired_at,
         window_start=found.window.start,
         window_end=found.window.end,
@@ -119,23 +109,41 @@ def ended_notice(
 
 
 def forgotten_notice(alert: AlertRow, found: Round, *, store_id: str, at: datetime) -> Notice:
-    """Tell people of an alert that was open when the store was restored to a time before it."""
+    """Notify people of an alert that was open when the store was restored to a time before it."""
+    number = alert.fired_in_round
+    sentence = forgotten_sentence(alert, monitor=found.monitor, number=number)
+    return _resolved_notice(
+        alert, found, store_id=store_id, number=number, sentence=sentence, at=at
+    )
+
+
+def _resolved_notice(
+    alert: Alert | AlertRow,
+    found: Round,
+    *,
+    store_id: str,
+    number: int,
+    sentence: str,
+    at: datetime,
+    **known: Any,
+) -> Notice:
     return Notice(
         id=notice_id("alert.resolved", alert.id),
         event="alert.resolved",
         store_id=store_id,
         round_key=round_key(store_id, found),
         monitor=found.monitor,
-        round=alert.fired_in_round,
+        round=number,
         slot=found.slot,
         metric=alert.metric,
         side=alert.side,
         limit=alert.limit,
         false_alarm_every=found.settings.limits.false_alarm_every,
         model=found.settings.model,
-        sentence=forgotten_sentence(alert, monitor=found.monitor, number=alert.fired_in_round),
+        sentence=sentence,
         at=at,
         alert=alert.id,
+        **known,
     )
 
 
