@@ -32,7 +32,7 @@ from monitor.hooks.links import read_notice  # noqa: E402
 from monitor.hooks.log import LogHandler  # noqa: E402
 from monitor.hooks.webhook import notice_body  # noqa: E402
 from monitor.rounds.delivery.deliver import deliver  # noqa: E402
-from monitor.rounds.status import overview  # noqa: E402
+from monitor.rounds.status import overviews  # noqa: E402
 from monitor.storage import schema  # noqa: E402
 from monitor.storage.database import Database  # noqa: E402
 from monitor.storage.tables import store  # noqa: E402
@@ -101,7 +101,7 @@ class Night:
 
     def status(self) -> str:
         """Print what `pr-monitor status` prints."""
-        found = overview(self.database, self.scene.context.settings, self.scene.now)
+        [found] = overviews(self.database, [self.scene.context.settings], self.scene.now)
         terminal = {"COLUMNS": "100", "NO_COLOR": "1"}
         with mock.patch.dict(os.environ, terminal), redirect_stdout(Terminal()) as printed:
             say_overview(with_links(found, link))

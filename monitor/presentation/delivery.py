@@ -85,6 +85,11 @@ def dead_to_do(sink: str) -> str:
     )
 
 
+def dead_line(waiting: Waiting) -> str:
+    """Say in `status` what is held up for long, and what helps."""
+    return f"{waiting_sentence(waiting)}. {dead_to_do(waiting.sink)}"
+
+
 def recovered_sentence(sink: str) -> str:
     """Say that a sink takes everything again."""
     return f"Nothing is held up at {sink_name(sink)} any more."

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
-from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -42,11 +41,6 @@ def gives_up_at(found: Round) -> datetime | None:
     if found.state is not RoundState.OPEN or found.first_look_at is None:
         return None
     return waits_until(found, found.first_look_at)
-
-
-def until_text(until: datetime | None) -> str:
-    """Say until when a round waits; nothing where there is no such time."""
-    return "" if until is None else f" until {minute_text(until)} UTC"
 
 
 class Tries:

@@ -13,10 +13,23 @@ from monitor.domain.report import EstimateRow, Notice, Status
 from monitor.domain.sinks import LOG
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
-from monitor.presentation.delivery import dead_to_do, waiting_sentence
-from monitor.presentation.numbers import minute_text
+from monitor.presentation.delivery import dead_line
+from monitor.presentation.status import (
+    ahead_line,
+    closing_line,
+    no_estimate_line,
+    overdue_line,
+    round_line,
+    row_lines,
+    unanswered_line,
+    unopened_line,
+    unread_labels_line,
+    untagged_line,
+    unwatched_line,
+    waiting_line,
+)
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS, proposed_limits
-from monitor.rounds.grace import gives_up_at, until_text
+from monitor.rounds.grace import gives_up_at
 from monitor.rounds.reporting.notices import notice_id
 from monitor.rounds.reporting.report import SHOWN
 from monitor.storage import (
@@ -33,7 +46,7 @@ from monitor.storage import (
 from monitor.storage.many_rounds import Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -49,6 +62,9 @@ if TYPE_CHECKING:
 
 NOTHING_SEEN = Seen()
 """A monitor that has no round yet."""
+
+NO_ROUND = 0
+"""Stands for the id of a round that there is none of; ids begin at 1."""
 
 
 class _OfMonitor(Protocol):
@@ -76,6 +92,12 @@ class OpenRound:
     waits_until: datetime | None = None
     """When it gives up on predictions that cannot be used yet."""
 
+    def time_for_labels(self, now: datetime) -> timedelta | None:
+        """How long labels may still come, negative once that is over; None before it is drawn."""
+        if self.state is not RoundState.LABELING or self.deadline is None:
+            return None
+        return self.deadline - now
+
 
 @dataclass(frozen=True, slots=True)
 class Overview:
@@ -83,7 +105,7 @@ class Overview:
 
     ``problems`` need somebody, ``concerns`` need a look, ``notes`` are worth knowing.
 
-    ``told`` is what people were told of each open alert, by the alert's id.
+    ``told`` has, by the id of each open alert, the notice that was sent when it fired.
     """
 
     monitor: str
@@ -116,16 +138,66 @@ class _Read:
     issues: Mapping[int, Mapping[str, tuple[int, bool]]]
     notices: Mapping[int, list[dict[str, Any]]]
     told: Mapping[str, Notice]
-    gave_none: Mapping[str, list[Attention]]
+    without_estimate: Mapping[str, list[Attention]]
     attention: Mapping[str, list[Attention]]
     labels: Mapping[str, list[LabelNotes]]
     doubts: Mapping[int, str]
     learning: set[int]
 
 
-def overview(database: Database, settings: MonitorSettings, now: datetime) -> Overview:
-    """Say how one monitor stands."""
-    return overviews(database, [settings], now)[0]
+@dataclass(frozen=True, slots=True)
+class _OneMonitor:
+    """What the store says of one monitor; of ``newest`` and ``last`` (that closed) if there are."""
+
+    settings: MonitorSettings
+    now: datetime
+    seen: Seen
+    open_rounds: list[OpenRound]
+    alerts: list[Alert]
+    held_up: list[Waiting]
+    without_estimate: list[Attention]
+    attention: list[Attention]
+    labels: list[LabelNotes]
+    estimates: list[EstimateRow]
+    issues: Mapping[str, tuple[int, bool]]
+    notices: list[dict[str, Any]]
+    doubt: str | None
+    only_learns: bool
+    """Whether the last round watched no limit, though it has some; also before there is one."""
+
+    @property
+    def newest(self) -> Round | None:
+        """The newest round, whatever its state."""
+        return self.seen.newest
+
+    @property
+    def last(self) -> Round | None:
+        """The newest round that closed."""
+        return self.seen.closed
+
+    @classmethod
+    def of(cls, read: _Read, settings: MonitorSettings, now: datetime) -> _OneMonitor:
+        """Choose what is said of one monitor."""
+        name = settings.name
+        seen = read.seen.get(name, NOTHING_SEEN)
+        newest = seen.newest.id if seen.newest else NO_ROUND
+        last = seen.closed.id if seen.closed else NO_ROUND
+        return cls(
+            settings=settings,
+            now=now,
+            seen=seen,
+            open_rounds=[_open_round(each, read.progress[each.id]) for each in seen.waiting],
+            alerts=read.alerts.get(name, []),
+            held_up=read.held_up.get(name, []),
+            without_estimate=read.without_estimate.get(name, []),
+            attention=read.attention.get(name, []),
+            labels=read.labels.get(name, []),
+            estimates=_shown(read.estimates.get(last, [])),
+            issues=read.issues.get(newest, {}),
+            notices=read.notices.get(last, []),
+            doubt=read.doubts.get(newest),
+            only_learns=last == NO_ROUND or last in read.learning,
+        )
 
 
 def overviews(
@@ -152,8 +224,8 @@ def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
         held_up=_by_monitor(effect_store.find_waiting(connection, monitor)),
         issues=many_rounds.read_all_issues(connection, newest),
         notices=many_rounds.read_notices(connection, closed),
-        told=_told(connection, alerts),
-        gave_none=_by_monitor(attention_store.without_estimate(connection, now, monitor)),
+        told=_firing_notices(connection, alerts),
+        without_estimate=_by_monitor(attention_store.without_estimate(connection, now, monitor)),
         attention=_by_monitor(attention_store.read_attention(connection, now, monitor)),
         labels=label_notes.notes_of_open_rounds(connection, monitor),
         doubts=restored_store.read_doubts(connection, newest),
@@ -164,50 +236,26 @@ def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
 def _overview(
     connection: Connection, settings: MonitorSettings, read: _Read, now: datetime
 ) -> Overview:
-    seen = read.seen.get(settings.name, NOTHING_SEEN)
-    newest, last = seen.newest, seen.closed
-    waiting = [_open_round(each, read.progress[each.id]) for each in seen.waiting]
-    alerts = read.alerts.get(settings.name, [])
-    held_up = read.held_up.get(settings.name, [])
-    labels = read.labels.get(settings.name, [])
-    problems = [
-        *_problems(settings, seen, waiting, now),
-        *(
-            f"round {each.round} gave no estimate: {each.sentence}"
-            for each in read.gave_none.get(settings.name, [])
-        ),
-        *([read.doubts[newest.id]] if newest is not None and newest.id in read.doubts else []),
-        *_dead(held_up),
-        *(problem for each in labels for problem in each.problems),
-        *(f"labels cannot be read: {each.obstacle}" for each in labels if each.obstacle),
-    ]
-    attention = read.attention.get(settings.name, [])
-    learns = last is None or last.id in read.learning
+    one = _OneMonitor.of(read, settings, now)
+    last = one.last
+    problems = _problems(one)
     return Overview(
         monitor=settings.name,
-        status=_status(settings, alerts, problems, attention, learns=learns),
+        status=_status(one, problems),
         next_slot=next(slots_after(settings.round.schedule, now)),
-        closed_rounds=seen.closed_rounds,
-        learning_rounds_left=max(0, LEARNING_ROUNDS - seen.closed_rounds),
+        closed_rounds=one.seen.closed_rounds,
+        learning_rounds_left=max(0, LEARNING_ROUNDS - one.seen.closed_rounds),
         proposed_limits=proposed_limits(connection, settings, last),
         last_round=None if last is None else last.number,
         last_slot=None if last is None else last.slot,
-        estimates=[] if last is None else _shown(read.estimates.get(last.id, [])),
-        open_rounds=waiting,
-        alerts=alerts,
-        waiting=held_up,
+        estimates=one.estimates,
+        open_rounds=one.open_rounds,
+        alerts=one.alerts,
+        waiting=one.held_up,
         problems=problems,
-        concerns=[str(each) for each in attention],
-        notes=[
-            *_ahead(seen.ahead),
-            *_due_soon(settings, waiting, now),
-            *(note for each in labels for note in each.notes),
-            *([] if newest is None else _notes(newest, read.issues.get(newest.id, {}))),
-            *_unwatched(settings, last, read.learning),
-            *([] if last is None else _notices(last, read.notices.get(last.id, []))),
-            *_untagged(connection, settings),
-        ],
-        told={each.id: read.told[each.id] for each in alerts if each.id in read.told},
+        concerns=[str(each) for each in one.attention],
+        notes=[*_notes(one), *_untagged(connection, settings)],
+        told={alert.id: read.told[alert.id] for alert in one.alerts if alert.id in read.told},
     )
 
 
@@ -261,127 +309,107 @@ def _open_round(found: Round, progress: Progress) -> OpenRound:
     )
 
 
-def _status(
-    settings: MonitorSettings,
-    alerts: Sequence[Alert],
-    problems: Sequence[str],
-    attention: Sequence[Attention],
-    *,
-    learns: bool,
-) -> Status:
-    if alerts:
+def _status(one: _OneMonitor, problems: Sequence[str]) -> Status:
+    if one.alerts:
         return Status.ALERT
     if problems:
         return Status.STALE
-    if attention:
+    if one.attention:
         return Status.ATTENTION
-    return Status.LEARNING if learns or not settings.round.limits.bounds else Status.OK
+    watches = one.settings.round.limits.bounds and not one.only_learns
+    return Status.OK if watches else Status.LEARNING
 
 
-def _problems(
-    settings: MonitorSettings,
-    seen: Seen,
-    open_rounds: Sequence[OpenRound],
-    now: datetime,
-) -> list[str]:
-    found = []
-    due = newest_slot(settings.round.schedule, now)
-    newest = seen.newest or next(iter(seen.ahead), None)
-    if newest is None or newest.slot < due:
-        found.append(f"the round due {minute_text(due)} UTC has not been opened; run-once does")
-    found += [
-        f"round {each.number} waits{until_text(gives_up_at(each))}: {each.reason}"
-        for each in seen.kept_from_going_on
-    ]
-    found += [
-        f"round {each.round} is past its deadline with {each.answered} of {each.wanted} answers"
-        for each in open_rounds
-        if each.state is RoundState.LABELING and each.deadline is not None and each.deadline < now
-    ]
-    found += [
-        f"round {each.round} has no answer and ends in {_span(each.deadline - now)} without an "
-        "estimate, unless some come"
-        for each in open_rounds
-        if not each.answered and _ends_soon(settings, each, now) and each.deadline is not None
-    ]
-    return found
-
-
-def _unwatched(settings: MonitorSettings, last: Round | None, learning: set[int]) -> list[str]:
-    """Say that the limits are set, and that the last round could not watch them."""
-    if last is None or last.id not in learning or not settings.round.limits.bounds:
-        return []
+def _problems(one: _OneMonitor) -> list[str]:
+    """Say what keeps estimates from coming, or news from going out."""
     return [
-        f"round {last.number} watches no limit: with nothing before it to compare with, it only "
-        "learns; a reference in the config has limits watched from the first round on"
+        *_unopened(one),
+        *(
+            waiting_line(each.number, gives_up_at(each), each.reason)
+            for each in one.seen.kept_from_going_on
+        ),
+        *_overdue(one),
+        *(
+            unanswered_line(round_.round, left)
+            for round_, left in _near_deadline(one)
+            if not round_.answered
+        ),
+        *(no_estimate_line(each.round, each.sentence) for each in one.without_estimate),
+        *([] if one.doubt is None else [one.doubt]),
+        *(dead_line(each) for each in one.held_up if each.dead),
+        *(problem for each in one.labels for problem in each.problems),
+        *(unread_labels_line(each.obstacle) for each in one.labels if each.obstacle),
+    ]
+
+
+def _unopened(one: _OneMonitor) -> list[str]:
+    due = newest_slot(one.settings.round.schedule, one.now)
+    newest = one.newest or next(iter(one.seen.ahead), None)
+    return [unopened_line(due)] if newest is None or newest.slot < due else []
+
+
+def _overdue(one: _OneMonitor) -> list[str]:
+    return [
+        overdue_line(round_.round, answered=round_.answered, wanted=round_.wanted)
+        for round_ in one.open_rounds
+        if (left := round_.time_for_labels(one.now)) is not None and left < timedelta(0)
+    ]
+
+
+def _near_deadline(one: _OneMonitor) -> Iterator[tuple[OpenRound, timedelta]]:
+    """Find the rounds in the last fifth of their time for labels, and what is left of it."""
+    for round_ in one.open_rounds:
+        left = round_.time_for_labels(one.now)
+        if left is not None and timedelta(0) < left <= one.settings.round.deadline / 5:
+            yield round_, left
+
+
+def _notes(one: _OneMonitor) -> list[str]:
+    """Say what is worth knowing, and needs nobody."""
+    return [
+        *_ahead(one.seen.ahead),
+        *_closing(one),
+        *(note for each in one.labels for note in each.notes),
+        *_of_newest(one),
+        *_of_last(one),
     ]
 
 
 def _ahead(rounds: Sequence[Round]) -> list[str]:
     """Say that rounds are there whose time is still to come; none of them is the newest."""
     made = [each for each in rounds if each.state is not RoundState.SKIPPED]
-    if not made:
+    return [ahead_line(len(made), made[-1].number, made[-1].slot)] if made else []
+
+
+def _closing(one: _OneMonitor) -> list[str]:
+    return [
+        closing_line(round_.round, left, missing=round_.wanted - round_.answered)
+        for round_, left in _near_deadline(one)
+        if 0 < round_.answered < round_.wanted
+    ]
+
+
+def _of_newest(one: _OneMonitor) -> list[str]:
+    """Say what was odd about the rows of the newest round's window."""
+    if one.newest is None:
         return []
-    names = "round" if len(made) == 1 else f"{len(made)} rounds up to round"
-    return [
-        f"{names} {made[-1].number}, due {minute_text(made[-1].slot)} UTC, lies ahead of the "
-        "clock, which was ahead itself when it was opened"
-    ]
+    return [round_line(one.newest.number, text) for text in row_lines(one.issues)]
 
 
-def _ends_soon(settings: MonitorSettings, found: OpenRound, now: datetime) -> bool:
-    """Whether the last fifth of the time for labels has begun and the deadline has not passed."""
-    if found.state is not RoundState.LABELING or found.deadline is None:
-        return False
-    return timedelta(0) < found.deadline - now <= settings.round.deadline / 5
+def _of_last(one: _OneMonitor) -> list[str]:
+    """Say what the last closed round could not watch, and what was unusual about it."""
+    if one.last is None:
+        return []
+    number, watches = one.last.number, one.settings.round.limits.bounds
+    unwatched = [unwatched_line(number)] if one.only_learns and watches else []
+    return [*unwatched, *(round_line(number, row["sentence"]) for row in one.notices)]
 
 
-def _due_soon(
-    settings: MonitorSettings, open_rounds: Sequence[OpenRound], now: datetime
-) -> list[str]:
-    return [
-        f"round {each.round} is closed in {_span(each.deadline - now)} with the answers it has; "
-        f"{each.wanted - each.answered} are missing"
-        for each in open_rounds
-        if 0 < each.answered < each.wanted
-        and _ends_soon(settings, each, now)
-        and each.deadline is not None
-    ]
-
-
-def _span(time: timedelta) -> str:
-    """Say how long, to the hour."""
-    hours = time.total_seconds() / 3600
-    return "less than an hour" if hours < 1 else f"{hours:.0f} hour{'' if hours < 1.5 else 's'}"  # noqa: PLR2004
-
-
-def _told(connection: Connection, alerts: Sequence[Alert]) -> dict[str, Notice]:
-    """Read what the log was told of open alerts; nothing where that is still to come."""
+def _firing_notices(connection: Connection, alerts: Sequence[Alert]) -> dict[str, Notice]:
+    """Read the notices of open alerts as the log has them; none of one still to be written."""
     keys = {f"{notice_id('alert.firing', each.id)}/{LOG}": each.id for each in alerts}
     found = effect_admin.with_keys(connection, list(keys)) if keys else {}
     return {keys[key]: Notice.model_validate(payload) for key, payload in found.items()}
-
-
-def _dead(held_up: Sequence[Waiting]) -> list[str]:
-    return [f"{waiting_sentence(each)}. {dead_to_do(each.sink)}" for each in held_up if each.dead]
-
-
-def _notes(newest: Round, issues: Mapping[str, tuple[int, bool]]) -> list[str]:
-    bad = ", ".join(f"{count} {why}" for why, (count, is_bad) in issues.items() if is_bad)
-    told = [
-        why if count == 1 else f"{count} {why}"
-        for why, (count, is_bad) in issues.items()
-        if not is_bad
-    ]
-    return [
-        f"round {newest.number}: {text}"
-        for text in ([f"bad rows left out: {bad}"] if bad else []) + told
-    ]
-
-
-def _notices(last: Round, rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say what was unusual about the last closed round."""
-    return [f"round {last.number}: {row['sentence']}" for row in rows]
 
 
 def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
@@ -395,4 +423,4 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     why = why_untagged(receipt)
     if why is None or report["model"] != settings.round.model:
         return []
-    return [f"the model is not tagged: {why}"]
+    return [untagged_line(why)]

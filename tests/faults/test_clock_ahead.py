@@ -12,12 +12,11 @@ from monitor.domain.errors import DeliveryFailed, InputRefused
 from monitor.domain.model import Answer, EffectKind
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.opening import due
-from monitor.rounds.status import overview
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import round_claims
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import effects, rounds
-from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, WEEK, Scene, settings
+from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, WEEK, Scene, overview, settings
 from tests.service.web.serving import samples
 from tests.storage.payloads import PAYLOADS
 from tests.storage.rows import add_effect, add_round, claimed, claimed_effect

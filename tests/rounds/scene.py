@@ -21,6 +21,7 @@ from monitor.domain.settings import (
 )
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
+from monitor.rounds.status import Overview, overviews
 from monitor.storage import round_store
 from monitor.testing import MemoryLabeler, MemorySource
 
@@ -119,6 +120,11 @@ class Scene:
     def rows(self, query, **values):
         with self.database.read() as connection:
             return [dict(row) for row in connection.execute(text(query), values).mappings()]
+
+
+def overview(database, monitor: MonitorSettings, now: datetime) -> Overview:
+    """Ask how one monitor stands."""
+    return overviews(database, [monitor], now)[0]
 
 
 class Log:

@@ -8,9 +8,8 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Limits, Sample
 from monitor.rounds import run
-from monitor.rounds.status import overview
 from monitor.storage import alert_store
-from tests.rounds.scene import LIMITS, Scene, settings
+from tests.rounds.scene import LIMITS, Scene, overview, settings
 
 
 def alerts(scene):

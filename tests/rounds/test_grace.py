@@ -11,9 +11,8 @@ from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.settings import Schedule
 from monitor.rounds import run
 from monitor.rounds.opening import due
-from monitor.rounds.status import overview
 from monitor.storage import concern_store
-from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
+from tests.rounds.scene import MONDAY, WEEK, Scene, overview, settings, week_of_rows
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 LONG = {"deadline": timedelta(days=90)}

@@ -9,9 +9,8 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Limits, Sample
 from monitor.rounds import publish, run
-from monitor.rounds.status import overview
 from monitor.storage import alert_store
-from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
 
 
 @pytest.fixture

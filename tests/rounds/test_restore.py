@@ -11,8 +11,7 @@ from monitor.domain.settings import Bands, Sample
 from monitor.rounds import run
 from monitor.rounds.opening.skipped_slots import record_missed
 from monitor.rounds.restore import do_again, reconcile
-from monitor.rounds.status import overview
-from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
 
 
 @dataclass

@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.rounds.status import overview
-from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
 from tests.storage.payloads import PAYLOADS
 
 ASKED = {"limits": LIMITS, "reference": REFERENCE, "model": "models:/mail/7"}

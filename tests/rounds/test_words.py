@@ -15,9 +15,8 @@ from monitor.domain.report import CauseRow, Notice
 from monitor.domain.settings import Bands, Sample
 from monitor.hooks.texts import body
 from monitor.rounds.reporting.notices import alert_notice
-from monitor.rounds.status import overview
 from monitor.tracking.describe import describe
-from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
 from tests.storage.payloads import REPORTS
 from tests.tracking.reports import make_report
 

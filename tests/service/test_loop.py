@@ -14,12 +14,11 @@ from structlog.testing import capture_logs
 from monitor import wiring
 from monitor.domain.errors import SourceUnavailable
 from monitor.presentation.delivery import waiting_sentence
-from monitor.rounds.status import overview
 from monitor.service import loop
 from monitor.service.web.health import Pulse
 from monitor.storage import schema
 from monitor.storage.database import Database
-from tests.rounds.scene import Scene, settings
+from tests.rounds.scene import Scene, overview, settings
 from tests.servers import free_port
 from tests.small_config import HOOKS, configure, fill_labels, rows, runs
 from tests.workers import worker as started_worker

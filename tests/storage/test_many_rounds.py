@@ -11,7 +11,7 @@ from sqlalchemy import event
 from monitor.domain.model import Answer, LabelEvent, LabelKind
 from monitor.domain.report import RoundReport
 from monitor.rounds.reporting.report import SHOWN
-from monitor.rounds.status import overview, overviews
+from monitor.rounds.status import overviews
 from monitor.storage import (
     copy_store,
     estimate_store,
@@ -22,7 +22,7 @@ from monitor.storage import (
     round_store,
 )
 from monitor.storage.round_labels import read_labels
-from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
 
 NAMES = ("mail", "web", "cards")
 

@@ -9,7 +9,8 @@ from monitor.cli.common import minute, plural
 from monitor.cli.views.printing import say, say_error
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
-from monitor.rounds.grace import gives_up_at, until_text
+from monitor.presentation.status import until_text
+from monitor.rounds.grace import gives_up_at
 from monitor.storage import round_store
 
 if TYPE_CHECKING:

@@ -16,11 +16,10 @@ from monitor.domain.report import Notice
 from monitor.presentation.delivery import waiting_sentence
 from monitor.rounds.delivery.dead_letters import mark_orphans_dead, notify_recovered
 from monitor.rounds.delivery.deliver import deliver
-from monitor.rounds.status import overview
 from monitor.storage import effect_admin, effect_store, schema
 from monitor.storage.database import Database
 from monitor.storage.tables import rounds
-from tests.rounds.scene import MONDAY, Scene, settings
+from tests.rounds.scene import MONDAY, Scene, overview, settings
 from tests.storage.rows import add_effect, add_round
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -14,13 +14,12 @@ from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_news
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
-from monitor.rounds.status import overview
 from monitor.storage import report_store
 from monitor.storage.estimate_store import StratumTally
 from monitor.storage.tables import effects
 from monitor.tracking.describe import describe
 from monitor.tracking.values import metrics, tags
-from tests.rounds.scene import Scene, settings
+from tests.rounds.scene import Scene, overview, settings
 from tests.tracking.reports import make_report as made_up_report
 
 # --- what is told, from counts alone ----------------------------------------------------------

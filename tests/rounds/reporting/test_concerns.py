@@ -13,9 +13,8 @@ from monitor.domain.settings import Bands, Sample
 from monitor.rounds.context import ReferenceItems
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.sampling.baseline import order_concerns
-from monitor.rounds.status import overview
 from monitor.service.web.metrics import Own, exposition
-from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
 from tests.storage.payloads import PAYLOADS, REPORTS
 
 ASKED = {"limits": LIMITS, "reference": REFERENCE, "model": "models:/mail/7", "hooks": ("ops",)}

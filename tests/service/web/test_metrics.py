@@ -10,11 +10,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import event
 
-from monitor.rounds.status import overview
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import effect_store
 from monitor.storage.tables import effects
-from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, Scene, settings
+from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, Scene, overview, settings
 from tests.service.web.serving import samples
 from tests.storage.rows import add_effect, add_round
 

@@ -1,0 +1,121 @@
+"""How a monitor stands: what is wrong with its rounds, what is coming, and what is worth knowing.
+
+Every function gives one line of `pr-monitor status`, without a full stop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.presentation.numbers import minute_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime, timedelta
+
+
+def round_line(number: int, text: str) -> str:
+    """Put the round that a line is about in front of it."""
+    return f"round {number}: {text}"
+
+
+def unopened_line(due: datetime) -> str:
+    """Say that nobody opened the round that is due."""
+    return f"the round due {minute_text(due)} UTC has not been opened; run-once does"
+
+
+def waiting_line(number: int, until: datetime | None, reason: str | None) -> str:
+    """Say what keeps a round from its next step, and until when it waits."""
+    return f"round {number} waits{until_text(until)}: {reason}"
+
+
+def overdue_line(number: int, *, answered: int, wanted: int) -> str:
+    """Say that the deadline of a round has passed, and nobody closed it."""
+    return f"round {number} is past its deadline with {answered} of {wanted} answers"
+
+
+def unanswered_line(number: int, left: timedelta) -> str:
+    """Say that a round without any answer ends soon."""
+    return (
+        f"round {number} has no answer and ends in {span_text(left)} without an estimate, unless "
+        "some come"
+    )
+
+
+def closing_line(number: int, left: timedelta, *, missing: int) -> str:
+    """Say that a round closes soon, and how many answers it lacks."""
+    return (
+        f"round {number} is closed in {span_text(left)} with the answers it has; {missing} are "
+        "missing"
+    )
+
+
+def no_estimate_line(number: int, reason: str) -> str:
+    """Say that the newest round that ended has no estimate."""
+    return f"round {number} gave no estimate: {reason}"
+
+
+def unread_labels_line(obstacle: str) -> str:
+    """Say that the place that labels come from could not be read."""
+    return f"labels cannot be read: {obstacle}"
+
+
+def unwatched_line(number: int) -> str:
+    """Say that limits are set which the last round could not watch."""
+    return (
+        f"round {number} watches no limit: with nothing before it to compare with, it only "
+        "learns; a reference in the config has limits watched from the first round on"
+    )
+
+
+def ahead_line(rounds: int, last: int, due: datetime) -> str:
+    """Say that rounds lie ahead of the clock, the last of them being due then."""
+    if rounds == 1:
+        subject, verb, opened = "round", "lies", "it was opened"
+    else:
+        subject, verb, opened = f"{rounds} rounds up to round", "lie", "they were opened"
+    return (
+        f"{subject} {last}, due {minute_text(due)} UTC, {verb} ahead of the clock, which was ahead "
+        f"itself when {opened}"
+    )
+
+
+def untagged_line(why: str) -> str:
+    """Say why the registered model does not carry the tags of the last round."""
+    return f"the model is not tagged: {why}"
+
+
+def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
+    """Say what was odd about the rows of a window, those that were left out first.
+
+    ``issues`` has, by what they are, how many there are and whether they were left out.
+
+    >>> row_lines({"score NaN": (3, True), "the table grew": (1, False), "id missing": (1, True)})
+    ['bad rows left out: 3 score NaN, 1 id missing', 'the table grew']
+    """
+    left_out = [f"{count} {what}" for what, (count, is_bad) in issues.items() if is_bad]
+    others = [
+        what if count == 1 else f"{count} {what}"
+        for what, (count, is_bad) in issues.items()
+        if not is_bad
+    ]
+    return [f"bad rows left out: {', '.join(left_out)}", *others] if left_out else others
+
+
+def until_text(until: datetime | None) -> str:
+    """Say until when a round waits; nothing where there is no such time."""
+    return "" if until is None else f" until {minute_text(until)} UTC"
+
+
+def span_text(time: timedelta) -> str:
+    """Say how long something takes, to the hour.
+
+    >>> from datetime import timedelta
+    >>> span_text(timedelta(minutes=50)), span_text(timedelta(hours=10, minutes=20))
+    ('less than an hour', '10 hours')
+    """
+    hours = time.total_seconds() / 3600
+    if hours < 1:
+        return "less than an hour"
+    whole = round(hours)
+    return f"{whole} hour{'' if whole == 1 else 's'}"
