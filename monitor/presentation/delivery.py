@@ -1,4 +1,4 @@
-"""What people are told of sinks that take nothing."""
+"""What people are told of sinks that take nothing, and why an effect was not delivered."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+INTERRUPTED = "the process that delivered it ended, or hung, before it was done"
+"""Why an effect is still to be done whose last delivery nobody came back from."""
 
 
 class Waiting(Protocol):
@@ -112,3 +115,25 @@ def orphaned_to_do(sink: str) -> str:
         f"Put the hook back into the config, or give them up: "
         f'pr-monitor effects drop --sink {sink} --reason "..."'
     )
+
+
+def broken_handler_reason(sink: str, kind: str, error: Exception) -> str:
+    """Say that a handler has a bug; the error's text stays in the log: it may hold secrets."""
+    return (
+        f"{sink} did not take {kind}: its handler broke with {type(error).__name__}; the log says "
+        "where. It is tried again"
+    )
+
+
+def crash_looping_reason(sink: str, kind: str, *, tries: int) -> str:
+    """Say that no process came back from so many deliveries of an effect in a row."""
+    return (
+        f"{sink} is not asked to take {kind}: {tries} times or more, each time with nothing else "
+        f"to do, {INTERRUPTED}. The system's log may say why (memory?); it is tried again, more "
+        "and more rarely"
+    )
+
+
+def alerts_not_kept_reason(sink: str, error: Exception) -> str:
+    """Say that a sink that forgets alerts could not be reminded of those that are open."""
+    return f"{sink} was not told again of open alerts: {type(error).__name__}; see the log"

@@ -324,21 +324,13 @@ def _problems(one: _OneMonitor) -> list[str]:
     """Say what keeps estimates from coming, or news from going out."""
     return [
         *_unopened(one),
-        *(
-            waiting_line(each.number, gives_up_at(each), each.reason)
-            for each in one.seen.kept_from_going_on
-        ),
+        *_held_back(one),
         *_overdue(one),
-        *(
-            unanswered_line(round_.round, left)
-            for round_, left in _near_deadline(one)
-            if not round_.answered
-        ),
-        *(no_estimate_line(each.round, each.sentence) for each in one.without_estimate),
+        *_unanswered(one),
+        *_without_estimate(one),
         *([] if one.doubt is None else [one.doubt]),
         *(dead_line(each) for each in one.held_up if each.dead),
-        *(problem for each in one.labels for problem in each.problems),
-        *(unread_labels_line(each.obstacle) for each in one.labels if each.obstacle),
+        *_of_labels(one),
     ]
 
 
@@ -348,12 +340,37 @@ def _unopened(one: _OneMonitor) -> list[str]:
     return [unopened_line(due)] if newest is None or newest.slot < due else []
 
 
+def _held_back(one: _OneMonitor) -> list[str]:
+    return [
+        waiting_line(each.number, gives_up_at(each), each.reason)
+        for each in one.seen.kept_from_going_on
+    ]
+
+
 def _overdue(one: _OneMonitor) -> list[str]:
     return [
         overdue_line(round_.round, answered=round_.answered, wanted=round_.wanted)
         for round_ in one.open_rounds
         if (left := round_.time_for_labels(one.now)) is not None and left < timedelta(0)
     ]
+
+
+def _unanswered(one: _OneMonitor) -> list[str]:
+    return [
+        unanswered_line(round_.round, left)
+        for round_, left in _near_deadline(one)
+        if not round_.answered
+    ]
+
+
+def _without_estimate(one: _OneMonitor) -> list[str]:
+    return [no_estimate_line(each.round, each.sentence) for each in one.without_estimate]
+
+
+def _of_labels(one: _OneMonitor) -> list[str]:
+    """Say what somebody has to put right about labels, and which places could not be read."""
+    met = [problem for notes in one.labels for problem in notes.problems]
+    return [*met, *(unread_labels_line(notes.obstacle) for notes in one.labels if notes.obstacle)]
 
 
 def _near_deadline(one: _OneMonitor) -> Iterator[tuple[OpenRound, timedelta]]:

@@ -38,8 +38,6 @@ whose process ended is tried when all else is done, and only what happens then c
 LONGEST_WAIT, LONGEST_WAIT_IF_DEAD = timedelta(hours=1), timedelta(days=1)
 """A next try that is farther away was put there by a clock that was ahead: it is due."""
 
-NO_WORD = "the process that delivered it ended, or hung, before it was done"
-
 CLAIM_MS = 5 * 60 * 1000  # ten times the slowest delivery: a first MLflow call loads for seconds
 
 
@@ -169,11 +167,18 @@ def _suspicion(claimed_by: str | None) -> int:
     return 0 if claimed_by is None else tries_alone(claimed_by) + 1
 
 
-def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effect | None:
+def claim_effect(
+    connection: Connection, effect_id: int, now: datetime, *, interrupted: str
+) -> Effect | None:
     """Take an effect for this process; None while another delivers it, put it off, or did it.
 
     The claim counts as a try, since a delivery may end its process before that is counted; it is
     taken back from a try that its process did not end by itself for all that is known.
+
+    Parameters
+    ----------
+    interrupted
+        What to keep as the last error where nobody came back from the delivery before.
     """
     query = (
         select(effects, monitors.c.name)
@@ -182,7 +187,7 @@ def claim_effect(connection: Connection, effect_id: int, now: datetime) -> Effec
     )
     row = connection.execute(with_report(query)).one()
     before, suspicion = tries_alone(row.claimed_by), _suspicion(row.claimed_by)
-    silent = {"last_error": NO_WORD} if suspicion else {}
+    silent = {"last_error": interrupted} if suspicion else {}
     counts = 0 if suspicion and not before else 1
     taken = connection.execute(
         update(effects)

@@ -8,7 +8,7 @@ import random
 import signal
 import time
 
-from monitor.storage.effect_store import NO_WORD
+from monitor.presentation.delivery import INTERRUPTED
 from tests.faults.lives import (
     At,
     die,
@@ -87,7 +87,7 @@ def _killed_at(world, place):
     return whole_life(world, at_points=At(place, die, lambda name: world.note("killed", name)))
 
 
-DEADLY = ("is not asked to take", NO_WORD, "still to be done: an effect")
+DEADLY = ("is not asked to take", INTERRUPTED, "still to be done: an effect")
 LONGEST = 0.15
 """Seconds of a round, about, within which a kill at a random time falls."""
 

@@ -7,6 +7,7 @@ from typing import Any
 from monitor.domain.model import BandEdges, EffectKind, Item, Stratum
 from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
+from monitor.presentation.delivery import INTERRUPTED
 from monitor.storage import effect_store, frame_store, round_claims, round_store
 from monitor.storage.frame_store import PlannedStratum
 from tests.rounds.scene import MONDAY, WEEK, settings
@@ -108,6 +109,6 @@ def add_effect(database, round_id, key, *, sink="ops", kind=EffectKind.NOTICE, n
 def claimed_effect(database, effect_id, now=MONDAY):
     """Take an effect that is known to be free."""
     with database.write() as connection:
-        found = effect_store.claim_effect(connection, effect_id, now)
+        found = effect_store.claim_effect(connection, effect_id, now, interrupted=INTERRUPTED)
     assert found is not None
     return found

@@ -247,7 +247,7 @@ def test_a_stale_worker_does_not_write_an_effect_back(database, round_id):
 
     assert column(database, "receipt", effects) == "done"
     with database.write() as connection:
-        assert effect_store.claim_effect(connection, 1, MONDAY) is None
+        assert effect_store.claim_effect(connection, 1, MONDAY, interrupted="") is None
 
 
 def test_an_older_version_never_becomes_the_latest_again(database, round_id):

@@ -22,6 +22,12 @@ from monitor.domain.model import EffectKind
 from monitor.domain.ports import AlertKeeper
 from monitor.domain.report import Notice
 from monitor.domain.sinks import MLFLOW
+from monitor.presentation.delivery import (
+    INTERRUPTED,
+    alerts_not_kept_reason,
+    broken_handler_reason,
+    crash_looping_reason,
+)
 from monitor.rounds.delivery.dead_letters import notify_dead, notify_recovered
 from monitor.rounds.reporting.notices import notice_id
 from monitor.storage import alert_store, effect_admin, effect_store
@@ -42,7 +48,7 @@ log = structlog.get_logger("monitor.effects")
 
 FIRST_WAIT = timedelta(minutes=1)
 JITTER = 0.25
-"""Share of a wait that is left to chance, so that queues do not knock all at once."""
+"""Share of a wait that is left to chance, so that queues do not ask a sink all at once."""
 
 DEAD_AFTER = timedelta(days=1)
 DEAD_TRIES = 5
@@ -52,7 +58,7 @@ DEAD_TRIES_IF_LASTING = 3
 """A receiver that is being replaced may answer 404 for a minute."""
 
 ENDED_SINCE = timedelta(days=1)
-"""How long ended alerts are told again to sinks that keep them, should one have been missed."""
+"""How long sinks that keep alerts are reminded of ended ones, should one have been missed."""
 
 
 @dataclass(slots=True)
@@ -73,7 +79,7 @@ class Delivered:
             self.down.add(sink)
 
     def add(self, more: Delivered) -> None:
-        """Add what a later pass did; why a sink takes no more is the later one's word."""
+        """Add what a later pass did; why a sink takes no more is what that one met."""
         for sink, count in more.done.items():
             self.done[sink] = self.done.get(sink, 0) + count
         self.failed |= more.failed
@@ -94,77 +100,107 @@ def deliver(
     A sink that is down is asked once per call. Safe to run in several processes at a time: an
     effect belongs to whoever claimed it, and a write-back after the claim is lost is dropped.
     A handler that breaks holds up its own queue only, and one that ends the process is tried
-    again when all else is done. At the end, sinks that forget alerts are
-    told again which are open.
+    again when all else is done. At the end, sinks that forget alerts are reminded of those that
+    are open.
 
     Parameters
     ----------
     link
         Finds where the round of a notice shows in MLflow; asked once for each notice.
     """
-    result = Delivered()
-    passed: set[int] = set()
-    while turn := _turn(database, handlers, clock, result, passed):
+    call = _Call(database, handlers, clock, link)
+    while turn := call.turn():
         for head in turn:
             if stopping():
-                return result
-            if head.sink in result.down:
-                continue
-            with database.write() as connection:
-                effect = effect_store.claim_effect(connection, head.id, clock())
-            if effect is None:  # another process has it, or had it
-                passed.add(head.id)
-                continue
-            if link is not None and effect.kind is EffectKind.NOTICE:
-                effect = _with_link(database, effect, handlers, link)
-            error = _deliver_one(database, handlers[head.sink], effect, clock)
-            result.note(head.sink, error)
-            if error is None:
+                return call.result
+            # Asked again, since an effect before it in this turn may have found its sink down.
+            if call.may_try(head) and (effect := call.deliver(head)) is not None:
                 on_delivered(effect)
-            else:
-                passed.add(head.id)
-    _keep_alerts(database, handlers, clock, result)
-    return result
+    _keep_alerts(database, handlers, clock(), call.result)
+    return call.result
 
 
-def _turn(
-    database: Database,
-    handlers: Mapping[str, EffectHandler],
-    clock: Clock,
-    result: Delivered,
-    passed: set[int],
-) -> list[Head]:
-    """Heads of the queues that may go on; MLflow only when no notice waits.
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call of `deliver`: what it works with, and how far it got."""
 
-    One whose process did not come back is tried by itself, when all else is done.
-    """
-    with database.read() as connection:
-        heads = effect_store.heads(connection, clock())
-    ready = [
-        head
-        for head in heads
-        if head.sink in handlers and head.sink not in result.down and head.id not in passed
-    ]
-    fresh = [head for head in ready if not head.suspicion]
-    if fresh:
-        return [head for head in fresh if head.sink != MLFLOW] or fresh
-    return sorted(ready, key=lambda head: (head.suspicion, head.sink == MLFLOW, head.id))[:1]
+    database: Database
+    handlers: Mapping[str, EffectHandler]
+    clock: Clock
+    link: Callable[[Notice], str | None] | None
+    result: Delivered = field(default_factory=Delivered)
+    set_aside: set[int] = field(default_factory=set)
+    """Effects that failed in this call, or that another process has."""
+
+    def turn(self) -> list[Head]:
+        """Choose the heads of the queues that may go on; MLflow's only when no notice waits.
+
+        One whose process did not come back is tried by itself, when all else is done.
+        """
+        ready = self._ready()
+        fresh = [head for head in ready if not head.suspicion]
+        notices = [head for head in fresh if head.sink != MLFLOW]
+        return notices or fresh or sorted(ready, key=_harm)[:1]
+
+    def _ready(self) -> list[Head]:
+        with self.database.read() as connection:
+            heads = effect_store.heads(connection, self.clock())
+        return [head for head in heads if self.may_try(head)]
+
+    def may_try(self, head: Head) -> bool:
+        """Whether an effect may be delivered in this call."""
+        is_up = head.sink in self.handlers and head.sink not in self.result.down
+        return is_up and head.id not in self.set_aside
+
+    def deliver(self, head: Head) -> Effect | None:
+        """Claim an effect and deliver it; None if it is still to be done."""
+        with self.database.write() as connection:
+            effect = effect_store.claim_effect(
+                connection, head.id, self.clock(), interrupted=INTERRUPTED
+            )
+        if effect is None:  # another process has it, or had it
+            self.set_aside.add(head.id)
+            return None
+        effect = self._with_link(effect)
+        error = _deliver_one(self.database, self.handlers[head.sink], effect, self.clock)
+        self.result.note(head.sink, error)
+        if error is not None:
+            self.set_aside.add(head.id)
+            return None
+        return effect
+
+    def _with_link(self, effect: Effect) -> Effect:
+        """Put the link into a notice before any sink gets it, so that all get the same one."""
+        if self.link is None or effect.kind is not EffectKind.NOTICE:
+            return effect
+        if effect.payload.get("link") is not None:
+            return effect
+        found = self.link(Notice.model_validate(dict(effect.payload))) or ""
+        keys = [f"{effect.key.removesuffix(effect.sink)}{sink}" for sink in self.handlers]
+        with self.database.write() as connection:
+            payload = effect_store.put_link(connection, effect, keys, found)
+        return replace(effect, payload=payload)
+
+
+def _harm(head: Head) -> tuple[int, bool, int]:
+    """Order effects by how often their delivery ended its process, notices before MLflow."""
+    return head.suspicion, head.sink == MLFLOW, head.id
 
 
 def _deliver_one(
     database: Database, handler: EffectHandler, effect: Effect, clock: Clock
 ) -> DeliveryFailed | None:
     if effect.is_deadly:
-        return _put_off(database, effect, _crash_looping(effect), clock)
+        return _postpone(database, effect, _crash_looping(effect), clock)
     try:
         with outside("deliver"):
             receipt = handler.deliver(effect)
     except DeliveryFailed as error:
         log.warning("not delivered", sink=effect.sink, effect=effect.key, error=str(error))
-        return _put_off(database, effect, error, clock)
+        return _postpone(database, effect, error, clock)
     except Exception as error:
         log.exception("delivery broke", sink=effect.sink, effect=effect.key)
-        return _put_off(database, effect, _broken(effect, error), clock)
+        return _postpone(database, effect, _broken(effect, error), clock)
     with database.write() as connection:
         written = effect_store.finish_effect(connection, effect, receipt, clock())
         if written and effect.has_failed:
@@ -174,30 +210,18 @@ def _deliver_one(
     return None
 
 
-def _with_link(
-    database: Database,
-    effect: Effect,
-    sinks: Iterable[str],
-    link: Callable[[Notice], str | None],
-) -> Effect:
-    """Put the link into a notice before anybody gets it: what is sent twice is the same twice."""
-    if effect.payload.get("link") is not None:
-        return effect
-    found = link(Notice.model_validate(dict(effect.payload))) or ""
-    keys = [f"{effect.key.removesuffix(effect.sink)}{sink}" for sink in sinks]
-    with database.write() as connection:
-        return replace(effect, payload=effect_store.put_link(connection, effect, keys, found))
-
-
 def _settle(connection: Connection, effect: Effect, now: datetime) -> None:
-    """Mend what was written after the claim was lost; a notice that came twice has one id."""
+    """Let an effect be done again whose claim was lost: another worker may have come between.
+
+    Not a notice: whoever got it twice knows it by its id.
+    """
     if effect.kind is EffectKind.NOTICE:
         return
     again = effect_admin.do_again(connection, effect, now)
     log.warning("claim lost while delivering", effect=effect.key, delivered_again=again)
 
 
-def _put_off(
+def _postpone(
     database: Database, effect: Effect, error: DeliveryFailed, clock: Clock
 ) -> DeliveryFailed:
     now = clock()
@@ -212,32 +236,24 @@ def _put_off(
             next_try,
             status=effect_store.DEAD if dead else effect_store.WAITING,
         )
-        if written and dead and not turn.dead:
-            notify_dead(connection, effect, turn, str(error), now)
         if not written:
             _settle(connection, effect, now)
+        elif dead and not turn.dead:
+            notify_dead(connection, effect, turn, str(error), now)
         if error.retry_after and error.sink_down:
             effect_admin.hold(connection, effect.sink, next_try)
     return error
 
 
 def _broken(effect: Effect, error: Exception) -> DeliveryFailed:
-    """Say that the handler has a bug; its text stays in the log, since it may hold secrets."""
-    message = (
-        f"{effect.sink} did not take {effect.kind}: its handler broke with "
-        f"{type(error).__name__}; the log says where. It is tried again"
-    )
-    return DeliveryFailed(message, sink_down=False)
+    reason = broken_handler_reason(effect.sink, effect.kind, error)
+    return DeliveryFailed(reason, sink_down=False)
 
 
 def _crash_looping(effect: Effect) -> DeliveryFailed:
-    """Say that nobody comes back from this delivery, so that it does not end every process."""
-    message = (
-        f"{effect.sink} is not asked to take {effect.kind}: {effect_store.DEADLY_TRIES} times or "
-        f"more, each time with nothing else to do, {effect_store.NO_WORD}. The system's log may "
-        "say why (memory?); it is tried again, more and more rarely"
-    )
-    return DeliveryFailed(message, sink_down=False, lasting=True)
+    """Fail without asking the handler, so that the effect does not end every process."""
+    reason = crash_looping_reason(effect.sink, effect.kind, tries=effect_store.DEADLY_TRIES)
+    return DeliveryFailed(reason, sink_down=False, lasting=True)
 
 
 def _is_dead(turn: Turn, error: DeliveryFailed, now: datetime) -> bool:
@@ -254,19 +270,16 @@ def _wait(effect: Effect, tries: int, error: DeliveryFailed) -> timedelta:
     Longer if the sink asks for it, but not for more than an hour: it may not hold alerts up.
     """
     longest = LONGEST_WAIT_IF_DEAD if error.lasting else LONGEST_WAIT
-    whole = min(FIRST_WAIT * (1 << min(tries, 11)), longest)
+    whole = min(FIRST_WAIT * (1 << min(tries, 11)), longest)  # 2^11 minutes are over a day
     chance = hashlib.sha256(f"{effect.key}/{tries}".encode()).digest()[0] / 256
     asked = min(error.retry_after or timedelta(0), LONGEST_WAIT)
     return max(whole * (1 - JITTER * chance), asked)
 
 
 def _keep_alerts(
-    database: Database, handlers: Mapping[str, EffectHandler], clock: Clock, result: Delivered
+    database: Database, handlers: Mapping[str, EffectHandler], now: datetime, result: Delivered
 ) -> None:
-    """Tell sinks that hold state, and may lose it, which alerts are open or have just ended.
-
-    Only what they were told before by an effect of its own, which alone keeps the order.
-    """
+    """Remind sinks that hold state, and may lose it, of alerts that are open or have just ended."""
     keepers = {
         sink: handler
         for sink, handler in handlers.items()
@@ -274,19 +287,31 @@ def _keep_alerts(
     }
     if not keepers:
         return
-    with database.read() as connection:
-        ids = _alert_notices(connection, clock())
-        known = {
-            sink: effect_admin.with_keys(connection, [f"{each}/{sink}" for each in ids])
-            for sink in keepers
-        }
-    for sink, handler in keepers.items():
-        if known[sink] and (error := _keep(handler, sink, list(known[sink].values()))):
+    for sink, notices in _delivered_alerts(database, keepers, now).items():
+        error = _keep(keepers[sink], sink, notices)
+        if error is not None:
             result.failed[sink] = error
 
 
+def _delivered_alerts(
+    database: Database, sinks: Iterable[str], now: datetime
+) -> dict[str, list[dict[str, Any]]]:
+    """Read, by sink, the newest notice of each alert that is open or ended not long ago.
+
+    Only notices that the sink got by an effect of its own, which alone keeps their order.
+    """
+    with database.read() as connection:
+        alerts = alert_store.current_alerts(connection, now - ENDED_SINCE)
+        ids = [notice_id(f"alert.{alert.state}", alert.id) for alert in alerts]
+        notices = {
+            sink: effect_admin.with_keys(connection, [f"{id_}/{sink}" for id_ in ids])
+            for sink in sinks
+        }
+    return {sink: list(had.values()) for sink, had in notices.items() if had}
+
+
 def _keep(handler: AlertKeeper, sink: str, notices: list[dict[str, Any]]) -> str | None:
-    """Tell one sink how alerts stand; what went wrong comes back as a sentence."""
+    """Remind one sink of alerts; returns what went wrong."""
     try:
         with outside("keep"):
             handler.keep(notices)
@@ -295,13 +320,5 @@ def _keep(handler: AlertKeeper, sink: str, notices: list[dict[str, Any]]) -> str
         return str(error)
     except Exception as error:
         log.exception("keeping alerts up broke", sink=sink)
-        return f"{sink} was not told again of open alerts: {type(error).__name__}; see the log"
+        return alerts_not_kept_reason(sink, error)
     return None
-
-
-def _alert_notices(connection: Connection, now: datetime) -> list[str]:
-    """Ids of the newest notice of each alert that is open or ended not long ago."""
-    return [
-        notice_id(f"alert.{alert.state}", alert.id)
-        for alert in alert_store.current_alerts(connection, now - ENDED_SINCE)
-    ]

@@ -248,7 +248,7 @@ def test_who_saw_a_head_before_another_put_it_off_does_not_try_it_again(database
     deliver(database, {"ops": ops}, clock)
 
     with database.write() as connection:
-        assert effect_store.claim_effect(connection, head.id, clock()) is None
+        assert effect_store.claim_effect(connection, head.id, clock(), interrupted="") is None
 
 
 def test_an_effect_of_a_sink_that_is_not_in_the_config_waits(database, round_id, clock):
