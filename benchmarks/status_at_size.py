@@ -78,7 +78,7 @@ def main() -> None:
     for number in asked.monitors:
         with tempfile.TemporaryDirectory() as folder, _store(asked.postgres) as store:
             config = write_config(Path(folder), store.url, number)
-            _filled(config, asked.rounds)
+            fill_store(config, asked.rounds)
             for name, words in COMMANDS.items():
                 told = measured([*words, "--config", str(config)], store)
                 print(f"{number:>8}  {name:<22}  {told}", flush=True)
@@ -116,7 +116,8 @@ def write_config(folder: Path, store: str, monitors: int) -> Path:
     return config
 
 
-def _filled(path: Path, rounds: int) -> None:
+def fill_store(path: Path, rounds: int) -> None:
+    """Give every monitor of a config so many rounds."""
     config = load_config(path)
     database = Database(config.store_url)
     schema.ready(database)

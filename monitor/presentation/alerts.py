@@ -98,8 +98,9 @@ def revised_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundRepo
     )
 
 
-def ended_sentence(alert: Alert, *, monitor: str, number: int, how: str, why: str) -> str:
-    """Say that somebody ended an alert of a round, such as with ``was ended by hand``."""
+def ended_sentence(alert: Alert, *, monitor: str, number: int, by_hand: bool, why: str) -> str:
+    """Say that an alert of a round ended that no round ended."""
+    how = "was ended by hand" if by_hand else "has ended"
     return (
         f"{monitor}: the alert on {_limit(alert)} of round {number} {how}: {ended(why)} "
         f"It {fired(alert)}."

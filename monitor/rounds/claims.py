@@ -37,7 +37,7 @@ def let_claims_run_out() -> None:
 
 
 @contextmanager
-def kept(database: Database, claim: Claim) -> Iterator[None]:
+def renewed(database: Database, claim: Claim) -> Iterator[None]:
     """Renew a claim from a thread while the block runs."""
     ended = threading.Event()
     thread = threading.Thread(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.labels import corrected_evidence_label, current_label, evidence_label
 from monitor.domain.state import RoundState
+from monitor.presentation.moves import corrected_reason, overtaken_reason
 from monitor.rounds.estimation.alerts import after_moves, correct_evidence, freeze_evidence
 from monitor.rounds.estimation.anomalies import round_news
 from monitor.rounds.estimation.batch import Batch, Evidence, Member
@@ -122,8 +123,7 @@ def correct(
     version = batch.affected[0].version
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        why = "MLflow showed a later version" if above else "labels changed"
-        reason = f"{why}: version {version}"
+        reason = overtaken_reason(version) if above else corrected_reason(version)
         round_store.note_event(connection, found, reason, now)
         note_disputes(connection, found, disputes, now)
         _write_versions(connection, batch, estimates, supplements)
@@ -165,26 +165,30 @@ def _read_batch(
         history, store_id = frame_store.read_history_here(connection, found.history_id)
         # Read again here: whoever published meanwhile gave the due round a later version too.
         rounds = round_store.closed_rounds(connection, history.id, also=found.id)
-        due = next(i for i, each in enumerate(rounds) if each.id == found.id)
-        stored = estimate_store.read_counts(connection, [each.id for each in rounds])
-        asked = [each for i, each in enumerate(rounds) if i >= due or _is_changed(each)]
-        labels = _read_labels(connection, asked, rounds[due], known)
-        return Batch(
-            store_id=store_id,
-            history=history,
-            members=tuple(
-                Member(
-                    each,
-                    _tally(each, labels, stored),
-                    max(each.version, (above or {}).get(each.id, 0)) + 1,
-                )
-                for each in rounds
-            ),
-            due=due,
-            evidence={each.id: _evidence_tally(each, labels[each.id]) for each in rounds[due:]},
-            labels=labels,
-            stored=Tally(stored[found.id]) if found.id in stored else None,
-        )
+        due = [round_.id for round_ in rounds].index(found.id)
+        stored = estimate_store.read_counts(connection, [round_.id for round_ in rounds])
+        labels = _read_labels(connection, _to_count(rounds, due), rounds[due], known)
+    return Batch(
+        store_id=store_id,
+        history=history,
+        members=tuple(
+            Member(round_, _tally(round_, labels, stored), _next_version(round_, above or {}))
+            for round_ in rounds
+        ),
+        due=due,
+        evidence={round_.id: _evidence_tally(round_, labels[round_.id]) for round_ in rounds[due:]},
+        labels=labels,
+        stored=Tally(stored[found.id]) if found.id in stored else None,
+    )
+
+
+def _to_count(rounds: list[Round], due: int) -> list[Round]:
+    """Choose the due round and those after it, and earlier ones whose labels changed."""
+    return [round_ for i, round_ in enumerate(rounds) if i >= due or _is_changed(round_)]
+
+
+def _next_version(found: Round, above: Mapping[int, int]) -> int:
+    return max(found.version, above.get(found.id, 0)) + 1
 
 
 def _read_labels(

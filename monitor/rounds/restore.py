@@ -1,8 +1,8 @@
 """After a restore: what MLflow shows and the store has forgotten is done again.
 
-A backup is older than what was told of its rounds since. MLflow still has their runs, by keys
-that begin with the store's id, and the answers lie where labels come from. So the slots that the
-store lost are opened as if they were due, with versions above those that MLflow shows: it keeps
+A backup is older than what people have seen of its rounds since. MLflow still has their runs, by
+keys that begin with the store's id, and the answers lie where labels come from. So the slots that
+the store lost are opened as if they were due, with versions above those that MLflow shows: it keeps
 the larger of two values at one step and time. Seeds come from the store's id and the slot, so the
 same items are drawn and the answers fit again.
 """
@@ -17,6 +17,7 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.report import AlertRow
 from monitor.domain.slots import newest_slot, slots_between
 from monitor.domain.state import RoundState
+from monitor.presentation.moves import RESTORED
 from monitor.rounds import run
 from monitor.rounds.opening.skipped_slots import number_of
 from monitor.rounds.opening.windows import free_window
@@ -26,7 +27,7 @@ from monitor.storage import restored_store, round_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.storage.round_store import Round
 
-_WHY = "the store was restored from a backup"
 _BEFORE_DONE = (RoundState.OPEN, RoundState.LABELING)
 
 
@@ -51,7 +51,7 @@ class Forgotten:
         Slots that were lost, now open.
     behind
         Closed rounds of which MLflow shows a later version: round id to that version.
-    put_away
+    retire
         How many runs were deleted in MLflow, since their rounds are done again.
     alerts
         Alerts that were open and are unknown now; None where that could not be read.
@@ -80,42 +80,37 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> Forgotten:
     DeliveryFailed
         If MLflow does not answer; whoever repeats this goes on from there.
     """
-    name = context.settings.name
-    now = context.clock()
+    name, now = context.settings.name, context.clock()
     with context.database.read() as connection:
         store = store_id(connection)
         known = {each.slot: each for each in round_store.find_rounds(connection, name)}
     shown = runs.find(store, name)
-    seen = _highest(shown)
-    lost, off_schedule = _lost(context, known, seen)
+    versions = _highest(shown)
+    lost, off_schedule = _lost(context, known, versions)
     newest = _newest_estimate(shown)
-    undrawn = [slot for slot, found in known.items() if found.state is RoundState.OPEN]
-    reports = _reports(runs, shown, {*lost, *undrawn, *([newest] if newest else [])})
+    reports = _reports(runs, shown, {*lost, *_undrawn(known), newest})
     with context.database.write() as connection:
         monitor_id = round_store.ensure_monitor(connection, name, now)
         opened = [
             slot
             for slot in lost
-            if _open(connection, context, monitor_id, slot, known, seen, reports.get(slot))
+            if _open(connection, context, monitor_id, slot, known, versions, reports.get(slot))
         ]
-        for slot, found in known.items():
-            if slot in seen and restored_store.start_above(connection, found.id, seen[slot]):
-                settings = _as_planned(found.settings, reports.get(slot))
-                restored_store.freeze_settings(connection, found.id, settings)
+        _start_above(connection, known.values(), versions, reports)
         restored_store.forget_doubt(connection, monitor_id)
         rounds = round_store.find_rounds(connection, name)
-        firing = None if newest is None else reports.get(newest)
-        alerts = _told_to_end(connection, rounds, _firing(firing or {}), now)
-    retire = _put_away(runs, rounds, shown)
-    if retire:
+        alerts = _end_forgotten(connection, rounds, newest, reports, now)
+    # Not before the commit: whoever is stopped in between finds the same runs to delete again.
+    deleted = _delete_runs(runs, rounds, shown)
+    if deleted:
         runs.rewind(store, name, _newest_closed(rounds))
     return Forgotten(
         opened=tuple(opened),
-        behind=_behind(rounds, seen),
-        retire=retire,
-        alerts=None if newest is not None and firing is None else alerts,
+        behind=_behind(rounds, versions),
+        retire=deleted,
+        alerts=alerts,
         off_schedule=tuple(off_schedule),
-        abandoned=tuple(_abandoned(rounds, seen)),
+        abandoned=tuple(_abandoned(rounds, versions)),
     )
 
 
@@ -158,8 +153,12 @@ def _highest(shown: Sequence[ShownRun]) -> dict[datetime, int]:
     return seen
 
 
+def _undrawn(known: Mapping[datetime, Round]) -> list[datetime]:
+    return [slot for slot, found in known.items() if found.state is RoundState.OPEN]
+
+
 def _reports(
-    runs: RoundRuns, shown: Sequence[ShownRun], slots: Collection[datetime]
+    runs: RoundRuns, shown: Sequence[ShownRun], slots: Collection[datetime | None]
 ) -> dict[datetime, Mapping[str, Any]]:
     """Read the newest report of each of these slots that MLflow has one of."""
     newest = {run.slot: run for run in shown if run.slot in slots and run.version}
@@ -193,15 +192,24 @@ def _lost(
     """Find the slots to open, in order, and those of which today's schedule has no window.
 
     Those that MLflow shows and the store has not, or has as skipped; and all that came due since
-    the newest that the store knows: they may have been lost before MLflow was told of them.
+    the newest that the store knows: they may have been lost before MLflow had them.
     """
-    schedule, now = context.settings.round.schedule, context.clock()
+    schedule = context.settings.round.schedule
     gone = {slot for slot in seen if slot not in known or known[slot].state is RoundState.SKIPPED}
-    newest = _newest(context, known) or min(gone, default=None)
-    due = [] if newest is None else slots_between(schedule, newest, now)
-    missing = {slot for slot in due if slot not in known}
     on_schedule = {slot for slot in gone if newest_slot(schedule, slot) == slot}
+    newest = _newest(context, known) or min(gone, default=None)
+    missing = _unknown_since(context, newest, known)
     return sorted(missing | on_schedule), sorted(gone - on_schedule)
+
+
+def _unknown_since(
+    context: MonitorContext, slot: datetime | None, known: Mapping[datetime, Round]
+) -> set[datetime]:
+    """Find the slots that came due after one and that the store does not know."""
+    if slot is None:
+        return set()
+    due = slots_between(context.settings.round.schedule, slot, context.clock())
+    return set(due) - known.keys()
 
 
 def _newest(context: MonitorContext, known: Mapping[datetime, Round]) -> datetime | None:
@@ -221,8 +229,9 @@ def _open(
 ) -> bool:
     """Open the round of a lost slot; false if another worker did.
 
-    It is told like a scheduled one. Only a slot before the newest known one that the store never
-    had, not even as skipped, was filled by a backfill, which wakes nobody now either.
+    Its notices go out like those of a scheduled one. Only a slot before the newest known one that
+    the store never had, not even as skipped, was filled by a backfill, which wakes nobody now
+    either.
     """
     filled = slot not in known and slot < (_newest(context, known) or slot)
     settings = context.settings.round.model_copy(
@@ -246,7 +255,7 @@ def _opened(
     now = context.clock()
     if skipped is not None:
         reopened = round_store.reopen_skipped(
-            connection, skipped.id, settings=settings, now=now, reason=_WHY
+            connection, skipped.id, settings=settings, now=now, reason=RESTORED
         )
         return skipped.id if reopened else None
     return round_store.add_round(
@@ -258,14 +267,40 @@ def _opened(
         state=RoundState.OPEN,
         settings=settings,
         now=now,
-        reason=_WHY,
+        reason=RESTORED,
     )
 
 
-def _told_to_end(
-    connection: Connection, rounds: Sequence[Round], firing: Sequence[AlertRow], now: datetime
-) -> tuple[AlertRow, ...]:
-    """End the alerts that nobody here will ever end, for those who were told that they fired."""
+def _start_above(
+    connection: Connection,
+    rounds: Iterable[Round],
+    versions: Mapping[datetime, int],
+    reports: Mapping[datetime, Mapping[str, Any]],
+) -> None:
+    """Let open rounds that MLflow shows come out above its versions, by the plan that they had."""
+    for each in rounds:
+        version = versions.get(each.slot)
+        if version is not None and restored_store.start_above(connection, each.id, version):
+            settings = _as_planned(each.settings, reports.get(each.slot))
+            restored_store.freeze_settings(connection, each.id, settings)
+
+
+def _end_forgotten(
+    connection: Connection,
+    rounds: Sequence[Round],
+    newest: datetime | None,
+    reports: Mapping[datetime, Mapping[str, Any]],
+    now: datetime,
+) -> tuple[AlertRow, ...] | None:
+    """End the alerts that nobody here will ever end, for those who were notified that they fired.
+
+    By the report of the newest estimate that MLflow shows; None where that could not be read.
+    """
+    if newest is None:
+        return ()
+    if newest not in reports:
+        return None
+    firing = _firing(reports[newest])
     unknown = restored_store.unknown_alerts(connection, [alert.id for alert in firing])
     lost = tuple(alert for alert in firing if alert.id in unknown)
     numbered = {each.number: each for each in rounds}
@@ -276,7 +311,7 @@ def _told_to_end(
     return lost
 
 
-def _put_away(runs: RoundRuns, rounds: Sequence[Round], shown: Sequence[ShownRun]) -> int:
+def _delete_runs(runs: RoundRuns, rounds: Sequence[Round], shown: Sequence[ShownRun]) -> int:
     """Delete the live runs of versions before the first that their rounds have here."""
     first = {each.slot: each.first_version for each in rounds if each.first_version > 1}
     past = [run for run in shown if run.live and run.version < first.get(run.slot, 0)]

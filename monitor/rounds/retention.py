@@ -9,6 +9,7 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import TryLater
+from monitor.presentation.moves import forgotten_item_reason
 from monitor.storage import label_store, payload_store, round_claims, round_store
 
 if TYPE_CHECKING:
@@ -78,9 +79,10 @@ def _forgotten(
         keys = payload_store.task_keys(connection, found.id, item_id)
         deleted = payload_store.forget_item(connection, found.id, item_id)
         if deleted:
-            reason = f"what people were shown of item {item_id!r} was deleted on request"
-            now = round_store.read_round(connection, found.id)
-            round_store.note_event(connection, now, reason, clock())
+            # Read again: it may have moved before it was claimed, and the event keeps its state.
+            round_ = round_store.read_round(connection, found.id)
+            reason = forgotten_item_reason(item_id)
+            round_store.note_event(connection, round_, reason, clock())
     places: list[str] = []
     for labeler in labelers:
         with outside("forget"):

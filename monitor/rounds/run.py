@@ -22,8 +22,9 @@ from monitor.domain.errors import (
 from monitor.domain.labels import evidence_label
 from monitor.domain.slots import slots_of_windows, window_of
 from monitor.domain.state import RoundState
+from monitor.presentation.moves import DRAW_INTERRUPTED, closed_reason, unlabeled_reason
 from monitor.rounds import publish
-from monitor.rounds.claims import kept
+from monitor.rounds.claims import renewed
 from monitor.rounds.labels.collect import collect, retire, send
 from monitor.rounds.labels.places import Asked, ask
 from monitor.rounds.opening.due import open_due, open_slot
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.rounds")
 
-LEFT = "the last worker ended while it drew the sample: was it killed, or out of memory?"
 SETTLING = timedelta(minutes=15)
 """How long after a deadline a file that is not whole yet is waited for."""
 
@@ -54,7 +54,7 @@ _RETRIES = 5  # of a publish that met another one; each loser has let one winner
 
 
 def run(context: MonitorContext) -> None:
-    """Do all that is due for one monitor: open, draw, hand out, collect, close, correct, put away.
+    """Do all that is due for one monitor: open, draw, hand out, collect, close, correct, retire.
 
     What keeps one round from going on does not keep the others. Not even if it ends the process,
     as a draw that needs more memory than there is: rounds that a worker left in mid-step come
@@ -87,23 +87,48 @@ def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
 
 
 def _advance(context: MonitorContext, found: list[Round]) -> list[MonitorError | None]:
-    """Take these rounds as far as they get, and put away what is done; say what each step met."""
-    sent = _read_sent(context, found)
-    begun = [each.id for each in found if _may_begin(each, sent, context.clock())]
-    obstacles = [_met(partial(begin, context, each)) for each in begun]
-    if begun:
-        found = _again(context, found)
-        sent = _read_sent(context, found)
-    asked = ask(context, [each for each in found if _is_out(each, sent)])
-    obstacles += asked.obstacles
-    # A deadline counts only for rounds whose labels were read just now: others may have labels
-    # nobody has seen yet.
-    mine = [each for each in found if each.id in asked.read]
-    due = [
-        each.id for each in mine if _may_finish(each, asked) and not _settles(context, each, asked)
+    """Take these rounds as far as they get, and retire what is done; returns what each step met."""
+    obstacles, rounds, sent = _begin_all(context, found)
+    asked = ask(context, [each for each in rounds if _is_out(each, sent)])
+    return [
+        *obstacles,
+        *asked.obstacles,
+        *_finish_all(context, rounds, asked),
+        _error_of(partial(retire, context)),
     ]
-    obstacles += [_met(partial(finish, context, each)) for each in due]
-    return [*obstacles, _met(partial(retire, context))]
+
+
+def _begin_all(
+    context: MonitorContext, found: list[Round]
+) -> tuple[list[MonitorError | None], list[Round], Sent]:
+    """Draw rounds and hand out their tasks, of those for which it is time.
+
+    Returns what each step met, the rounds that have something to do after it, and which of their
+    tasks are out.
+    """
+    sent, now = _read_sent(context, found), context.clock()
+    begun = [each.id for each in found if _may_begin(each, sent, now)]
+    if not begun:
+        return [], found, sent
+    obstacles = [_error_of(partial(begin, context, round_id)) for round_id in begun]
+    rounds = _again(context, found)
+    return obstacles, rounds, _read_sent(context, rounds)
+
+
+def _finish_all(
+    context: MonitorContext, rounds: list[Round], asked: Asked
+) -> list[MonitorError | None]:
+    """Close and correct what is to be; returns what each step met.
+
+    Only rounds whose labels were read just now: at the deadline of others there may be labels
+    that nobody has seen yet.
+    """
+    due = [
+        each.id
+        for each in rounds
+        if each.id in asked.read and _may_finish(each, asked) and not _settles(context, each, asked)
+    ]
+    return [_error_of(partial(finish, context, round_id)) for round_id in due]
 
 
 def _may_begin(found: Round, sent: Sent, now: datetime) -> bool:
@@ -116,7 +141,7 @@ def _may_begin(found: Round, sent: Sent, now: datetime) -> bool:
     return found.state is RoundState.LABELING and found.id in sent.not_all
 
 
-def _met(act: Callable[[], object]) -> MonitorError | None:
+def _error_of(act: Callable[[], object]) -> MonitorError | None:
     """Do a step and return what stopped it, so that it stops no other."""
     try:
         act()
@@ -148,7 +173,7 @@ def backfill(
         if round_id is None:
             yield slot, None
             continue
-        obstacles.append(_met(partial(go_through, context, round_id)))
+        obstacles.append(_error_of(partial(go_through, context, round_id)))
         yield slot, _read(context, round_id)
     _raise_gravest(obstacles)
 
@@ -187,7 +212,7 @@ def begin(context: MonitorContext, round_id: int) -> None:
         found = _read(context, round_id)
         if found.state is RoundState.OPEN:
             if claim.was_left:
-                _note_obstacle(context, round_id, claim, LEFT)
+                _note_obstacle(context, round_id, claim, DRAW_INTERRUPTED)
             # Of two rounds that open one history at once, the second is drawn by the first's bands.
             _retried(lambda: draw(context, found, claim), times=1)
             found = _read(context, round_id)
@@ -246,7 +271,7 @@ def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], Non
         log.info("another worker has this round", round=round_id)
         return
     try:
-        with kept(context.database, claim):
+        with renewed(context.database, claim):
             step(claim)
     except (InputRefused, TryLater) as error:
         _note_obstacle(context, round_id, claim, str(error))
@@ -291,32 +316,29 @@ def _close_if_due(context: MonitorContext, stand: _Stand, claim: Claim) -> None:
     planned = {part.stratum.name: part.planned for part in labels.strata}
     answered = sum(each.labeled + each.declined for each in labels.counts())
     wanted = sum(planned.values())
-    late = found.deadline is not None and context.clock() >= found.deadline
-    if (answered < wanted or copies.missing) and not late:
+    if (answered < wanted or copies.missing) and not _is_late(context, found):
         return
-    # Answers that are disputed are answers.
+    # A disputed item has a label here: it is unclear which, but somebody looked at it.
     empty = _class_without_label(planned, labels.counts(evidence_label))
     if empty is not None:
-        what = (
-            "every answer was “cannot tell”"
-            if answered == wanted
-            else f"{answered} of {wanted} answers came by the deadline"
-        )
-        reason = f"no {empty} item has a label: {what}"
+        reason = unlabeled_reason(empty, answered=answered, wanted=wanted)
         publish.abandon(context, found, claim, reason)
         return
-    reason = (
-        "all labels are in"
-        if answered == wanted and not copies.missing
-        else f"the deadline passed with {answered} of {wanted} answers"
+    reason = closed_reason(
+        answered=answered,
+        wanted=wanted,
+        second_answered=copies.answered,
+        second_wanted=copies.wanted,
     )
-    if copies.missing:
-        reason += f" and {copies.answered} of {copies.wanted} second copies"
     _retried(
         lambda: publish.close(
             context, found, claim, partial=answered < wanted, reason=reason, labels=labels
         )
     )
+
+
+def _is_late(context: MonitorContext, found: Round) -> bool:
+    return found.deadline is not None and context.clock() >= found.deadline
 
 
 def _class_without_label(planned: dict[str, int], labels: list[LabelCounts]) -> str | None:

@@ -1,9 +1,10 @@
 """Which monitors need no look: nothing is due, and nothing changed since the last one.
 
-A look at a monitor costs some twenty queries and reads its tasks. So the service remembers how
-each monitor stood before its last look. If it stands the same now, its labels' place too, and no
-slot or deadline has come, another look would find what that one found. Reading this takes two
-queries for all monitors together. Memory may be lost at any time: then everything is looked at.
+A look at a monitor costs a dozen queries and reads its tasks, at every tick (docs/decisions has
+the figures). So the service remembers how each monitor stood before its last look. If it stands
+the same now, its labels' place too, and no slot or deadline has come, another look would find what
+that one found. Reading this takes two queries for all monitors together. Memory may be lost at any
+time: then everything is looked at.
 `run-once`, a new process each time, keeps it in the store (`monitor.service.saved_looks`).
 """
 
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 LONGEST = timedelta(hours=1)
 """Each monitor is looked at this often at least: time itself ends the taking of late labels."""
 
-_SLACK = timedelta(days=10)  # a round may wait to be drawn, and close after its deadline
+_SLACK = timedelta(days=10)
+"""A round may wait to be drawn, and close after its deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +97,35 @@ class Idle:
         looks = []
         for context in monitors:
             name = context.settings.name
-            stands, good = standing.get(name, NOTHING), self._good.get(name)
-            labelers = self._labelers(context, stands, good)
+            stands = standing.get(name, NOTHING)
+            labelers = self._labelers(context, stands)
             labels = _labels(labelers, places)
-            if labels and good and good.still_holds(context, stands, labels, now):
-                continue
-            if labels and name in kept and self._as_kept(kept[name], name, stands, labels, now):
-                continue
-            following = next(slots_after(context.settings.round.schedule, now))
-            looks.append(Look(context, now, stands, labels, following, labelers))
+            if not self._is_known(context, stands, labels, kept.get(name), now):
+                following = next(slots_after(context.settings.round.schedule, now))
+                looks.append(Look(context, now, stands, labels, following, labelers))
         return looks
 
-    def _labelers(
-        self, context: MonitorContext, standing: Standing, good: Look | None
-    ) -> tuple[Labeler, ...]:
+    def _is_known(
+        self,
+        context: MonitorContext,
+        standing: Standing,
+        labels: str,
+        kept: Kept | None,
+        now: datetime,
+    ) -> bool:
+        """Whether a look now would find what a good one found, of this process or another."""
+        if not labels:
+            return False
+        good = self._good.get(context.settings.name)
+        if good is not None and good.still_holds(context, standing, labels, now):
+            return True
+        return kept is not None and self._as_kept(
+            kept, context.settings.name, standing, labels, now
+        )
+
+    def _labelers(self, context: MonitorContext, standing: Standing) -> tuple[Labeler, ...]:
         """Labelers of a monitor's rounds, the same as long as no round moves."""
+        good = self._good.get(context.settings.name)
         if good is not None and good.context is context and good.standing == standing:
             return good.labelers
         with self._database.read() as connection:
@@ -156,7 +172,7 @@ class Idle:
 
 
 def last_ones(looks: Sequence[Look]) -> tuple[list[Look], list[Look]]:
-    """Part the looks at monitors with a round that a worker left in mid-step from all others.
+    """Separate the looks at monitors with a round that a worker left in mid-step from all others.
 
     What ended that worker may end this one too, so they come after all others and one after the
     other, whichever was left longest ago first.
@@ -173,7 +189,7 @@ def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
 
 
 def _labels(labelers: Sequence[Labeler], places: dict[str, str]) -> str:
-    """Tell one state of where labels come from from another; empty where that cannot be told.
+    """Describe the state of where labels come from; empty where one cannot tell it from others.
 
     Monitors may share a place, which is looked at once.
     """

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from monitor.config.diff import Changes
     from monitor.config.model import Config
+    from monitor.rounds.context import MonitorContext
     from monitor.service.web.app import Told
     from monitor.wiring import Application
 
@@ -32,7 +33,7 @@ _NEED_A_RESTART = ("store", "web")
 
 
 class Running:
-    """The parts in use, replaced as a whole by a reload, and what the process knows of itself.
+    """The application in use, which a reload replaces as a whole, and how the process fares.
 
     Whoever works takes `application` once and stays with it to the end of the step, so a reload
     disturbs nothing that is under way.
@@ -74,7 +75,7 @@ class Running:
         return Told(self.pulse.complaint, self._unready, self._metrics)
 
     def reload(self) -> bool:
-        """Read the config again and go on with it; a bad one changes nothing and is told."""
+        """Read the config again and go on with it; a bad one is logged and changes nothing."""
         if self._path is None:
             return False
         try:
@@ -121,7 +122,7 @@ class Running:
         return exposition(application.database, self._names(), own, application.clock())
 
     def _names(self) -> list[str]:
-        return [parts.settings.name for parts in self.application.monitors]
+        return [context.settings.name for context in self.application.monitors]
 
     def _own_failing(self) -> dict[str, bool]:
         return {name: self._failing[name] for name in self._names() if name in self._failing}
@@ -131,30 +132,36 @@ def _log_consequences(before: Application, after: Application) -> None:
     """Log what changed settings mean for the next rounds, and what is left of removed monitors."""
     if unready(after.database) is not None:
         return
-    old = {parts.settings.name: parts.settings for parts in before.monitors}
-    names = [parts.settings.name for parts in after.monitors]
+    names = [context.settings.name for context in after.monitors]
     try:
         with after.database.read() as connection:
-            for parts in after.monitors:
-                if old.get(parts.settings.name) != parts.settings:
-                    for told in changes_ahead(connection, parts):
-                        log.warning("next round", monitor=parts.settings.name, change=told)
-            for each in removed_monitors(connection, names):
-                log.warning("monitor not in the config", monitor=each.monitor, left=each.sentence)
+            for context in _changed(before, after):
+                for change in changes_ahead(connection, context):
+                    log.warning("next round", monitor=context.settings.name, change=change)
+            for removed in removed_monitors(connection, names):
+                log.warning(
+                    "monitor not in the config", monitor=removed.monitor, left=removed.sentence
+                )
     except MonitorError as error:
         log.warning("changes not compared with the store", reason=str(error))
 
 
+def _changed(before: Application, after: Application) -> list[MonitorContext]:
+    """Choose the monitors that are new or have other settings."""
+    old = {context.settings.name: context.settings for context in before.monitors}
+    return [one for one in after.monitors if old.get(one.settings.name) != one.settings]
+
+
 def _log_changes(found: Changes) -> None:
-    say = partial(log.info, "config reloaded")
+    write = partial(log.info, "config reloaded")
     if not found:
-        say(changed="nothing")
+        write(changed="nothing")
         return
     if found.unseen:
-        say(changed="only what it names: a variable, or a file with a secret")
+        write(changed="only what it names: a variable, or a file with a secret")
         return
-    told = {"added": found.added, "removed": found.removed}
-    say(**{name: list(names) for name, names in told.items() if names})
+    moved = {"added": found.added, "removed": found.removed}
+    write(**{name: list(names) for name, names in moved.items() if names})
     for monitor, lines in found.changed.items():
         about = {"monitor": monitor} if monitor else {}
         log.info("config changed", **about, settings="; ".join(lines))

@@ -398,17 +398,25 @@ def note_move(
 
 
 def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: datetime) -> None:
-    """Record why a claimed round cannot go on now, once per reason."""
-    found = read_round(connection, claim.round_id)
-    if found.reason == obstacle or found.state in {RoundState.SKIPPED, RoundState.ABANDONED}:
-        return
+    """Record why a claimed round cannot go on now.
+
+    A reason that stands already is not written again, so that a round that is tried at every pass
+    does not get an event each time.
+    """
     noted = connection.execute(
         update(rounds)
-        .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
+        .where(
+            rounds.c.id == claim.round_id,
+            rounds.c.attempt == claim.attempt,
+            rounds.c.state.not_in((RoundState.SKIPPED, RoundState.ABANDONED)),
+            rounds.c.reason.is_distinct_from(obstacle),
+        )
         .values(reason=obstacle)
-    )
-    if noted.rowcount == 1:
-        _event(connection, claim.round_id, found.state, found.state, obstacle, now)
+        .returning(rounds.c.state)
+    ).scalar()
+    if noted is not None:
+        state = RoundState(noted)
+        _event(connection, claim.round_id, state, state, obstacle, now)
 
 
 def _rounds() -> Select[Any]:

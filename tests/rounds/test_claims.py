@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from monitor.domain.errors import StoreUnavailable
 from monitor.rounds import claims, run
-from monitor.rounds.claims import kept
+from monitor.rounds.claims import renewed
 from monitor.storage import round_claims
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import rounds
@@ -57,7 +57,7 @@ def test_a_claim_is_renewed_while_a_step_runs(database, round_id):
     claim = claimed(database, round_id)
     nearly_run_out(database)
 
-    with kept(database, claim):
+    with renewed(database, claim):
         eventually(lambda: is_long(database))
 
 
@@ -97,7 +97,7 @@ def test_a_store_that_is_away_for_a_beat_is_asked_again(database, round_id, monk
 
     monkeypatch.setattr(round_claims, "renew_round", renewed)
 
-    with capture_logs() as logs, kept(database, claim):
+    with capture_logs() as logs, renewed(database, claim):
         eventually(lambda: is_long(database))
 
     assert [line["event"] for line in logs] == ["claim not renewed"]

@@ -77,7 +77,7 @@ def test_what_a_round_waits_for_is_told(mail):
     for _ in range(3):
         a_life(mail.run, mail)
 
-    told = "the last worker ended while it drew the sample: was it killed, or out of memory?"
+    told = "the last worker ended while it drew the sample, perhaps killed or out of memory"
     assert mail.round(1).reason == told
     assert len(mail.rows("select id from round_events where reason = :told", told=told)) == 1
 

@@ -195,7 +195,7 @@ def _span(start: str, end: str | None) -> tuple[datetime, datetime | None]:
 def _open_asked(monitors: Sequence[MonitorContext], slot: str) -> None:
     """Open the slot of every monitor, once it is known to be one and due for all of them."""
     from monitor.rounds.opening.due import open_slot
-    from monitor.rounds.opening.redo import said_of_ended
+    from monitor.rounds.opening.redo import why_it_stays
 
     asked = parse_time(slot, "--slot")
     for context in monitors:
@@ -203,7 +203,7 @@ def _open_asked(monitors: Sequence[MonitorContext], slot: str) -> None:
     for context in monitors:
         if open_slot(context, asked, backfill=False) is None:
             name = context.settings.name
-            say_error(f"{name}: the round due {minute(asked)} UTC {said_of_ended(context, asked)}")
+            say_error(f"{name}: the round due {minute(asked)} UTC {why_it_stays(context, asked)}")
 
 
 def _refuse_no_slot(context: MonitorContext, slot: str, asked: datetime) -> None:

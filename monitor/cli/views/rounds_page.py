@@ -10,7 +10,8 @@ from monitor.cli.common import minute, plural
 from monitor.cli.views.printing import say, table_lines, width
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import interval_text
-from monitor.rounds.opening.setting_changes import change_sentence, read_changes
+from monitor.presentation.setting_changes import change_sentence, difference_text
+from monitor.rounds.opening.setting_changes import read_changes
 from monitor.rounds.status import shown_estimates
 from monitor.storage import round_store
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import EstimateRow
-    from monitor.rounds.opening.setting_changes import Change
+    from monitor.domain.setting_changes import Change
     from monitor.storage.round_store import Round
 
 HEAD = ["round", "due (UTC)", "state"]
@@ -86,7 +87,10 @@ def round_json(row: Row) -> dict[str, Any]:
         "partial": found.partial,
         "reason": found.reason,
         "history": found.history_id,
-        "begins": [{"what": each.begins, "settings": list(each.settings)} for each in row.changes],
+        "begins": [
+            {"what": each.begins, "settings": [difference_text(one) for one in each.differences]}
+            for each in row.changes
+        ],
         "estimates": [each.model_dump() for each in row.estimates],
     }
 

@@ -15,6 +15,7 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable
 from monitor.domain.ports import Watchable
+from monitor.presentation.labels import refused_line
 from monitor.rounds.labels.second_annotator import without_same_person
 from monitor.storage import label_store, round_store
 from monitor.storage.label_notes import LabelNotes, read_place, write_label_notes
@@ -80,18 +81,22 @@ def ask(context: MonitorContext, rounds: Sequence[Round]) -> Asked:
     asked = Asked(read={each.id for each in rounds})
     places = _places(context, rounds)
     for place in places:
-        try:
-            found = _read(context, place, asked, rounds[0].monitor_id)
-        except MonitorError as error:
-            asked.give_up(place, error)
-        except Exception as error:
-            log.exception("labels not read because of a bug", monitor=context.settings.name)
-            asked.give_up(place, StoppedByBug.of(error))
-        else:
-            asked.take(place, found)
+        _ask_place(context, place, asked, rounds[0].monitor_id)
     if places and not any(isinstance(each, StoreUnavailable) for each in asked.obstacles):
         _keep_obstacles(context, places, asked, rounds[0].monitor_id)
     return asked
+
+
+def _ask_place(context: MonitorContext, place: Place, asked: Asked, monitor_id: int) -> None:
+    try:
+        found = _read(context, place, asked, monitor_id)
+    except MonitorError as error:
+        asked.give_up(place, error)
+    except Exception as error:
+        log.exception("labels not read because of a bug", monitor=context.settings.name)
+        asked.give_up(place, StoppedByBug.of(error))
+    else:
+        asked.take(place, found)
 
 
 def _keep_obstacles(
@@ -180,9 +185,6 @@ def _digest(refusal: Refusal) -> str:
 
 
 def _refused_note(collected: Collected) -> list[str]:
-    """Say how many rows are refused beside those that are a problem of their own."""
+    """Show rows that were refused, unless they are a problem of their own."""
     rows = [each for each in collected.refused if not each.is_problem]
-    if not rows:
-        return []
-    more = "" if len(rows) == 1 else f"; {len(rows) - 1} more stand in the log"
-    return [f"label refused: {rows[0]}{more}"]
+    return [refused_line(rows)] if rows else []

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import Refusal
+from monitor.presentation.labels import same_person_reason
 from monitor.storage import copy_store
 
 if TYPE_CHECKING:
@@ -18,12 +19,7 @@ def without_same_person(context: MonitorContext, collected: Collected) -> Collec
     with context.database.read() as connection:
         again = copy_store.same_person_again(connection, collected.events)
     refused = [
-        Refusal(
-            f"task {event.task_key}",
-            f"is a second copy of an item that {event.annotator!r} answered already; give it to "
-            "another person",
-        )
-        for event in again
+        Refusal(f"task {event.task_key}", same_person_reason(event.annotator)) for event in again
     ]
     kept = tuple(event for event in collected.events if event not in again)
     return replace(collected, events=kept, refused=(*collected.refused, *refused))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.slots import newest_slot, slots_between
 from monitor.domain.state import ENDED, RoundState
+from monitor.presentation.moves import ASKED_FOR, BACKFILLED, DUE, NOTHING_LEFT
 from monitor.rounds.opening.redo import redo_abandoned
 from monitor.rounds.opening.skipped_slots import (
     number_of,
@@ -14,7 +15,7 @@ from monitor.rounds.opening.skipped_slots import (
     refuse_if_forgotten,
     was_skipped_ahead,
 )
-from monitor.rounds.opening.windows import NOTHING_LEFT, free_window
+from monitor.rounds.opening.windows import free_window
 from monitor.storage import round_store
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def open_due(context: MonitorContext) -> None:
     if due:
         refuse_if_forgotten(context, due[:-1])
         record_missed(context, due[:-1], due[-1])
-        _open(context, due[-1], context.settings.round, "due")
+        _open(context, due[-1], context.settings.round, DUE)
 
 
 def _due(connection: Connection, context: MonitorContext, now: datetime) -> list[datetime]:
@@ -72,7 +73,7 @@ def open_slot(context: MonitorContext, slot: datetime, *, backfill: bool) -> int
 
     One that was abandoned before anybody labeled it is opened again by hand, not by a backfill.
     """
-    why = "backfill" if backfill else "asked for by hand"
+    why = BACKFILLED if backfill else ASKED_FOR
     settings = _settings(context, backfill=backfill)
     if not backfill:
         redo_abandoned(context, slot, settings, why)

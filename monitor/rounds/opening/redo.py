@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.state import RoundState
-from monitor.rounds.opening.windows import NOTHING_LEFT
+from monitor.presentation.moves import nothing_to_see_text, stays_text
 from monitor.storage import redo_store, round_store
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def redo_abandoned(
     """
     with context.database.read() as connection:
         found = _round_at(connection, context, slot)
-        if found is None or why_it_stays(connection, found) is not None:
+        if found is None or not _may_be_done_again(connection, found):
             return
     for labeler in context.labelers_of(found.settings):
         with outside("close"):
@@ -42,27 +42,25 @@ def redo_abandoned(
         redo_store.reopen_abandoned(connection, found, settings=again, now=now, reason=why)
 
 
-def said_of_ended(context: MonitorContext, slot: datetime) -> str:
-    """Say how the round of a slot ended, and why it is not done again."""
+def why_it_stays(context: MonitorContext, slot: datetime) -> str:
+    """Say, behind a slot that was not opened, how its round ended and why it is not done again."""
     with context.database.read() as connection:
         found = _round_at(connection, context, slot)
         if found is None or found.window.is_empty:
-            return f"has nothing to look at: {NOTHING_LEFT}"
-        return why_it_stays(connection, found) or "has ended; it stays as it is"
+            return nothing_to_see_text()
+        return stays_text(found.state, answers=_answers_in_the_way(connection, found))
 
 
-def why_it_stays(connection: Connection, found: Round) -> str | None:
-    """Say why a round cannot be done again; None if it can."""
+def _may_be_done_again(connection: Connection, found: Round) -> bool:
+    abandoned = found.state is RoundState.ABANDONED
+    return abandoned and not _answers_in_the_way(connection, found)
+
+
+def _answers_in_the_way(connection: Connection, found: Round) -> int:
+    """Count the answers that doing an abandoned round again would throw away."""
     if found.state is not RoundState.ABANDONED:
-        return f"is {found.state}; it stays as it is"
-    labels = redo_store.labels_taken(connection, found.id)
-    if not labels:
-        return None
-    items = "1 item has" if labels == 1 else f"{labels} items have"
-    return (
-        f"was abandoned, and {items} an answer that was taken; it stays as it is, since doing it "
-        "again would throw the answers away"
-    )
+        return 0
+    return redo_store.labels_taken(connection, found.id)
 
 
 def _round_at(connection: Connection, context: MonitorContext, slot: datetime) -> Round | None:

@@ -16,7 +16,7 @@ import structlog
 from monitor.domain.alerting import AlertState
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
-from monitor.presentation.numbers import minute_text
+from monitor.presentation.removed_monitors import REMOVED, removed_sentence
 from monitor.rounds.reporting.enqueue import enqueue_ended
 from monitor.storage import alert_store, round_store
 
@@ -36,8 +36,6 @@ log = structlog.get_logger("monitor.rounds")
 UNWATCHED = timedelta(days=1)
 """How long after a slot that nobody opened a monitor counts as run by no config at all."""
 
-REASON = "the monitor is no longer in the config"
-
 
 @dataclass(frozen=True, slots=True)
 class RemovedMonitor:
@@ -54,17 +52,7 @@ class RemovedMonitor:
     @property
     def sentence(self) -> str:
         """Say what is open of it, and what becomes of that."""
-        alerts = [f"an alert on {each.metric} ({each.id[:8]})" for each in self.alerts]
-        rounds = [f"round {number}" for number in self.open_rounds]
-        parts = ["Nothing watches it, unless another config on this store has it"]
-        if rounds:
-            parts.append("rounds go on when the config has it again")
-        if alerts:
-            parts.append(f"alerts are ended on {minute_text(self.ends_at)} UTC")
-        return (
-            f"{self.monitor} is in the store but not in the config (renamed or removed?), with "
-            f"{', '.join([*alerts, *rounds])} open. {'; '.join(parts)}."
-        )
+        return removed_sentence(self.monitor, self.alerts, self.open_rounds, self.ends_at)
 
 
 def removed_monitors(connection: Connection, names: Collection[str]) -> list[RemovedMonitor]:
@@ -103,9 +91,9 @@ def end_removed_monitors(database: Database, names: Collection[str], clock: Cloc
 
 
 def _end(connection: Connection, alert: Alert, now: datetime) -> None:
-    ended = alert_store.end(connection, alert.id, AlertState.RESOLVED, why=REASON, now=now)
+    ended = alert_store.end(connection, alert.id, AlertState.RESOLVED, why=REMOVED, now=now)
     if ended:  # else another process was faster
-        enqueue_ended(connection, alert, REASON, now, how="has ended")
+        enqueue_ended(connection, alert, REMOVED, now, by_hand=False)
         log.warning("alert of a removed monitor ended", monitor=alert.monitor, alert=alert.id)
 
 

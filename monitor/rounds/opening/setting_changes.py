@@ -6,11 +6,10 @@ the config of today.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from monitor.presentation.numbers import minute_text
+from monitor.domain.setting_changes import Begins, Change, Difference, HistoryStart
+from monitor.presentation.setting_changes import next_history_sentence, next_schedule_sentence
 from monitor.storage import frame_store, round_store
 
 if TYPE_CHECKING:
@@ -22,21 +21,6 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.storage.frame_store import History
     from monitor.storage.round_store import Round
-
-
-class Begins(StrEnum):
-    """What a round may be the first of."""
-
-    HISTORY = "history"
-    SCHEDULE = "schedule"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Settings that differ between two rounds, as ``threshold 0.5 -> 0.6``, and what begins."""
-
-    begins: Begins
-    settings: tuple[str, ...]
 
 
 _BANDS = frozenset({"sample.bands.flagged", "sample.bands.passed"})
@@ -52,21 +36,15 @@ def changes_ahead(connection: Connection, context: MonitorContext) -> list[str]:
     newest = None if monitor_id is None else round_store.newest_round(connection, monitor_id)
     if newest is None:
         return []
-    told = []
-    before, after = _of_history(newest.settings), _of_history(settings)
-    if before != after:
-        meaning = _history_meaning(
-            only_bands=_BANDS.issuperset(_differing(before, after)),
-            is_known=_has_history(connection, newest.monitor_id, settings),
-        )
-        told.append(f"{', '.join(_differences(before, after))}: {meaning}")
-    before, after = _of_schedule(newest.settings), _of_schedule(settings)
-    if before != after:
-        told.append(
-            f"{', '.join(_differences(before, after))}: the next window begins where the last one "
-            f"ended, {minute_text(newest.window.end)} UTC; none overlaps and nothing is left out"
-        )
-    return told
+    ahead = []
+    differences = _differences(_of_history(newest.settings), _of_history(settings))
+    if differences:
+        start = _history_start(connection, newest.monitor_id, settings, differences)
+        ahead.append(next_history_sentence(differences, start))
+    differences = _differences(_of_schedule(newest.settings), _of_schedule(settings))
+    if differences:
+        ahead.append(next_schedule_sentence(differences, newest.window.end))
+    return ahead
 
 
 def changes_between(
@@ -108,15 +86,6 @@ def read_changes(connection: Connection, rounds: Sequence[Round]) -> dict[int, l
     return found
 
 
-def change_sentence(change: Change) -> str:
-    """Say what a round is the first of, and by which settings."""
-    first = {
-        Begins.HISTORY: "begins a new history",
-        Begins.SCHEDULE: "is the first by another schedule",
-    }[change.begins]
-    return f"{first} ({', '.join(change.settings)})" if change.settings else first
-
-
 def _new_history(before: Round, now: Round, histories: Mapping[int, History]) -> list[Change]:
     if now.history_id is None or now.history_id == before.history_id or before.history_id is None:
         return []
@@ -129,31 +98,25 @@ def _new_history(before: Round, now: Round, histories: Mapping[int, History]) ->
 
 
 def _new_schedule(before: Round, now: Round) -> list[Change]:
-    differ = _differences(_of_schedule(before.settings), _of_schedule(now.settings))
-    return [Change(Begins.SCHEDULE, differ)] if differ else []
+    differences = _differences(_of_schedule(before.settings), _of_schedule(now.settings))
+    return [Change(Begins.SCHEDULE, differences)] if differences else []
 
 
-def _has_history(connection: Connection, monitor_id: int, settings: RoundSettings) -> bool:
+def _history_start(
+    connection: Connection,
+    monitor_id: int,
+    settings: RoundSettings,
+    differences: Sequence[Difference],
+) -> HistoryStart:
     from monitor.rounds.sampling.draw import base_key  # noqa: PLC0415  scipy takes half a second
 
     known = frame_store.newest_history(
         connection, monitor_id, threshold=settings.threshold, key_parts=base_key(settings)
     )
-    return known is not None
-
-
-def _history_meaning(*, only_bands: bool, is_known: bool) -> str:
-    if is_known:
-        return "the next round goes on with the history that it had with these settings before"
-    if only_bands:
-        return (
-            "the next round begins a new history, which starts from the labels so far, counted by "
-            "the new bands"
-        )
-    return (
-        "the next round begins a new history: estimates with earlier rounds begin anew; evidence "
-        "gathered so far stays, but without a reference the first round adds none"
-    )
+    if known is not None:
+        return HistoryStart.KNOWN
+    only_bands = _BANDS.issuperset(one.name for one in differences)
+    return HistoryStart.REBINNED if only_bands else HistoryStart.NOTHING
 
 
 def _of_history(settings: RoundSettings) -> Values:
@@ -175,16 +138,7 @@ def _of_schedule(settings: RoundSettings) -> Values:
     }
 
 
-def _differing(before: Values, after: Values) -> list[str]:
-    return [name for name in after if before[name] != after[name]]
-
-
-def _differences(before: Values, after: Values) -> tuple[str, ...]:
+def _differences(before: Values, after: Values) -> tuple[Difference, ...]:
     return tuple(
-        f"{name} {_value(before[name])} -> {_value(after[name])}"
-        for name in _differing(before, after)
+        Difference(name, before[name], after[name]) for name in after if before[name] != after[name]
     )
-
-
-def _value(value: object) -> str:
-    return "not set" if value is None else str(value)

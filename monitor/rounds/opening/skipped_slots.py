@@ -10,6 +10,7 @@ import structlog
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.slots import slots_between
 from monitor.domain.state import RoundState
+from monitor.presentation.moves import missed_reason
 from monitor.presentation.numbers import minute_text
 from monitor.rounds.opening.windows import free_windows
 from monitor.storage import restored_store, round_store, skip_store
@@ -99,7 +100,7 @@ def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: d
                 slots=slots,
                 windows=free_windows(connection, monitor_id, schedule, slots),
                 settings=context.settings.round,
-                reason=f"missed: the newest due slot is {minute_text(newest)} UTC",
+                reason=missed_reason(newest),
                 now=now,
             )
 

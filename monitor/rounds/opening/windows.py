@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from monitor.domain.settings import Schedule
     from monitor.storage.round_store import Round
 
-NOTHING_LEFT = "other rounds looked at all of its window, by another schedule"
-"""Why a due slot is recorded as skipped when its window is empty."""
-
 _slot = attrgetter("slot")
 
 

@@ -139,12 +139,12 @@ def enqueue_ended(
     why: str,
     now: datetime,
     *,
-    how: str = "was ended by hand",
+    by_hand: bool = True,
 ) -> None:
-    """Write the notices of an alert that no round ended, for those who were told that it fired."""
+    """Write the notices of an alert that no round ended, for whoever had one when it fired."""
     found = round_store.read_round(connection, alert.fired_round_id)
     store = store_id(connection)
-    notice = ended_notice(alert, found, store_id=store, how=how, why=why, at=now)
+    notice = ended_notice(alert, found, store_id=store, by_hand=by_hand, why=why, at=now)
     known = known_key(connection, found, notice.round_key)
     notice = notice.model_copy(update={"round_key": known})
     notify(connection, found, notice, now)

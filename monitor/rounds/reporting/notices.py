@@ -88,13 +88,12 @@ def alert_notice(
 
 
 def ended_notice(
-    alert: Alert, found: Round, *, store_id: str, how: str, why: str, at: datetime
+    alert: Alert, found: Round, *, store_id: str, by_hand: bool, why: str, at: datetime
 ) -> Notice:
-    """Notify people of an alert that no round ended; ``found`` is the round that fired it.
-
-    ``how`` says who ended it, such as "was ended by hand".
-    """
-    sentence = ended_sentence(alert, monitor=found.monitor, number=found.number, how=how, why=why)
+    """Notify people of an alert that no round ended; ``found`` is the round that fired it."""
+    sentence = ended_sentence(
+        alert, monitor=found.monitor, number=found.number, by_hand=by_hand, why=why
+    )
     return _resolved_notice(
         alert,
         found,

@@ -44,10 +44,10 @@ TIMELINE = 104
 ESTIMAND_OF = {"round": "window", "pooled": "rate"}
 """Reports show the window's own value for a round alone, and the rate for the pooled one."""
 
-_TOLD = ("precision", "recall")
+_FIRST = ("precision", "recall")
 
 SHOWN = tuple(
-    (metric, basis, estimand) for metric in _TOLD for basis, estimand in ESTIMAND_OF.items()
+    (metric, basis, estimand) for metric in _FIRST for basis, estimand in ESTIMAND_OF.items()
 )
 """The estimates people see first."""
 
@@ -139,9 +139,7 @@ def closed_report(
         segments=list(supplements.segments),
         agreement=supplements.agreement,
         answers=answers,
-        cause=None if pictures is None else pictures.cause,
-        p3=None if pictures is None else pictures.p3,
-        curves=None if pictures is None else pictures.curves,
+        **_picture_fields(pictures),
         sentence=_sentence(found, tally, rows, alerts, proposed),
     )
 
@@ -191,6 +189,13 @@ _NOTHING_KNOWN: dict[str, Any] = {
 }
 
 
+def _picture_fields(pictures: Pictures | None) -> dict[str, Any]:
+    """Give what `monitor.rounds.estimation.curves` found; nothing where it was not asked."""
+    if pictures is None:
+        return {}
+    return {"cause": pictures.cause, "p3": pictures.p3, "curves": pictures.curves}
+
+
 def _frame_fields(
     found: Round, store_id: str, issues: Mapping[str, tuple[int, bool]]
 ) -> dict[str, Any]:
@@ -223,7 +228,7 @@ def _status(
 
 def _undefined(rows: Sequence[EstimateRow]) -> list[str]:
     """Name what people look at first and this round could not estimate."""
-    found = [(metric, find_row(rows, metric, "round")) for metric in _TOLD]
+    found = [(metric, find_row(rows, metric, "round")) for metric in _FIRST]
     return [metric for metric, row in found if row is None or row.point is None]
 
 
@@ -265,15 +270,25 @@ def _sentence(
     alerts: Sequence[Alert],
     proposed: Mapping[str, float],
 ) -> str:
-    own, pooled = (
-        {metric: find_row(rows, metric, basis) for metric in _TOLD} for basis in ("round", "pooled")
-    )
-    from monitor.stats.estimation.small_counts import small_count_caution  # noqa: PLC0415  scipy takes half a second
-
-    few = [
-        metric for metric in _TOLD if small_count_caution(tally.counts, metric, estimand="window")
-    ]
     firing = [alert for alert in alerts if alert.state == "firing"]
     learns = not firing and not found.settings.limits.bounds
-    told = learning_text(proposed) if learns else alerts_text(firing)
-    return round_sentence(found.window, own, pooled, few=few, alerts=told)
+    return round_sentence(
+        found.window,
+        _first_rows(rows, "round"),
+        _first_rows(rows, "pooled"),
+        few=_with_small_counts(tally),
+        alerts=learning_text(proposed) if learns else alerts_text(firing),
+    )
+
+
+def _first_rows(rows: Sequence[EstimateRow], basis: str) -> dict[str, EstimateRow | None]:
+    return {metric: find_row(rows, metric, basis) for metric in _FIRST}
+
+
+def _with_small_counts(tally: Tally) -> list[str]:
+    """Choose the metrics that a handful of labels decides."""
+    from monitor.stats.estimation.small_counts import small_count_caution  # noqa: PLC0415  scipy takes half a second
+
+    return [
+        metric for metric in _FIRST if small_count_caution(tally.counts, metric, estimand="window")
+    ]

@@ -13,7 +13,7 @@ from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.settings import Bands, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds.opening import due
-from monitor.rounds.opening.redo import said_of_ended
+from monitor.rounds.opening.redo import why_it_stays
 from monitor.storage import concern_store, label_store
 from tests.rounds.scene import MONDAY, Scene, settings
 from tests.storage.payloads import REPORTS
@@ -154,7 +154,7 @@ def test_a_round_with_a_label_stays_and_says_why(unlabeled):
     again = redo(unlabeled)
 
     assert again.state == "abandoned"
-    assert said_of_ended(unlabeled.context, MONDAY) == (
+    assert why_it_stays(unlabeled.context, MONDAY) == (
         "was abandoned, and 1 item has an answer that was taken; it stays as it is, since doing "
         "it again would throw the answers away"
     )

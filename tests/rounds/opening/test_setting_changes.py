@@ -8,7 +8,8 @@ import pytest
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.settings import Bands, Sample, Schedule
-from monitor.rounds.opening.setting_changes import change_sentence, changes_ahead, read_changes
+from monitor.presentation.setting_changes import change_sentence
+from monitor.rounds.opening.setting_changes import changes_ahead, read_changes
 from monitor.storage import round_store
 from tests.rounds.scene import Scene, settings
 

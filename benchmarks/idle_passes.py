@@ -1,0 +1,118 @@
+"""What it saves to leave alone the monitors where nothing changed: a pass that finds nothing due.
+
+    python -m benchmarks.idle_passes [--monitors 1 20 100] [--rounds 20]
+
+Every monitor has weekly rounds, closed but for the newest, which waits for half of its 200 labels
+in files; the last 12 of the closed ones still take late labels. Prints for each number of monitors
+the statements that one pass sends to a SQLite store and its processor time (the median of five),
+when each monitor is looked at and when `monitor.service.change_detection` leaves it alone; then the
+processor time of a whole `pr-monitor run-once`, without and with what the last one noted. Takes
+three minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+from sqlalchemy import delete
+
+from benchmarks.statements import counted
+from benchmarks.status_at_size import Store, fill_store, measured, write_config
+from monitor import wiring
+from monitor.config.load import load_config
+from monitor.rounds.delivery.deliver import deliver
+from monitor.service.change_detection import Idle
+from monitor.service.loop import advance_all, one_pass, tidy
+from monitor.storage.look_store import LOOK
+from monitor.storage.tables import labeler_cursors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from monitor.wiring import Application
+
+TRIES = 5
+HEADS = ("monitors", "pass", "statements", "CPU ms", "run-once CPU s")
+
+
+def main() -> None:
+    """Print two lines for each number of monitors."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--monitors", type=int, nargs="+", default=[1, 20, 100])
+    parser.add_argument("--rounds", type=int, default=20, help="rounds of each monitor")
+    asked = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    print(_line(*HEADS), flush=True)
+    for number in asked.monitors:
+        with tempfile.TemporaryDirectory() as folder:
+            config = write_config(Path(folder), "sqlite:///monitor.db", number)
+            fill_store(config, asked.rounds)
+            measure(config, number)
+
+
+def measure(config: Path, number: int) -> None:
+    """Print what passes over these monitors cost, with and without change detection."""
+    application = wiring.build(load_config(config))
+    idle = Idle(application.database, application.clock)
+
+    def left_alone() -> None:
+        one_pass(application, application.monitors, idle=idle)
+
+    def looked_at() -> None:
+        advance_all(application.monitors)
+        tidy(application)
+        deliver(
+            application.database, application.handlers, application.clock, link=application.link
+        )
+
+    for _ in range(3):  # the first passes find what filling the store left to do
+        left_alone()
+    figures = {
+        "each looked at": (*_figures(application, looked_at), _run_once(application, config)),
+        "left alone": (*_figures(application, left_alone), _run_once(application, config, "noted")),
+    }
+    for name, (statements, milliseconds, seconds) in figures.items():
+        told = (f"{statements}", f"{milliseconds:.1f}", f"{seconds:.2f}")
+        print(_line(f"{number}", name, *told), flush=True)
+    application.database.close()
+
+
+def _figures(application: Application, one: Callable[[], None]) -> tuple[int, float]:
+    """Statements of a pass, and its processor time in milliseconds."""
+    with counted(application.database) as found:
+        one()
+    taken = []
+    for _ in range(TRIES):
+        begun = time.process_time()
+        one()
+        taken.append(1e3 * (time.process_time() - begun))
+    return len(found.sent), statistics.median(taken)
+
+
+def _run_once(application: Application, config: Path, noted: str | None = None) -> float:
+    """Processor seconds of `run-once`, after another one or as if there had been none."""
+    words = ["run-once", "--config", str(config)]
+    store = Store("", lambda: 0.0)
+    measured(words, store)
+    taken = []
+    for _ in range(3):
+        if noted is None:
+            with application.database.write() as connection:
+                connection.execute(delete(labeler_cursors).where(labeler_cursors.c.labeler == LOOK))
+        taken.append(float(measured(words, store).split()[0]))
+    return statistics.median(taken)
+
+
+def _line(*cells: str) -> str:
+    return "  ".join(f"{cell:>15}" for cell in cells)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Why a round opened, moved, waits, or stays as it is: what its events and its reason say.
+
+Kept in the store for people to read; no code reads it back to decide anything. Without a full stop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.presentation.numbers import minute_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from monitor.domain.state import RoundState
+
+DUE = "due"
+BACKFILLED = "backfill"
+ASKED_FOR = "asked for by hand"
+RESTORED = "the store was restored from a backup"
+NOTHING_LEFT = "other rounds looked at all of its window, by another schedule"
+"""Why a due slot is recorded as skipped when its window is empty."""
+
+DRAW_INTERRUPTED = "the last worker ended while it drew the sample, perhaps killed or out of memory"
+
+
+def missed_reason(newest: datetime) -> str:
+    """Say why a slot is recorded as skipped: nobody ran it before the newest came due."""
+    return f"missed: the newest due slot is {minute_text(newest)} UTC"
+
+
+def closed_reason(
+    *, answered: int, wanted: int, second_answered: int = 0, second_wanted: int = 0
+) -> str:
+    """Say that a round has all its answers, or that its time is over; of second copies too.
+
+    >>> closed_reason(answered=200, wanted=200)
+    'all labels are in'
+    >>> closed_reason(answered=180, wanted=200, second_answered=3, second_wanted=20)
+    'the deadline passed with 180 of 200 answers and 3 of 20 second copies'
+    """
+    copies_missing = second_answered < second_wanted
+    if answered == wanted and not copies_missing:
+        return "all labels are in"
+    copies = f" and {second_answered} of {second_wanted} second copies" if copies_missing else ""
+    return f"the deadline passed with {answered} of {wanted} answers{copies}"
+
+
+def unlabeled_reason(predicted: str, *, answered: int, wanted: int) -> str:
+    """Say why a round gives no estimate: no item of a predicted class has a label.
+
+    >>> unlabeled_reason("flagged", answered=0, wanted=200)
+    'no flagged item has a label: 0 of 200 answers came by the deadline'
+    """
+    what = (
+        "every answer was “cannot tell”"
+        if answered == wanted
+        else f"{answered} of {wanted} answers came by the deadline"
+    )
+    return f"no {predicted} item has a label: {what}"
+
+
+def corrected_reason(version: int) -> str:
+    """Say why a closed round has another version."""
+    return f"labels changed: version {version}"
+
+
+def overtaken_reason(version: int) -> str:
+    """Say why a round of a restored store has a version above those that MLflow shows."""
+    return f"MLflow showed a later version: version {version}"
+
+
+def forgotten_item_reason(item_id: str) -> str:
+    """Say that what people were shown of an item is gone from the store."""
+    return f"what people were shown of item {item_id!r} was deleted on request"
+
+
+def nothing_to_see_text() -> str:
+    """Say, behind a slot, that there is no round to run."""
+    return f"has nothing to look at: {NOTHING_LEFT}"
+
+
+def stays_text(state: RoundState, *, answers: int) -> str:
+    """Say, behind a slot, why its round is not done again: it ended, or has accepted answers."""
+    if not answers:
+        return f"is {state}; it stays as it is"
+    items = "1 item has" if answers == 1 else f"{answers} items have"
+    return (
+        f"was {state}, and {items} an answer that was taken; it stays as it is, since doing it "
+        "again would throw the answers away"
+    )

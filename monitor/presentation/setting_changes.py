@@ -1,0 +1,69 @@
+"""What another setting begins, between two rounds or with the next one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.setting_changes import Begins, HistoryStart
+from monitor.presentation.numbers import minute_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from monitor.domain.setting_changes import Change, Difference
+
+_FIRST = {
+    Begins.HISTORY: "begins a new history",
+    Begins.SCHEDULE: "is the first by another schedule",
+}
+_STARTS = {
+    HistoryStart.KNOWN: (
+        "the next round goes on with the history that it had with these settings before"
+    ),
+    HistoryStart.REBINNED: (
+        "the next round begins a new history, which starts from the labels so far, counted by the "
+        "new bands"
+    ),
+    HistoryStart.NOTHING: (
+        "the next round begins a new history: estimates with earlier rounds begin anew; evidence "
+        "gathered so far stays, but without a reference the first round adds none"
+    ),
+}
+
+
+def difference_text(difference: Difference) -> str:
+    """Write a setting with its two values.
+
+    >>> from monitor.domain.setting_changes import Difference
+    >>> difference_text(Difference("model", None, "models:/mail/7"))
+    'model not set -> models:/mail/7'
+    """
+    return f"{difference.name} {_value(difference.before)} -> {_value(difference.after)}"
+
+
+def change_sentence(change: Change) -> str:
+    """Say what a round is the first of, and by which settings."""
+    first = _FIRST[change.begins]
+    return f"{first} ({_all(change.differences)})" if change.differences else first
+
+
+def next_history_sentence(differences: Sequence[Difference], start: HistoryStart) -> str:
+    """Say that the next round is of another history than the newest, and what it starts from."""
+    return f"{_all(differences)}: {_STARTS[start]}"
+
+
+def next_schedule_sentence(differences: Sequence[Difference], begins_at: datetime) -> str:
+    """Say where the first window of another schedule begins."""
+    return (
+        f"{_all(differences)}: the next window begins where the last one ended, "
+        f"{minute_text(begins_at)} UTC; none overlaps and nothing is left out"
+    )
+
+
+def _all(differences: Sequence[Difference]) -> str:
+    return ", ".join(difference_text(one) for one in differences)
+
+
+def _value(value: object) -> str:
+    return "not set" if value is None else str(value)
