@@ -90,12 +90,12 @@ def test_a_store_that_is_away_for_a_beat_is_asked_again(database, round_id, monk
     beats = [StoreUnavailable("away"), None]
     renew = round_claims.renew_round
 
-    def renewed(connection, of):
+    def at_times(connection, of):
         if beats and (error := beats.pop(0)):
             raise error
         return renew(connection, of)
 
-    monkeypatch.setattr(round_claims, "renew_round", renewed)
+    monkeypatch.setattr(round_claims, "renew_round", at_times)
 
     with capture_logs() as logs, renewed(database, claim):
         eventually(lambda: is_long(database))
