@@ -83,6 +83,11 @@ def attention_sentence(monitor: str, number: int, concern: str) -> str:
     return f"{monitor}, round {number} needs a look: {ended(concern)}"
 
 
+def unusual_sentence(monitor: str, number: int, notice: str) -> str:
+    """Say in the log what was unusual about a round that closed."""
+    return f"{monitor}, round {number}: {notice}."
+
+
 def attention_to_do(monitor: str, number: int) -> str:
     """Say what helps a round that needs a look and goes on."""
     return (

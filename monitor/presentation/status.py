@@ -60,6 +60,16 @@ def unread_labels_line(obstacle: str) -> str:
     return f"labels cannot be read: {obstacle}"
 
 
+def looks_restored_line(monitor: str, due: datetime, *, store: str) -> str:
+    """Say that MLflow shows a round that the store does not know, and what to do."""
+    return (
+        f"MLflow shows a round of {monitor} due {minute_text(due)} UTC that the store {store} does "
+        "not know: it was restored from an older backup, or is a copy of another store. If it was "
+        "restored, stop all that uses it and run: pr-monitor db restored. If it is a copy, give it "
+        "an MLflow of its own (mlflow.tracking_uri)"
+    )
+
+
 def unwatched_line(number: int) -> str:
     """Say that limits are set which the last round could not watch."""
     return (

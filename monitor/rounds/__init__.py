@@ -1,1 +1,1 @@
-"""The life of a round: opened, drawn, labeled, closed, corrected, told."""
+"""The life of a round: opened, drawn, labeled, closed, corrected, reported."""

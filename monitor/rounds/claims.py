@@ -32,7 +32,7 @@ _stopping = threading.Event()
 
 
 def let_claims_run_out() -> None:
-    """Renew no claim of this process any more: it ends, and others shall go on with its rounds."""
+    """Renew no claim of this process any more: it ends, and others go on with its rounds."""
     _stopping.set()
 
 
@@ -55,8 +55,8 @@ def _beat(database: Database, claim: Claim, ended: threading.Event) -> None:
         try:
             with database.write() as connection:
                 held = round_claims.renew_round(connection, claim)
-        except MonitorError as error:  # the next beat may find the store again
+        except MonitorError as error:  # the next beat may reach the store again
             log.warning("claim not renewed", round=claim.round_id, reason=str(error))
             continue
-        if not held:
+        if not held:  # another worker has it; the step finds that out when it writes
             return

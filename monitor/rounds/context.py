@@ -33,8 +33,8 @@ class MonitorContext:
 
     ``reference`` reads labeled items from before launch where the config names a file of them.
     ``labelers`` gives the labelers of a round by its settings (`labelers_of`); without it
-    ``labeler`` is that of every round. ``tries`` remembers looks in vain. ``runs`` shows what
-    MLflow knows of the rounds, should the store have forgotten some.
+    ``labeler`` is that of every round. ``tries`` remembers looks in vain. ``runs`` shows the
+    rounds that MLflow has, should the store have forgotten some.
     """
 
     settings: MonitorSettings

@@ -1,4 +1,4 @@
-"""How long a round waits for predictions that may still be mended, and how often they are read."""
+"""How long a round waits for predictions that may still be fixed, and how often they are read."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from monitor.storage.round_store import Round
 
 SHORTEST = timedelta(hours=6)
-"""Somebody has to see it and mend it."""
+"""Somebody has to notice it and fix it."""
 
 SOONEST, LATEST = timedelta(minutes=1), timedelta(minutes=15)
-"""Between two looks at a window: a scan may be long, and what was not there soon may take hours."""
+"""Between two looks at a window: a scan may take long, and what was not there at first may take
+hours."""
 
 
 def waits_until(found: Round, first_look: datetime) -> datetime:
@@ -29,6 +30,7 @@ def waits_until(found: Round, first_look: datetime) -> datetime:
     """
     grace = found.settings.grace
     if grace is None:
+        # A quarter of the window: a monthly table takes longer to be fixed than a daily one.
         grace = max(SHORTEST, (found.window.end - found.window.start) / 4)
     if found.settings.origin == "backfill":
         return first_look if found.first_look_at is None else first_look + grace
@@ -46,7 +48,7 @@ def gives_up_at(found: Round) -> datetime | None:
 class Tries:
     """What this process found when it last looked at the predictions of each round that waits.
 
-    A worker that is started anew looks at once; a service looks more rarely the longer it waits.
+    A worker that has just started looks at once; a service looks more rarely the longer it waits.
     """
 
     def __init__(self) -> None:
@@ -61,9 +63,10 @@ class Tries:
         self._last.pop(found.id, None)
 
     def still(self, found: Round, now: datetime) -> str | None:
-        """Say what the last look found if it is too early for another; None if one is due."""
+        """Return what the last look found if it is too early for another; None if one is due."""
         if found.id not in self._last or found.first_look_at is None:
             return None
         at, why = self._last[found.id]
         pause = min(LATEST, max(SOONEST, (at - found.first_look_at) / 4))
+        # A clock that was set back makes the age of the last look negative: then look.
         return why if timedelta(0) <= now - at < pause else None

@@ -91,8 +91,7 @@ def close(
         corrected, revised = correct_evidence(connection, later, estimates, alerts, now)
         alerts = after_moves(alerts, revised)
         _write_readings(connection, later, corrected)
-        told = {closed.id: readings} | corrected
-        evidence = Evidence(told, (*moves, *revised), tuple(alerts))
+        evidence = Evidence({closed.id: readings} | corrected, (*moves, *revised), tuple(alerts))
         if inverted is not None:
             note(connection, closed, INVERTED, inverted, now)
         enqueue(connection, batch, estimates, evidence, supplements, reason, now)
@@ -104,11 +103,11 @@ def correct(
     """Give a closed round, and those that pool it, a new version from labels that came late.
 
     Label events that leave all counts as they were (a second annotator agrees) make none, unless
-    ``above`` says, by round id, which versions MLflow shows that the store has forgotten.
+    ``above`` says, has, by round id, versions that MLflow shows and the store has forgotten.
     """
     batch = _read_batch(context, found, above or {})
     disputes = look_for_disputes(batch.affected[0], batch.labels[found.id])
-    if not above and _says_the_same(context, batch):
+    if not above and _changes_nothing(context, batch):
         with context.database.write() as connection:
             round_claims.hold(connection, claim)
             note_disputes(connection, found, disputes, context.clock())
@@ -136,7 +135,7 @@ def correct(
 
 
 def abandon(context: MonitorContext, found: Round, claim: Claim, reason: str) -> None:
-    """End a round without an estimate and tell people why."""
+    """End a round without an estimate and notify people why."""
     now = context.clock()
     with context.database.write() as connection:
         round_store.move(
@@ -210,7 +209,7 @@ def _evidence_tally(found: Round, labels: RoundLabels) -> Tally:
     return _labeled_tally(labels, corrected_evidence_label if closed else evidence_label)
 
 
-def _says_the_same(context: MonitorContext, batch: Batch) -> bool:
+def _changes_nothing(context: MonitorContext, batch: Batch) -> bool:
     member = batch.affected[0]
     if member.tally != batch.stored:
         return False
@@ -223,7 +222,7 @@ def _tally(
     labels: Mapping[int, RoundLabels],
     stored: Mapping[int, tuple[StratumTally, ...]],
 ) -> Tally:
-    """Count a round: as stored where its labels did not change, else counted anew."""
+    """Count a round: as stored where its labels did not change, else counted from its labels."""
     return _labeled_tally(labels[found.id]) if _is_changed(found) else Tally(stored[found.id])
 
 
@@ -284,13 +283,16 @@ def _write_versions(
     estimates: Estimates,
     supplements: Mapping[int, Supplements],
 ) -> None:
+    # First of all writes: whoever computed from an older state of the history stops here.
     estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
     members = {(each.round.id, each.version): each for each in batch.affected}
-    said = {key: estimates[key[0]] for key in members}
+    of_version = {key: estimates[key[0]] for key in members}
     tallies = {key: member.tally.strata for key, member in members.items()}
     estimate_store.write_counts(connection, tallies)
-    estimate_store.write_estimates(connection, {key: each.rows for key, each in said.items()})
-    estimate_store.write_posteriors(connection, {key: each.pooled for key, each in said.items()})
+    estimate_store.write_estimates(connection, {key: each.rows for key, each in of_version.items()})
+    estimate_store.write_posteriors(
+        connection, {key: each.pooled for key, each in of_version.items()}
+    )
     for round_id, version in members:
         write_supplements(connection, round_id, version, supplements[round_id])
 

@@ -102,7 +102,7 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> Forgotten:
         alerts = _end_forgotten(connection, rounds, newest, reports, now)
     # Not before the commit: whoever is stopped in between finds the same runs to delete again.
     deleted = _delete_runs(runs, rounds, shown)
-    if deleted:
+    if deleted:  # the monitor's long-lived run ignores rounds that are no news to it
         runs.rewind(store, name, _newest_closed(rounds))
     return Forgotten(
         opened=tuple(opened),

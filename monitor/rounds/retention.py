@@ -59,6 +59,7 @@ def forget_item(
     """
     with database.write() as connection:
         claim = round_claims.claim_round(connection, found.id)
+    # Under a claim, since a worker that hands out tasks would write the item into its file again.
     if claim is None:
         message = (
             f"another worker is busy with round {found.number} of {found.monitor}; nothing of it "

@@ -277,7 +277,7 @@ def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], Non
         _note_obstacle(context, round_id, claim, str(error))
         raise
     except MonitorError:
-        raise
+        raise  # a refused config, say, which is shown where it is set right, not with a round
     except Exception as error:
         log.exception("round stopped by a bug", monitor=context.settings.name, round=round_id)
         bug = StoppedByBug.of(error)
@@ -290,6 +290,7 @@ def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], Non
 
 def _note_obstacle(context: MonitorContext, round_id: int, claim: Claim, obstacle: str) -> None:
     """Keep what a round waits for, for `status` to show."""
+    # Where the store is away, the obstacle itself is raised; failing to note it must not hide it.
     with suppress(TryLater), context.database.write() as connection:
         round_store.note_obstacle(connection, claim, obstacle, context.clock())
     log.warning("round waits", round=round_id, reason=obstacle)

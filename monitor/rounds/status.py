@@ -128,7 +128,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What the store says of all monitors that are asked about, by name or by round."""
+    """What the store has on all monitors that are asked about, by name or by round."""
 
     seen: Mapping[str, Seen]
     progress: Mapping[int, Progress]
@@ -147,7 +147,10 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class _OneMonitor:
-    """What the store says of one monitor; of ``newest`` and ``last`` (that closed) if there are."""
+    """What the store has on one monitor.
+
+    ``issues`` are of its newest round, ``estimates`` and ``notices`` of the last that closed.
+    """
 
     settings: MonitorSettings
     now: datetime
@@ -177,7 +180,7 @@ class _OneMonitor:
 
     @classmethod
     def of(cls, read: _Read, settings: MonitorSettings, now: datetime) -> _OneMonitor:
-        """Choose what is said of one monitor."""
+        """Choose what is about one monitor."""
         name = settings.name
         seen = read.seen.get(name, NOTHING_SEEN)
         newest = seen.newest.id if seen.newest else NO_ROUND

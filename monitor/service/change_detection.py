@@ -75,7 +75,7 @@ class Idle:
     Parameters
     ----------
     configs
-        All that the config says of each monitor, by name, as a text. Where it is given, good
+        All that the config has on each monitor, by name, as a text. Where it is given, good
         looks of earlier processes count too, and `keep` keeps those of this one.
     """
 

@@ -97,7 +97,7 @@ def advance_all(monitors: Iterable[MonitorContext]) -> dict[str, MonitorError]:
 
 
 def tidy(application: Application) -> None:
-    """Care for what hooks and monitors left behind that the config no longer has."""
+    """End what hooks and monitors left behind that the config no longer has."""
     mark_orphans_dead(application.database, application.handlers, application.clock)
     names = [each.settings.name for each in application.monitors]
     end_removed_monitors(application.database, names, application.clock)
@@ -113,7 +113,7 @@ def one_pass(
 ) -> Pass:
     """Do once what the service does at every tick.
 
-    Before anything that ended another worker is tried again, all else is done and told.
+    Before anything that ended another worker is tried again, all else is done and delivered.
 
     Parameters
     ----------
@@ -152,13 +152,13 @@ def _look_at(
     idle: Idle, looks: Sequence[Look], before_look: Callable[[MonitorContext], None]
 ) -> dict[str, MonitorError]:
     """Take monitors as far as they get, and note how the looks at them ended."""
-    errors = advance_all(_told_before(looks, before_look))
+    errors = advance_all(_announced(looks, before_look))
     for look in looks:
         idle.looked(look, well=look.context.settings.name not in errors)
     return errors
 
 
-def _told_before(
+def _announced(
     looks: Iterable[Look], before_look: Callable[[MonitorContext], None]
 ) -> Iterator[MonitorContext]:
     for look in looks:
@@ -187,7 +187,7 @@ def serve(
         How often to look for what is due.
     grace
         How long to wait for steps in flight when asked to stop. What is still going on then is
-        abandoned, as by a power cut: another pass takes it up.
+        abandoned, as by a power cut: another pass resumes it.
 
     Raises
     ------
@@ -315,7 +315,7 @@ def tick_on(scheduler: BackgroundScheduler, now: datetime) -> None:
 
 
 def _guarded(name: str, loop: Callable[[], None], pulse: Pulse) -> Callable[[], None]:
-    """Keep ticking whatever a loop meets; the next tick starts from what the store says."""
+    """Keep ticking whatever a loop meets; the next tick starts from what the store holds."""
 
     def run() -> None:
         pulse.beat(name)
@@ -330,14 +330,14 @@ def _guarded(name: str, loop: Callable[[], None], pulse: Pulse) -> Callable[[], 
 
 
 def _web(running: Running) -> WebServer | None:
-    """Answer to watchers, if the config says where."""
+    """Serve health, readiness and metrics, if the config has an address for them."""
     if (settings := running.application.config.web) is None:
         return None
     from monitor.service.web.app import make_app  # noqa: PLC0415  FastAPI takes half a second to load
     from monitor.service.web.server import WebServer  # noqa: PLC0415
 
     listen = None if settings.allow_remote else settings.address.host
-    server = WebServer(make_app(running.told(), listen=listen), settings.address)
+    server = WebServer(make_app(running.answers(), listen=listen), settings.address)
     server.start()
     return server
 

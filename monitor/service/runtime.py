@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.config.diff import Changes
     from monitor.config.model import Config
     from monitor.rounds.context import MonitorContext
-    from monitor.service.web.app import Told
+    from monitor.service.web.app import Answers
     from monitor.wiring import Application
 
 log = structlog.get_logger("monitor.service.loop")
@@ -68,11 +68,11 @@ class Running:
         if not any(self._own_failing().values()):
             self.last_success = self.application.clock()
 
-    def told(self) -> Told:
-        """Give what the web addresses tell."""
-        from monitor.service.web.app import Told  # noqa: PLC0415  FastAPI takes half a second to load
+    def answers(self) -> Answers:
+        """Give what the web addresses answer."""
+        from monitor.service.web.app import Answers  # noqa: PLC0415  FastAPI takes half a second to load
 
-        return Told(self.pulse.complaint, self._unready, self._metrics)
+        return Answers(self.pulse.complaint, self._unready, self._metrics)
 
     def reload(self) -> bool:
         """Read the config again and go on with it; a bad one is logged and changes nothing."""

@@ -1,8 +1,8 @@
 """Good looks that outlast a process, so that `run-once` need not repeat what the last one did.
 
 What `monitor.service.change_detection` keeps in memory is kept in the store too, by a mark: a
-hash of how the monitor's rounds stood, of the state of its labels and of all that the config says
-of it. Equal marks mean that another look would find what that one found.
+hash of how the monitor's rounds stood, of the state of its labels and of all that the config has
+on it. Equal marks mean that another look would find what that one found.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Kept:
 
 
 def mark_of(standing: Standing, labels: str, config: str) -> str:
-    """Tell one state of a monitor from another."""
+    """Give a mark that two states of a monitor do not share."""
     whole = repr((standing.recent, standing.open, labels, config))
     return hashlib.sha256(whole.encode()).hexdigest()
 

@@ -1,8 +1,8 @@
-"""What is told when a sink takes nothing for long, and when it does again.
+"""The notices that a sink has taken nothing for long, and that it does again.
 
 The notice goes to the log and to the monitor's other hooks, at most once a day for each sink and
 each of them, however many monitors and effects it holds up. A notice of this kind that cannot be
-delivered is told to nobody but the log, so that two broken hooks do not write to each other.
+delivered goes to the log alone, so that two broken hooks do not write to each other.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ _DEAD, _RECOVERED = "delivery.dead", "delivery.recovered"
 def notify_dead(
     connection: Connection, effect: Effect, turn: Turn, error: str, now: datetime
 ) -> None:
-    """Tell others that an effect is dead, unless it is itself such a notice."""
+    """Notify the other sinks that an effect is dead, unless it is itself such a notice."""
     log.error("dead effect", sink=effect.sink, effect=effect.key, reason=error)
     if str(effect.payload.get("event", "")).startswith("delivery."):
         return
     found = round_store.read_round(connection, turn.round_id)
     sentence = dead_sentence(effect.monitor, effect.sink, turn.since, turn.tries, error)
-    _tell(connection, found, effect.sink, sentence, now)
+    _notify(connection, found, effect.sink, sentence, now)
 
 
 def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
-    """Tell those who know of a dead sink that nothing is held up there any more."""
+    """Notify those who know of a dead sink that nothing is held up there any more."""
     if effect_admin.has_dead(connection, sink):
         return
     for round_id, target in effect_admin.told_since(
@@ -73,7 +73,7 @@ def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
 
 
 def mark_orphans_dead(database: Database, sinks: Collection[str], clock: Clock) -> None:
-    """Declare dead what waits for hooks that the config no longer has.
+    """Mark as dead what waits for hooks that the config no longer has.
 
     Parameters
     ----------
@@ -86,10 +86,12 @@ def mark_orphans_dead(database: Database, sinks: Collection[str], clock: Clock) 
         found = effect_admin.orphans(connection, sinks, before)
     for sink, first in found.items():
         with database.write() as connection:
-            _bury(connection, sink, first, before, now)
+            _mark_dead(connection, sink, first, before, now)
 
 
-def _bury(connection: Connection, sink: str, first: int, before: datetime, now: datetime) -> None:
+def _mark_dead(
+    connection: Connection, sink: str, first: int, before: datetime, now: datetime
+) -> None:
     why = no_hook_reason(sink)
     turn = effect_store.read_turn(connection, first)
     count = effect_admin.mark_dead(connection, sink, why, before, now)
@@ -98,10 +100,10 @@ def _bury(connection: Connection, sink: str, first: int, before: datetime, now: 
     log.error("dead effects", sink=sink, effects=count, reason=why)
     found = round_store.read_round(connection, turn.round_id)
     sentence = orphaned_sentence(found.monitor, sink, count)
-    _tell(connection, found, sink, sentence, now, orphaned_to_do(sink))
+    _notify(connection, found, sink, sentence, now, orphaned_to_do(sink))
 
 
-def _tell(
+def _notify(
     connection: Connection,
     found: Round,
     sink: str,
@@ -126,7 +128,7 @@ def _notice(
     sentence: str,
     now: datetime,
 ) -> Notice:
-    """Make a notice; hooks of several monitors are told in words of their own, so by own ids."""
+    """Make a notice; each monitor has its own, so that no two of one id say different things."""
     store = store_id(connection)
     return Notice(
         id=notice_id(event, f"{store}/{sink}/{found.id}/{now.isoformat()}"),

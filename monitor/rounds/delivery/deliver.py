@@ -52,7 +52,7 @@ JITTER = 0.25
 
 DEAD_AFTER = timedelta(days=1)
 DEAD_TRIES = 5
-"""An effect that waits for its turn for days is not dead because its first try fails."""
+"""An effect that has queued for days is not dead because its first try fails."""
 
 DEAD_TRIES_IF_LASTING = 3
 """A receiver that is being replaced may answer 404 for a minute."""

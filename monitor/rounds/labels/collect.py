@@ -76,7 +76,7 @@ def collect(context: MonitorContext, round_ids: Sequence[int]) -> Collected | No
 def retire(context: MonitorContext) -> None:
     """End the asking for rounds that take no labels any more, and forget what people were shown.
 
-    Items and labels stay; a round without payloads has been put away.
+    Items and labels stay; a round without payloads is retired.
     """
     now = context.clock()
     with context.database.read() as connection:
@@ -147,12 +147,14 @@ def store_labels(context: MonitorContext, collected: Collected) -> int:
 def store_together(
     several: Sequence[tuple[MonitorContext, Collected]], *, labeler: str | None = None
 ) -> int:
-    """Store what one file says about the tasks of several monitors, all of it or nothing.
+    """Store what one file has about the tasks of several monitors, all of it or nothing.
 
     ``labeler`` is the name of the labeler it counts as; each monitor's own unless given.
     """
     added = 0
-    ordered = sorted(several, key=lambda one: one[0].settings.name)  # so that no two can deadlock
+    ordered = sorted(
+        several, key=lambda one: one[0].settings.name
+    )  # so that no two processes deadlock
     if not ordered:
         return 0
     with ordered[0][0].database.write() as connection:

@@ -1,7 +1,7 @@
 """The places that rounds are labeled at, each read once for all rounds that use it.
 
 A round keeps the labeler that it was opened with, whatever the config says later, and is read
-from today's place besides where people may have been told of that one.
+from today's place too, since people may have been given that one.
 """
 
 from __future__ import annotations
@@ -102,12 +102,13 @@ def _ask_place(context: MonitorContext, place: Place, asked: Asked, monitor_id: 
 def _keep_obstacles(
     context: MonitorContext, places: Sequence[Place], asked: Asked, monitor_id: int
 ) -> None:
-    """Keep why a place could not be read, so that `status` says so until it can."""
+    """Keep why a place could not be read, so that `status` shows it until it can."""
     for place in places:
         why = str(asked.unread[place.name]) if place.name in asked.unread else None
         if _with_obstacle(place, place.notes, why) == place.notes:
             continue
         with context.database.write() as connection:
+            # Read again in the writing transaction: another process may have noted news since.
             before = read_place(connection, monitor_id, place.name).notes
             after = _with_obstacle(place, before, why)
             write_label_notes(connection, monitor_id, place.name, after)
@@ -143,14 +144,15 @@ def _read(context: MonitorContext, place: Place, asked: Asked, monitor_id: int) 
     if not tasks:
         return None
     with outside("collect"):
-        said = place.labeler.collect(tasks, known.cursor)
-    if not said.anew:
-        return said
+        answer = place.labeler.collect(tasks, known.cursor)
+    if not answer.anew:
+        return answer
     has_copies = any(task.slot > 1 for task in tasks.values())
-    collected = without_same_person(context, said) if has_copies else said
+    collected = without_same_person(context, answer) if has_copies else answer
     after = _noted(known.notes, collected, place.rounds)
     with context.database.write() as connection:
         now = context.clock()
+        # Waits for the monitor's turn; events and cursor are one transaction, so none is lost.
         round_store.ensure_monitor(connection, context.settings.name, now)
         events, labeler = collected.events, place.labeler.name
         news = label_store.add_by_round(connection, labeler, events, now)

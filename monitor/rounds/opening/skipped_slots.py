@@ -11,7 +11,7 @@ from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.slots import slots_between
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import missed_reason
-from monitor.presentation.numbers import minute_text
+from monitor.presentation.status import looks_restored_line
 from monitor.rounds.opening.windows import free_windows
 from monitor.storage import restored_store, round_store, skip_store
 from monitor.storage.concern_store import add_concern
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.rounds")
 
 AT_ONCE = 1000
-"""Slots per transaction: about a tenth of a second, for which other writers wait gladly."""
+"""Slots per transaction: about a tenth of a second, for which other writers can wait."""
 
 
 def refuse_if_forgotten(context: MonitorContext, missed: Sequence[datetime]) -> None:
@@ -55,12 +55,7 @@ def refuse_if_forgotten(context: MonitorContext, missed: Sequence[datetime]) -> 
         return
     if newest is None or newest <= _newest_known(context):
         return
-    message = (
-        f"MLflow shows a round of {name} due {minute_text(newest)} UTC that the store "
-        f"{context.database.shown} does not know: it was restored from an older backup, or is a "
-        "copy of another store. If it was restored, stop all that uses it and run: pr-monitor db "
-        "restored. If it is a copy, give it an MLflow of its own (mlflow.tracking_uri)"
-    )
+    message = looks_restored_line(name, newest, store=context.database.shown)
     now = context.clock()
     with context.database.write() as connection:
         round_store.ensure_monitor(connection, name, now)  # whose turn keeps others from it

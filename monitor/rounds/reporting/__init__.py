@@ -1,1 +1,1 @@
-"""What is said of a round: reports for MLflow, notices for people, written as effects."""
+"""Reports for MLflow and notices for people, written as effects."""

@@ -1,7 +1,8 @@
 """Concerns: what about a round needs a look, though the round goes on.
 
-What a broken classifier can cause is told and never stops a draw, a label or an alert: that is the
-moment which a monitor is for. While a concern about the newest round stands, its monitor is not ok.
+What a broken classifier can cause is reported and never stops a draw, a label or an alert: that is
+the moment which a monitor is for. While a concern about the newest round stands, its monitor is
+not ok.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ INVERTED = "inverted"
 
 
 def note(connection: Connection, found: Round, kind: str, sentence: str, now: datetime) -> bool:
-    """Note a concern about a claimed round and tell the log, the hooks and MLflow of it, once.
+    """Note a concern about a claimed round and notify the log, the hooks and MLflow, once.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def note(connection: Connection, found: Round, kind: str, sentence: str, now: da
 def note_disputes(
     connection: Connection, found: Round, disputed: dict[str, str], now: datetime
 ) -> None:
-    """Keep the concerns about a round's disputed items as they are now; each is told once."""
+    """Keep the concerns about a round's disputed items as they are now; each is notified once."""
     before = concern_store.read_concerns(connection, found.id)
     for kind in before:
         if kind.startswith(disputes.KIND) and kind.removeprefix(disputes.KIND) not in disputed:
@@ -77,7 +78,7 @@ def note_disputes(
 def _tag_model(
     connection: Connection, found: Round, store: str, sentence: str, now: datetime
 ) -> None:
-    """Let the model's page not say ok; one with an open alert stays under alert."""
+    """Take the tag ok from the model's page; one with an open alert stays under alert."""
     firing = alert_store.find_alerts(connection, monitor=found.monitor, state=AlertState.FIRING)
     is_newest = attention_store.newest_drawn(connection, found.monitor_id, now) == found.id
     if found.settings.model is None or firing or not is_newest:

@@ -77,7 +77,7 @@ def enqueue(
         )
         for member in batch.affected
     }
-    report_store.write_reports(connection, reports)
+    report_store.write_reports(connection, reports)  # before the effects, which refer to them
     due = batch.affected[0].round
     effects = _notices(due, reports[due.id], evidence, now)
     for member in batch.affected:
@@ -87,7 +87,7 @@ def enqueue(
 
 
 def _notices(due: Round, report: RoundReport, evidence: Evidence, now: datetime) -> list[NewEffect]:
-    """Tell people of alert moves, and the log of what was unusual about a round that closes."""
+    """Notify people of alert moves, and the log of what was unusual about a round that closes."""
     found: list[NewEffect] = []
     for move in evidence.moves:
         notice = alert_notice(move.event, move.alert, report, due, at=now, why=move.why)
@@ -119,7 +119,7 @@ def _known_as(connection: Connection, found: Round, report: RoundReport) -> Roun
 def known_key(connection: Connection, found: Round, key: str) -> str:
     """Name a round as MLflow knows it, else by ``key``.
 
-    The name holds the history, and a round that was never drawn had none when it was told.
+    The name holds the history, and a round that was never drawn had none when it was reported.
     """
     known = None if found.first_version == 1 else report_store.first_key(connection, found.id)
     return known or key
@@ -152,7 +152,7 @@ def enqueue_ended(
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What the store says around the rounds of a batch, read once for all of them."""
+    """What reports of a batch share, read once for all of its rounds."""
 
     alerts: Sequence[Alert]
     issues: Mapping[int, Mapping[str, tuple[int, bool]]]
@@ -250,7 +250,7 @@ def _timeline(
 
 
 def _for_mlflow(found: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
-    """Tell MLflow a stored report."""
+    """Write the effects that bring a stored report to MLflow."""
     kinds = [EffectKind.ROUND_RUN]
     if report.state == RoundState.CLOSED:
         kinds.append(EffectKind.FLEET_POINT)

@@ -22,6 +22,7 @@ from monitor.presentation.rounds import (
     attention_to_do,
     undrawn_to_do,
     unlabeled_to_do,
+    unusual_sentence,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def notice_id(event: str, of: str) -> str:
 
 
 def again(found: Round) -> str:
-    """Tell a round that is done again from what it was before; nothing the first time."""
+    """Distinguish a round that is done again from what it was before; nothing the first time."""
     return "" if found.first_version == 1 else f"/v{found.first_version}"
 
 
@@ -57,7 +58,7 @@ def alert_notice(
     at: datetime,
     why: str | None = None,
 ) -> Notice:
-    """Tell people of an alert that fired, resolved or was revised."""
+    """Notify people of an alert that fired, resolved or was revised."""
     pooled = report.estimate(alert.metric, basis="pooled", estimand="rate")
     fires = event == "alert.firing"
     return Notice(
@@ -147,7 +148,7 @@ def _resolved_notice(
 
 
 def unusual_notice(row: NoticeRow, report: RoundReport, found: Round) -> Notice:
-    """Tell the log of something unusual; see `monitor.rounds.estimation.anomalies`."""
+    """Write something unusual to the log; see `monitor.rounds.estimation.anomalies`."""
     event = f"notice.{row.kind}"
     return Notice(
         id=notice_id(event, f"{report.round_key}/{row.subject}{again(found)}"),
@@ -160,12 +161,12 @@ def unusual_notice(row: NoticeRow, report: RoundReport, found: Round) -> Notice:
         metric=row.subject if row.kind == "predictive" else None,
         point=row.value if row.kind == "predictive" else None,
         model=found.settings.model,
-        sentence=f"{found.monitor}, round {found.number}: {row.sentence}.",
+        sentence=unusual_sentence(found.monitor, found.number, row.sentence),
     )
 
 
 def abandoned_notice(found: Round, *, store_id: str, key: str, reason: str, at: datetime) -> Notice:
-    """Tell people of a round, known outside by its key, that ended without an estimate."""
+    """Notify people of a round, known outside by its key, that ended without an estimate."""
     return Notice(
         id=notice_id("round.abandoned", key + again(found)),
         event="round.abandoned",
@@ -186,7 +187,7 @@ def abandoned_notice(found: Round, *, store_id: str, key: str, reason: str, at: 
 def attention_notice(
     found: Round, *, store_id: str, kind: str, sentence: str, at: datetime
 ) -> Notice:
-    """Tell people of something about a round that needs a look; the round goes on."""
+    """Notify people of something about a round that needs a look; the round goes on."""
     key = round_key(store_id, found)
     return Notice(
         id=notice_id("round.attention", f"{key}/{kind}{again(found)}"),

@@ -1,4 +1,4 @@
-"""What a round says, in the words people read and in the payloads of effects."""
+"""The report of a round: all that MLflow and the pages show of it."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def abandoned_report(
 def attention_report(
     found: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
 ) -> RoundReport:
-    """Report a round that needs a look before it has an estimate, or besides."""
+    """Report a round that needs a look before it has an estimate, or next to one."""
     return RoundReport(
         **_frame_fields(found, store_id, issues),
         **_NOTHING_KNOWN,

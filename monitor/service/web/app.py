@@ -22,15 +22,15 @@ _HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the addresses tell: two complaints, None for all well, and the metrics as text."""
+class Answers:
+    """What the addresses answer: two complaints, None for all well, and the metrics as text."""
 
     health: Callable[[], str | None]
     ready: Callable[[], str | None]
     metrics: Callable[[], str]
 
 
-def make_app(told: Told, *, listen: str | None = None) -> FastAPI:
+def make_app(answers: Answers, *, listen: str | None = None) -> FastAPI:
     """Build the application.
 
     Parameters
@@ -43,22 +43,22 @@ def make_app(told: Told, *, listen: str | None = None) -> FastAPI:
 
     @app.get(UNASKED)
     async def health() -> PlainTextResponse:  # in no thread, since those may all wait for a store
-        return _said(told.health())
+        return _page(answers.health())
 
     # Functions that are not async run in threads, so that a slow store delays no other answer.
     @app.get("/ready")
     def ready() -> PlainTextResponse:
-        return _said(told.ready())
+        return _page(answers.ready())
 
     @app.get("/metrics")
     def metrics() -> PlainTextResponse:
         headers = {**_HEADERS, "content-type": CONTENT_TYPE}
-        return PlainTextResponse(told.metrics(), headers=headers)
+        return PlainTextResponse(answers.metrics(), headers=headers)
 
     return app
 
 
-def _said(complaint: str | None) -> PlainTextResponse:
+def _page(complaint: str | None) -> PlainTextResponse:
     status = HTTPStatus.OK if complaint is None else HTTPStatus.SERVICE_UNAVAILABLE
     text = "ok" if complaint is None else complaint
     return PlainTextResponse(f"{text}\n", status, headers=_HEADERS)

@@ -43,7 +43,7 @@ class Door:
         self._inside = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or say why not."""
+        """Answer a request, or refuse it with the reason."""
         if self._listen is not None and not _is_ours(Headers(scope=scope), self._listen):
             refusal = PlainTextResponse(_NOT_OURS, HTTPStatus.MISDIRECTED_REQUEST)
             await refusal(scope, receive, send)

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import MonitorError
+from monitor.presentation.health import silent_text, stuck_text
 from monitor.storage import schema
 
 if TYPE_CHECKING:
@@ -67,28 +68,24 @@ class Pulse:
             return sorted(self._steps, key=self._steps.__getitem__)
 
     def complaint(self) -> str | None:
-        """Say what hangs; None for all well."""
+        """Report what hangs; None for all well."""
         now = self._clock()
         with self._lock:
-            said = [
-                f"the loop of {loop} has been silent for {_minutes(now - at)}"
+            complaints = [
+                silent_text(loop, now - at)
                 for loop, at in self._beats.items()
                 if now - at > self._silent
             ]
-            said += [
-                f"{step} has been under way for {_minutes(now - at)}"
+            complaints += [
+                stuck_text(step, now - at)
                 for step, at in self._steps.items()
                 if now - at > self._stuck
             ]
-        return "; ".join(said) or None
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.0f} minutes"
+        return "; ".join(complaints) or None
 
 
 def unready(database: Database) -> str | None:
-    """Say why the store cannot be worked with now; None for all well."""
+    """Report why the store cannot be worked with now; None for all well."""
     try:
         schema.check(database)
     except MonitorError as error:

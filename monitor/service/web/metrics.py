@@ -1,6 +1,6 @@
 """Metrics for Prometheus: how rounds, labels, estimates, alerts and deliveries stand.
 
-All come from the store, so that every replica tells the same and a restart loses nothing; only
+All come from the store, so that every replica shows the same and a restart loses nothing; only
 the last pass and the last reload are the process's own. `docs/operations.md` lists every name.
 """
 
@@ -38,7 +38,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 class Own:
     """What only this process knows; None: it does not know.
 
-    ``failing`` tells of each monitor that was looked at whether something stopped it.
+    ``failing`` has, of each monitor that was looked at, whether something stopped it.
     """
 
     last_success: datetime | None = None
@@ -53,11 +53,11 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
     Parameters
     ----------
     monitors
-        Those of the config: nobody wants to hear of others that the store remembers.
+        Those of the config: others that the store remembers are of no interest.
     own
         What only the process knows.
     now
-        The present, to tell ages by.
+        The present, for ages.
     """
     try:
         with database.read() as connection:
@@ -207,7 +207,7 @@ def _evidence(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
 
 
 def _attention(found: Iterable[Attention], monitors: Collection[str]) -> Iterator[Metric]:
-    """Say of how many things `status` says that they need a look, or left no estimate."""
+    """Count what `status` shows as needing a look, or as having no estimate."""
     counts = Counter(each.monitor for each in found)
     text = "Things about the newest rounds that need a look; 0: none."
     attention = _gauge("attention", text, "monitor")

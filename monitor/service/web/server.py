@@ -1,4 +1,4 @@
-"""Serving an application from a thread of this process, until it is told to stop."""
+"""Serving an application from a thread of this process, until it is stopped."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _bound(address: Address) -> socket.socket:
     try:
         return _listening(address)
     except OSError as error:
-        raise _said(address, error) from error
+        raise _refusal(address, error) from error
 
 
 def _listening(address: Address) -> socket.socket:
@@ -91,7 +91,7 @@ def _listening(address: Address) -> socket.socket:
     return found
 
 
-def _said(address: Address, error: OSError) -> ConfigRefused | TryLater:
+def _refusal(address: Address, error: OSError) -> ConfigRefused | TryLater:
     where = f"web.listen: {address}"
     if error.errno == errno.EADDRINUSE:
         message = f"{where} is taken by another program; end that one, or choose another port"

@@ -48,7 +48,7 @@ def _write_whole(path: Path, text: str) -> None:
 
 
 def last_success(path: Path) -> datetime | None:
-    """Read from the file of an earlier pass when one last ended well; None where none tells."""
+    """Read from the file of an earlier pass when one last ended well; None if it does not say."""
     try:
         text = path.read_text(encoding="utf-8")
         families = list(text_string_to_metric_families(text))

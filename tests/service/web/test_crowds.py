@@ -12,7 +12,7 @@ import pytest
 
 from monitor.config.web import Address
 from monitor.service.web import patience
-from monitor.service.web.app import Told, make_app
+from monitor.service.web.app import Answers, make_app
 from monitor.service.web.door import AT_ONCE
 from monitor.service.web.server import WebServer
 from tests.servers import free_port
@@ -43,8 +43,8 @@ def serving(pages):
 
         def serving(*, remote=False, host="127.0.0.1"):
             address = Address(host, free_port())
-            told = Told(lambda: None, lambda: None, pages.metrics)
-            app = make_app(told, listen=None if remote else address.host)
+            answers = Answers(lambda: None, lambda: None, pages.metrics)
+            app = make_app(answers, listen=None if remote else address.host)
             server = WebServer(app, address)
             server.start()
             stack.callback(server.stop)

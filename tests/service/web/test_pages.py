@@ -45,7 +45,7 @@ def running(tmp_path, clock):
 @pytest.fixture
 def get(running):
     address = Address("127.0.0.1", free_port())
-    server = WebServer(make_app(running.told(), listen=address.host), address)
+    server = WebServer(make_app(running.answers(), listen=address.host), address)
     server.start()
     with httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=30) as client:
         yield client.get
@@ -117,16 +117,16 @@ def test_a_service_that_is_stopping_is_not_ready(get, running):
 
 def test_an_address_that_is_not_this_machines_is_refused(running):
     with pytest.raises(ConfigRefused, match=r"web.listen: 192.0.2.1:80 is no address of this"):
-        WebServer(make_app(running.told()), Address("192.0.2.1", 80))
+        WebServer(make_app(running.answers()), Address("192.0.2.1", 80))
 
 
 def test_an_address_in_use_may_be_free_later(running):
     address = Address("127.0.0.1", free_port())
-    first = WebServer(make_app(running.told()), address)
+    first = WebServer(make_app(running.answers()), address)
     first.start()
 
     with pytest.raises(TryLater, match="is taken by another program"):
-        WebServer(make_app(running.told()), address)
+        WebServer(make_app(running.answers()), address)
 
     first.stop()
 
@@ -134,7 +134,7 @@ def test_an_address_in_use_may_be_free_later(running):
 def test_a_stopped_server_gives_its_address_back(running):
     address = Address("127.0.0.1", free_port())
     for _ in range(2):
-        server = WebServer(make_app(running.told()), address)
+        server = WebServer(make_app(running.answers()), address)
         server.start()
         server.stop()
 

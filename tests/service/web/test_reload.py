@@ -69,7 +69,7 @@ def test_a_bad_config_keeps_the_parts_and_is_told(path, running):
     assert line["log_level"] == "error"
     assert "limits.precision: 50 is not a share" in line["reason"]
     assert running.application is before
-    assert samples(running.told().metrics())[SUCCESSFUL] == 0
+    assert samples(running.answers().metrics())[SUCCESSFUL] == 0
 
 
 def test_a_good_config_after_a_bad_one_is_taken(path, running):
@@ -80,7 +80,7 @@ def test_a_good_config_after_a_bad_one_is_taken(path, running):
     taken, _ = reload(running)
 
     assert taken
-    assert samples(running.told().metrics())[SUCCESSFUL] == 1
+    assert samples(running.answers().metrics())[SUCCESSFUL] == 1
 
 
 def test_an_unchanged_config_is_told_as_such(running):
