@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from monitor.presentation.estimates import caution_text
 from monitor.stats.core.reasons import (
     AuditAtChance,
     Contradiction,
@@ -21,7 +22,6 @@ from monitor.stats.design.notes import FloorsLowered, OutOfReach, PlanNote, Rema
 
 if TYPE_CHECKING:
     from monitor.stats.estimation.posterior import MetricEstimate
-    from monitor.stats.estimation.small_counts import FewLabels
 
 _UNDEFINED = {
     Undefined.NOTHING_FLAGGED: "nothing was predicted positive (TP + FP = 0)",
@@ -90,23 +90,11 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
             return None
 
 
-def caution_text(few: FewLabels | None) -> str | None:
-    """Say that few labels decide a metric, and which; None where none do.
-
-    >>> from monitor.stats.estimation.small_counts import DecidingClass, FewLabels
-    >>> caution_text(FewLabels((DecidingClass("passed", "positive", 2.1),)))
-    'few labels decide this, about 2 positive among the passed'
-    """
-    if few is None:
-        return None
-    told = (f"about {one.worth:.0f} {one.answer} among the {one.predicted}" for one in few.classes)
-    return f"few labels decide this, {' and '.join(told)}"
-
-
 def worded(found: MetricEstimate) -> dict[str, Any]:
     """Give the fields of an estimate, its reason and its caution in words."""
-    reason, caution = no_estimate_reason(found.reason), caution_text(found.caution)
-    return asdict(found) | {"reason": reason, "caution": caution}
+    classes = () if found.caution is None else found.caution.classes
+    said = {"reason": no_estimate_reason(found.reason), "caution": caution_text(classes)}
+    return asdict(found) | said
 
 
 def plan_note(note: PlanNote) -> str:

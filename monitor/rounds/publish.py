@@ -23,7 +23,6 @@ from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.reporting.concerns import INVERTED, note, note_disputes
 from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
 from monitor.storage import alert_store, estimate_store, frame_store, round_claims, round_store
-from monitor.storage.estimate_store import StratumTally
 from monitor.storage.round_labels import read_all_labels
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.supplements import Supplements
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.label_store import LabelOf
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_labels import RoundLabels
@@ -224,20 +224,7 @@ def _tally(
 
 
 def _labeled_tally(labels: RoundLabels, label_of: LabelOf = current_label) -> Tally:
-    return Tally(
-        tuple(
-            StratumTally(
-                stratum=part.stratum.name,
-                flagged=part.stratum.flagged,
-                size=part.size,
-                planned=part.planned,
-                labeled=mine.labeled,
-                positive=mine.positive,
-                declined=mine.declined,
-            )
-            for part, mine in zip(labels.strata, labels.counts(label_of), strict=True)
-        )
-    )
+    return Tally(tuple(labels.counts(label_of)))
 
 
 def _estimated(batch: Batch) -> Estimates:

@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.rounds.context import MonitorContext
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.label_store import Sent
     from monitor.storage.round_claims import Claim
-    from monitor.storage.round_labels import LabelCounts, RoundLabels
+    from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
@@ -288,14 +289,13 @@ def _stand(connection: Connection, found: Round) -> _Stand:
 
 def _close_if_due(context: MonitorContext, stand: _Stand, claim: Claim) -> None:
     found, labels, copies = stand.round, stand.labels, stand.copies
-    planned = {part.stratum.name: part.planned for part in labels.strata}
     answered = sum(each.labeled + each.declined for each in labels.counts())
-    wanted = sum(planned.values())
+    wanted = sum(part.planned for part in labels.strata)
     late = found.deadline is not None and context.clock() >= found.deadline
     if (answered < wanted or copies.missing) and not late:
         return
     # Answers that are disputed are answers.
-    empty = _class_without_label(planned, labels.counts(evidence_label))
+    empty = _class_without_label(labels.counts(evidence_label))
     if empty is not None:
         what = (
             "every answer was “cannot tell”"
@@ -319,11 +319,10 @@ def _close_if_due(context: MonitorContext, stand: _Stand, claim: Claim) -> None:
     )
 
 
-def _class_without_label(planned: dict[str, int], labels: list[LabelCounts]) -> str | None:
-    for name in ("flagged", "passed"):
-        wanted = sum(n for stratum, n in planned.items() if stratum.startswith(name))
-        labeled = sum(each.labeled for each in labels if each.stratum.startswith(name))
-        if wanted and not labeled:
+def _class_without_label(strata: list[StratumTally]) -> str | None:
+    for name, flagged in (("flagged", True), ("passed", False)):
+        mine = [part for part in strata if part.stratum.flagged == flagged]
+        if any(part.planned for part in mine) and not any(part.labeled for part in mine):
             return name
     return None
 

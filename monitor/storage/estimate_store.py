@@ -13,6 +13,7 @@ from monitor.domain.alerting import Reading, evidence_state
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
+from monitor.storage.frame_store import StratumTally, stratum_of
 from monitor.storage.tables import (
     counts,
     estimates,
@@ -35,22 +36,11 @@ if TYPE_CHECKING:
 
 _EVIDENCE = ("metric", "side", "limit", "log_evidence", "log_threshold", "fires", "recovered")
 
+_ESTIMATE = set(EstimateRow.model_fields)
+"""What the table has of an estimate; the caution of a report is only in the report."""
 
 VersionId: TypeAlias = tuple[int, int]
 """Id of a round, and one of its versions."""
-
-
-@dataclass(frozen=True, slots=True)
-class StratumTally:
-    """A stratum of one version of a round: its size, the plan, and the labels."""
-
-    stratum: str
-    flagged: bool
-    size: int
-    planned: int
-    labeled: int
-    positive: int
-    declined: int
 
 
 def claim_history(connection: Connection, history_id: int, revision: int) -> None:
@@ -81,7 +71,7 @@ def write_counts(
             {
                 "round_id": round_id,
                 "version": version,
-                "stratum": tally.stratum,
+                "stratum": tally.stratum.name,
                 "labeled": tally.labeled,
                 "positive": tally.positive,
                 "declined": tally.declined,
@@ -99,11 +89,7 @@ def read_counts(
     wanted = rounds.c.version if version is None else version
     query = (
         select(
-            counts.c.round_id,
-            strata.c.stratum,
-            strata.c.flagged,
-            strata.c.size,
-            strata.c.planned,
+            strata,
             counts.c.labeled,
             counts.c.positive,
             counts.c.declined,
@@ -118,7 +104,10 @@ def read_counts(
     )
     found: dict[int, list[StratumTally]] = {}
     for row in connection.execute(query):
-        found.setdefault(row.round_id, []).append(StratumTally(*row[1:]))
+        tally = StratumTally(
+            stratum_of(row), row.size, row.planned, row.labeled, row.positive, row.declined
+        )
+        found.setdefault(row.round_id, []).append(tally)
     return {round_id: tuple(rows) for round_id, rows in found.items()}
 
 
@@ -129,7 +118,7 @@ def write_estimates(
     connection.execute(
         insert(estimates),
         [
-            {"round_id": round_id, "version": version, **row.model_dump()}
+            {"round_id": round_id, "version": version, **row.model_dump(include=_ESTIMATE)}
             for (round_id, version), mine in rows.items()
             for row in mine
         ],
@@ -379,7 +368,7 @@ def _from_finite(value: float | None) -> float:
 
 
 def _estimate(row: Row[Any]) -> EstimateRow:
-    return EstimateRow.model_validate({n: row._mapping[n] for n in EstimateRow.model_fields})
+    return EstimateRow.model_validate({n: row._mapping[n] for n in _ESTIMATE})
 
 
 def _reading(row: Row[Any]) -> Reading:

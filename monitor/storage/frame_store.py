@@ -42,12 +42,18 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedStratum:
-    """A stratum with its size and how many items the plan gives it."""
+class StratumTally:
+    """A stratum of a round: its size, how many items were planned, and the labels of a version.
+
+    Before any label its counts are 0.
+    """
 
     stratum: Stratum
     size: int
     planned: int
+    labeled: int = 0
+    positive: int = 0
+    declined: int = 0
 
 
 def newest_history(
@@ -148,7 +154,7 @@ def write_frame(
     connection: Connection,
     round_id: int,
     *,
-    planned: Sequence[PlannedStratum],
+    planned: Sequence[StratumTally],
     drawn: Iterable[Item],
     shown: Mapping[str, Mapping[str, str]],
     issues: Mapping[str, tuple[int, bool]],
@@ -198,7 +204,7 @@ def write_frame(
     )
 
 
-def write_strata(connection: Connection, round_id: int, planned: Sequence[PlannedStratum]) -> None:
+def write_strata(connection: Connection, round_id: int, planned: Sequence[StratumTally]) -> None:
     """Write the counted strata of a round."""
     rows = [
         {
@@ -238,25 +244,30 @@ def read_issues(connection: Connection, round_id: int) -> dict[str, tuple[int, b
     return {row.reason: (int(row._mapping["count"]), row.bad) for row in connection.execute(query)}
 
 
-def read_strata(connection: Connection, round_id: int) -> list[PlannedStratum]:
+def read_strata(connection: Connection, round_id: int) -> list[StratumTally]:
     """Read the strata of a round, flagged first, from low to high score."""
     return read_all_strata(connection, [round_id]).get(round_id, [])
 
 
 def read_all_strata(
     connection: Connection, round_ids: Sequence[int]
-) -> dict[int, list[PlannedStratum]]:
+) -> dict[int, list[StratumTally]]:
     """Read the strata of some rounds, each round's as `read_strata` does."""
     query = (
         select(strata)
         .where(strata.c.round_id.in_(round_ids))
         .order_by(strata.c.round_id, strata.c.position)
     )
-    found: dict[int, list[PlannedStratum]] = {}
+    found: dict[int, list[StratumTally]] = {}
     for row in connection.execute(query):
-        stratum = Stratum(row.stratum, row.flagged, row.low, row.high, row.unscored)
-        found.setdefault(row.round_id, []).append(PlannedStratum(stratum, row.size, row.planned))
+        tally = StratumTally(stratum_of(row), row.size, row.planned)
+        found.setdefault(row.round_id, []).append(tally)
     return found
+
+
+def stratum_of(row: Row[Any]) -> Stratum:
+    """Take the stratum out of a row with the columns of ``strata``."""
+    return Stratum(row.stratum, row.flagged, row.low, row.high, row.unscored)
 
 
 def _history(row: Row[Any]) -> History:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 import monitor
-from monitor.presentation.estimates import reason_text
+from monitor.presentation.estimates import caution_text, reason_text
 from monitor.presentation.reasons import (
-    caution_text,
     no_estimate_reason,
     plan_note,
     undefined_reason,
@@ -27,7 +26,7 @@ from monitor.stats.core.reasons import (
 )
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.small_counts import DecidingClass, FewLabels
+from monitor.stats.estimation.small_counts import DecidingClass
 
 
 @dataclass
@@ -115,11 +114,11 @@ def test_few_labels_are_named_with_their_class_and_answer():
     flagged = DecidingClass("flagged", "negative", 3.2)
     passed = DecidingClass("passed", "positive", 1.9)
 
-    assert caution_text(FewLabels((flagged, passed))) == (
+    assert caution_text([flagged, passed]) == (
         "few labels decide this, about 3 negative among the flagged and about 2 positive among the "
         "passed"
     )
-    assert caution_text(None) is None
+    assert caution_text([]) is None
 
 
 def test_the_python_api_has_words_and_no_codes():

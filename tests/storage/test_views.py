@@ -10,7 +10,7 @@ from monitor.domain.model import EffectKind, Stratum
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
 from monitor.storage import alert_store, effect_store, estimate_store, round_store
-from monitor.storage.estimate_store import StratumTally
+from monitor.storage.frame_store import StratumTally
 from tests.rounds.scene import MONDAY
 from tests.storage.rows import (
     STRATA,
@@ -45,7 +45,7 @@ def closed(database, number, versions, *, sizes, wanted, strata=STRATA):
         )
         for version, counted in enumerate(versions, start=1):
             tallies = [
-                StratumTally(stratum.name, stratum.flagged, size, planned, *cells)
+                StratumTally(stratum, size, planned, *cells)
                 for stratum, size, planned, cells in zip(
                     strata, sizes, wanted, counted, strict=True
                 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.stats.labels.agreement import Agreement
-    from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_labels import SeveralAnswers
 
 FEWEST = 10
@@ -33,7 +33,7 @@ by half there."""
 
 def agreement_row(
     several: Sequence[SeveralAnswers],
-    strata: Sequence[PlannedStratum],
+    strata: Sequence[StratumTally],
     *,
     seed: int,
 ) -> AgreementRow | None:

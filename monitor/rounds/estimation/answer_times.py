@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from monitor.storage.estimate_store import StratumTally
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_store import Round
 
 MOST = 0.9

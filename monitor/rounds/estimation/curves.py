@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import Batch, Estimates, Member
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.counts import Interval
-    from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
@@ -161,7 +161,7 @@ def labeled_sample(labels: RoundLabels) -> LabeledSample:
 
 
 def _bounds(
-    strata: Sequence[PlannedStratum], threshold: float | None
+    strata: Sequence[StratumTally], threshold: float | None
 ) -> tuple[list[float], list[float]]:
     """Scores that each stratum can hold; a class ends at the threshold, where there is one."""
     low, high = [], []

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.report import EstimateRow, NoticeRow
-from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.history import of_class, reference_counts
 from monitor.rounds.estimation.label_errors import corrected_rows
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS
+from monitor.rounds.estimation.reported import reported
 from monitor.stats.core.counts import Counts, StratumCounts
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.detection.alternatives import guess
@@ -30,11 +29,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from monitor.domain.report import NoticeRow, ReportedEstimate
     from monitor.domain.settings import Matrix, RoundSettings
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.beta_mixture import BetaMixture
+    from monitor.stats.core.counts import Interval
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.estimation.posterior import MetricEstimate
 
@@ -71,7 +72,7 @@ class LimitReading:
 class RoundEstimate:
     """All that one version of a round says."""
 
-    rows: list[EstimateRow]
+    rows: list[ReportedEstimate]
     pooled: JointPosterior
     readings: list[LimitReading]
     proposed_limits: dict[str, float] = field(default_factory=dict)
@@ -124,7 +125,7 @@ def estimate_round(
 
 def _rows(
     now: Tally, pooled: JointPosterior, draws: Draws, settings: RoundSettings, seed: int
-) -> list[EstimateRow]:
+) -> list[ReportedEstimate]:
     counts = now.counts
     own = estimates(counts, metrics=METRICS, seed=seed, basis="round")
     with_history = estimates(
@@ -136,32 +137,19 @@ def _rows(
         draws=draws,
     )
     corrected = corrected_rows(counts, METRICS, settings, seed=seed)
-    return [*(_row(each, now, seed) for each in (*own, *with_history)), *corrected]
+    return [
+        *(reported(row, bounds=_missing_bounds(row, now, seed)) for row in own),
+        *(reported(row) for row in with_history),
+        *corrected,
+    ]
 
 
-def _row(each: MetricEstimate, now: Tally, seed: int) -> EstimateRow:
-    bounds = None
-    if each.basis == "round" and each.metric in BOUNDED and now.missing.any():
-        bounds = missing_bounds(
-            now.counts,
-            now.missing,
-            each.metric,
-            estimand=each.estimand,
-            level=each.level,
-            seed=seed,
-        )
-    return EstimateRow(
-        metric=each.metric,
-        estimand=each.estimand,
-        basis=each.basis,
-        point=each.point,
-        low=each.low,
-        high=each.high,
-        level=each.level,
-        method=each.method,
-        reason=no_estimate_reason(each.reason),
-        bound_low=None if bounds is None else bounds.low,
-        bound_high=None if bounds is None else bounds.high,
+def _missing_bounds(own: MetricEstimate, now: Tally, seed: int) -> Interval | None:
+    """Find how far missing answers could move an estimate of the round alone."""
+    if own.metric not in BOUNDED or not now.missing.any():
+        return None
+    return missing_bounds(
+        now.counts, now.missing, own.metric, estimand=own.estimand, level=own.level, seed=seed
     )
 
 

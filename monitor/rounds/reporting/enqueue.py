@@ -210,7 +210,6 @@ def _report(
         partial=found.partial,
         reason=around.reasons[found.id],
         tally=member.tally,
-        strata=labels.strata,
         issues=around.issues.get(found.id, {}),
         rows=estimate.rows,
         readings=readings,

@@ -34,7 +34,7 @@ from monitor.storage import (
     segment_store,
     waiting_store,
 )
-from monitor.storage.frame_store import History, PlannedStratum
+from monitor.storage.frame_store import History, StratumTally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -279,7 +279,7 @@ def _write_sample(
             connection,
             found.id,
             planned=[
-                PlannedStratum(part.stratum, part.size, size)
+                StratumTally(part.stratum, part.size, size)
                 for part, size in zip(frame.strata, wanted, strict=True)
             ],
             drawn=drawn,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import Notice, NoticeRow, RoundReport
 from monitor.hooks.log import LogHandler
 from monitor.rounds.delivery.deliver import deliver
@@ -16,7 +16,7 @@ from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.status import overview
 from monitor.storage import report_store
-from monitor.storage.estimate_store import StratumTally
+from monitor.storage.frame_store import StratumTally
 from monitor.storage.tables import effects
 from monitor.tracking.describe import describe
 from monitor.tracking.values import metrics, tags
@@ -32,7 +32,7 @@ def tally(flagged=(600, 60, 48), low=(9000, 70, 0), high=(1000, 80, 8)):
     return Tally(
         tuple(
             StratumTally(
-                stratum=name, flagged=name == "flagged", size=size, planned=labeled,
+                stratum=Stratum(name, flagged=name == "flagged"), size=size, planned=labeled,
                 labeled=labeled, positive=positive, declined=0,
             )
             for name, (size, labeled, positive) in rows

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
 from monitor.domain.settings import Gold
 from monitor.presentation.rows import answers_sentence
@@ -17,7 +17,7 @@ from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.counts import Counts
 from monitor.stats.labels.label_error import LabelAudit, corrected_estimates
 from monitor.storage import estimate_store
-from monitor.storage.estimate_store import StratumTally
+from monitor.storage.frame_store import StratumTally
 from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
@@ -61,8 +61,8 @@ def test_corrected_rows_stand_beside_the_others_and_say_what_the_statistics_say(
 def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
     now = Tally(
         (
-            StratumTally("flagged", True, 120, 80, 80, 60, 0),
-            StratumTally("passed", False, 1880, 120, 118, 3, 2),
+            StratumTally(Stratum("flagged", flagged=True), 120, 80, 80, 60, 0),
+            StratumTally(Stratum("passed", flagged=False), 1880, 120, 118, 3, 2),
         )
     )
     asked = settings(limits=LIMITS, reference=REFERENCE)
