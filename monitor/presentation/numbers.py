@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
 NOT_ESTIMABLE = "not estimable"
 
@@ -134,3 +134,11 @@ def hours_text(hours: float) -> str:
     ('0.5 h', '30.0 h', '5.0 d')
     """
     return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"  # noqa: PLR2004
+
+
+def span_text(span: timedelta) -> str:
+    """Write how long in the largest unit that leaves two digits: ``42 h``, ``12 min``."""
+    seconds = span.total_seconds()
+    units = ((2 * 86_400, 86_400, "days"), (2 * 3600, 3600, "h"), (0, 60, "min"))
+    unit, name = next((unit, name) for least, unit, name in units if seconds >= least)
+    return f"{seconds / unit:.0f} {name}"

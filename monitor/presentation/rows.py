@@ -53,14 +53,18 @@ def agreement_sentence(row: AgreementRow) -> str:
         told.append(
             f"two people would differ on {share:.1f} % {range_text(low, high, 1)} of the window"
         )
-    told += [
+    return "; ".join([*told, *_coefficients(row)])
+
+
+def _coefficients(row: AgreementRow) -> list[str]:
+    if row.alpha is None:
+        return ["no kappa or alpha, since all answers are the same"]
+    coefficients = (
+        ("kappa", row.kappa, row.kappa_low, row.kappa_high),
+        ("alpha", row.alpha, row.alpha_low, row.alpha_high),
+    )
+    return [
         f"{name} {value:.2f} {range_text(low, high, 2)}"
-        for name, value, low, high in (
-            ("kappa", row.kappa, row.kappa_low, row.kappa_high),
-            ("alpha", row.alpha, row.alpha_low, row.alpha_high),
-        )
+        for name, value, low, high in coefficients
         if value is not None and low is not None and high is not None
     ]
-    if row.alpha is None:
-        told.append("no kappa or alpha, since all answers are the same")
-    return "; ".join(told)

@@ -9,7 +9,7 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import TryLater
-from monitor.storage import label_store, payload_store, round_claims, round_store
+from monitor.storage import label_store, payload_store, round_claims, round_moves, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -80,7 +80,7 @@ def _forgotten(
         if deleted:
             reason = f"what people were shown of item {item_id!r} was deleted on request"
             now = round_store.read_round(connection, found.id)
-            round_store.note_event(connection, now, reason, clock())
+            round_moves.note_event(connection, now, reason, clock())
     places: list[str] = []
     for labeler in labelers:
         with outside("forget"):

@@ -28,7 +28,7 @@ from monitor.rounds.labels.collect import collect, retire, send
 from monitor.rounds.labels.places import Asked, ask
 from monitor.rounds.opening.due import open_due, open_slot
 from monitor.rounds.sampling.draw import draw
-from monitor.storage import copy_store, label_store, round_claims, round_store
+from monitor.storage import copy_store, label_store, round_claims, round_moves, round_store
 from monitor.storage.copy_store import Copies
 from monitor.storage.round_labels import read_labels
 
@@ -267,7 +267,7 @@ def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], Non
 def _note_obstacle(context: MonitorContext, round_id: int, claim: Claim, obstacle: str) -> None:
     """Keep what a round waits for, for `status` to show."""
     with suppress(TryLater), context.database.write() as connection:
-        round_store.note_obstacle(connection, claim, obstacle, context.clock())
+        round_moves.note_obstacle(connection, claim, obstacle, context.clock())
     log.warning("round waits", round=round_id, reason=obstacle)
 
 

@@ -30,7 +30,7 @@ from monitor.storage import (
     restored_store,
     round_store,
 )
-from monitor.storage.many_rounds import Seen
+from monitor.storage.many_rounds import MonitorRounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from monitor.storage.many_rounds import Progress
     from monitor.storage.round_store import Round
 
-NOTHING_SEEN = Seen()
+NOTHING_SEEN = MonitorRounds()
 """A monitor that has no round yet."""
 
 
@@ -108,7 +108,7 @@ class Overview:
 class _Read:
     """What the store says of all monitors that are asked about, by name or by round."""
 
-    seen: Mapping[str, Seen]
+    seen: Mapping[str, MonitorRounds]
     progress: Mapping[int, Progress]
     estimates: Mapping[int, list[EstimateRow]]
     alerts: Mapping[str, list[Alert]]
@@ -139,7 +139,7 @@ def overviews(
 
 
 def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
-    seen = many_rounds.read_seen(connection, now, monitor)
+    seen = many_rounds.read_monitor_rounds(connection, now, monitor)
     alerts = alert_store.find_alerts(connection, monitor=monitor, state=AlertState.FIRING)
     newest = [each.newest.id for each in seen.values() if each.newest is not None]
     closed = [each.closed.id for each in seen.values() if each.closed is not None]
@@ -280,7 +280,7 @@ def _status(
 
 def _problems(
     settings: MonitorSettings,
-    seen: Seen,
+    seen: MonitorRounds,
     open_rounds: Sequence[OpenRound],
     now: datetime,
 ) -> list[str]:

@@ -130,7 +130,7 @@ def read_estimates(connection: Connection, round_id: int, version: int) -> list[
     query = select(estimates).where(
         estimates.c.round_id == round_id, estimates.c.version == version
     )
-    return [_estimate(row) for row in connection.execute(query)]
+    return [estimate_row(row) for row in connection.execute(query)]
 
 
 def read_points(
@@ -147,7 +147,7 @@ def read_points(
     )
     found: dict[int, list[EstimateRow]] = {}
     for row in connection.execute(query):
-        found.setdefault(row.round_id, []).append(_estimate(row))
+        found.setdefault(row.round_id, []).append(estimate_row(row))
     return found
 
 
@@ -197,7 +197,7 @@ def read_timeline(
     for row in connection.execute(query):
         past = found.setdefault(row.round, PastRound(row.round, row.number, row.slot, []))
         if row.metric is not None:
-            past.rows.append(_estimate(row))
+            past.rows.append(estimate_row(row))
     return list(found.values())
 
 
@@ -367,7 +367,8 @@ def _from_finite(value: float | None) -> float:
     return -math.inf if value is None else value
 
 
-def _estimate(row: Row[Any]) -> EstimateRow:
+def estimate_row(row: Row[Any]) -> EstimateRow:
+    """Take the estimate out of a row with the columns of ``estimates``."""
     return EstimateRow.model_validate({n: row._mapping[n] for n in _ESTIMATE})
 
 

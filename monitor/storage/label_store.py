@@ -97,20 +97,7 @@ def add_by_round(
     connection: Connection, labeler: str, events: Iterable[LabelEvent], now: datetime
 ) -> Counter[int]:
     """Store events as `add_events` does; returns how many of each round were new."""
-    batch = list(events)
-    places, said = _known(connection, sorted({event.task_key for event in batch}))
-    rows: list[dict[str, Any]] = []
-    for event in batch:
-        place = places[event.task_key]
-        if event.at is None and not _changes(said[place].statements, event):
-            continue
-        at = event.at or _arrival_time(said[place].statements, event.annotator, now)
-        row = _event_row(labeler, event, place, at, now)
-        identity = (labeler, row["external_id"], row["revision"])
-        if identity in said[place].known:
-            continue
-        said[place].add(identity, replace(event, at=at))
-        rows.append(row)
+    rows = _new_rows(connection, labeler, list(events), now)
     if rows:
         connection.execute(insert(label_events), rows)
     added = Counter(row["round_id"] for row in rows)
@@ -121,6 +108,25 @@ def add_by_round(
             .values(label_revision=rounds.c.label_revision + 1)
         )
     return added
+
+
+def _new_rows(
+    connection: Connection, labeler: str, events: Sequence[LabelEvent], now: datetime
+) -> list[dict[str, Any]]:
+    """Make the rows of those events that say something which is not stored yet."""
+    places, said = _known(connection, sorted({event.task_key for event in events}))
+    rows: list[dict[str, Any]] = []
+    for event in events:
+        place = places[event.task_key]
+        if event.at is None and not _changes(said[place].statements, event):
+            continue
+        at = event.at or _arrival_time(said[place].statements, event.annotator, now)
+        row = _event_row(labeler, event, place, at, now)
+        identity = (labeler, row["external_id"], row["revision"])
+        if identity not in said[place].known:
+            said[place].add(identity, replace(event, at=at))
+            rows.append(row)
+    return rows
 
 
 def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:

@@ -8,7 +8,7 @@ from sqlalchemy import delete, func, select, update
 
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.concern_store import forget_concerns
-from monitor.storage.round_store import note_move
+from monitor.storage.round_moves import note_move
 from monitor.storage.tables import (
     items,
     label_events,

@@ -8,7 +8,7 @@ from sqlalchemy import insert
 
 from monitor.domain.state import RoundState
 from monitor.storage.database import insert_all_new
-from monitor.storage.round_store import seed_of
+from monitor.storage.round_moves import seed_of
 from monitor.storage.schema import store_id
 from monitor.storage.tables import round_events, rounds
 

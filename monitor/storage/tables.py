@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
-
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     Column,
-    DateTime,
     Float,
     ForeignKey,
     ForeignKeyConstraint,
@@ -20,47 +16,14 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    TypeDecorator,
     UniqueConstraint,
     text,
 )
 
-if TYPE_CHECKING:
-    from sqlalchemy import Dialect
-
-NAMING = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
-    "pk": "pk_%(table_name)s",
-}
+from monitor.storage.columns import NAMING, BigId, UtcDateTime
 
 metadata = MetaData(naming_convention=NAMING)
 
-
-class UtcDateTime(TypeDecorator[datetime]):
-    """Aware UTC in Python; SQLite keeps it without the zone, PostgreSQL with."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """Refuse times without a zone."""
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            message = f"a time without a zone cannot be stored: {value.isoformat()}"
-            raise ValueError(message)
-        return value.astimezone(UTC)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Give every time its zone back."""
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-BigId = BigInteger().with_variant(Integer, "sqlite")
 
 store = Table(
     "store",

@@ -29,6 +29,7 @@ from monitor.storage import (
     estimate_store,
     frame_store,
     report_store,
+    round_moves,
     round_store,
     segment_store,
 )
@@ -95,7 +96,7 @@ def round_page(
             "notices": report.get("notices", []),
             "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
             "notes": {reason: count for reason, (count, bad) in issues.items() if not bad},
-            "events": round_store.read_events(connection, found.id),
+            "events": round_moves.read_events(connection, found.id),
             "settings": found.settings.model_dump(mode="json"),
         }
 

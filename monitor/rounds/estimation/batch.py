@@ -30,7 +30,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class HistoryBatch:
     """One state of the store: a history, its rounds in slot order, and which one is due.
 
     The rounds from the due one on get a new version, because they pool it. ``labels`` has what was
@@ -51,7 +51,7 @@ class Batch:
         """The due round and those after it."""
         return self.members[self.due :]
 
-    def with_due(self, found: Round) -> Batch:
+    def with_due(self, found: Round) -> HistoryBatch:
         """Let the due round be as it is after a move."""
         members = list(self.members)
         members[self.due] = replace(members[self.due], round=found)
@@ -74,7 +74,7 @@ class AlertMove:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class BatchEvidence:
     """Readings of each affected round, the alert moves they caused, and all alerts after them."""
 
     readings: Mapping[int, Mapping[Side, Reading]] = field(default_factory=dict)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.domain.report import CauseRow
-    from monitor.rounds.estimation.batch import Batch, Estimates, Member
+    from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.counts import Interval
     from monitor.storage.frame_store import StratumTally
@@ -49,7 +49,7 @@ class Pictures:
     curves: CurvesRow | None = None
 
 
-def with_pictures(batch: Batch, estimates: Estimates) -> Estimates:
+def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
     """Add them to what each affected round says."""
     tallies = [member.tally for member in batch.members]
     return {
@@ -147,17 +147,22 @@ def labeled_sample(labels: RoundLabels) -> LabeledSample:
         If a stratum that holds items has no label.
     """
     strata, drawn = labels.strata, labels.labeled
+    _check_labeled(labels)
     place = {part.stratum.name: h for h, part in enumerate(strata)}
-    blank = {part.stratum.name for part in strata if part.size} - {item.stratum for item in drawn}
-    if blank:
-        message = f"no item of {', '.join(sorted(blank))} is labeled yet"
-        raise NoCurves(message)
     return LabeledSample(
         np.array([place[item.stratum] for item in drawn], dtype=np.int64),
         np.array([item.positive for item in drawn], dtype=np.bool_),
         size=[part.size for part in strata],
         flagged=sum(part.stratum.flagged for part in strata),
     )
+
+
+def _check_labeled(labels: RoundLabels) -> None:
+    holding = {part.stratum.name for part in labels.strata if part.size}
+    unlabeled = holding - {item.stratum for item in labels.labeled}
+    if unlabeled:
+        message = f"no item of {', '.join(sorted(unlabeled))} is labeled yet"
+        raise NoCurves(message)
 
 
 def _bounds(

@@ -11,7 +11,7 @@ from monitor.rounds.estimation.history import of_class, reference_counts
 from monitor.rounds.estimation.label_errors import corrected_rows
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS
 from monitor.rounds.estimation.reported import reported
-from monitor.stats.core.counts import Counts, StratumCounts
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
@@ -223,25 +223,19 @@ def propose_limits(
     known = [tally.counts for tally in first]
     if reference is not None:
         known.append(reference_counts(first[0].frame, reference))
-    labeled = np.sum([c.labeled for c in known], axis=0)
-    positive = np.sum([c.positive for c in known], axis=0)
-    pooled = Counts(
-        flagged=_pooled(sizes.is_flagged, labeled, positive),
-        passed=_pooled(~sizes.is_flagged, labeled, positive),
-    )
-    draws = draw(round_posterior(pooled), seed=seed)
+    draws = draw(round_posterior(_labels_as_one(known)), seed=seed)
     found = {
         metric: metric_quantile(draws, sizes.size, metric, PROPOSED_QUANTILE) for metric in BOUNDED
     }
     return {metric: round(value, 3) for metric, value in found.items() if value is not None}
 
 
-def _pooled(
-    chosen: NDArray[np.bool_],
-    labeled: NDArray[np.int64],
-    positive: NDArray[np.int64],
-) -> tuple[StratumCounts, ...]:
-    return tuple(
-        StratumCounts(size=int(n), labeled=int(n), positive=int(y))
-        for n, y in zip(labeled[chosen], positive[chosen], strict=True)
+def _labels_as_one(rounds: Sequence[Counts]) -> Counts:
+    """Take the labeled items of rounds with the same strata as a window of their own."""
+    labeled = np.sum([counts.labeled for counts in rounds], axis=0)
+    return Counts.of_arrays(
+        size=labeled,
+        labeled=labeled,
+        positive=np.sum([counts.positive for counts in rounds], axis=0),
+        is_flagged=rounds[0].is_flagged,
     )

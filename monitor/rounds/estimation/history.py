@@ -40,7 +40,7 @@ class HistoryState:
 def history_states(
     rounds: Sequence[Tally], reference: Mapping[str, tuple[int, int]] | None, settings: Pooling
 ) -> list[HistoryState]:
-    """Pooling a history round by round; one `Known` for each.
+    """Pooling a history round by round; one `HistoryState` for each.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from monitor.storage.round_labels import read_labels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.rounds.estimation.batch import Batch
+    from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.rounds.estimation.curves import Pictures
     from monitor.storage.database import Database
 
@@ -25,7 +25,9 @@ ROUNDS = 26
 _CHANCE = 0.5
 
 
-def inverted_order(database: Database, batch: Batch, pictures: Pictures | None) -> str | None:
+def inverted_order(
+    database: Database, batch: HistoryBatch, pictures: Pictures | None
+) -> str | None:
     """Say that positives have lower scores than negatives, if the labels so far are sure of it.
 
     The round that is due speaks for itself where it has a curve; else the labels of the rounds
@@ -45,7 +47,7 @@ def inverted_order(database: Database, batch: Batch, pictures: Pictures | None) 
     return inverted_sentence(where, (point, low, high)) if high < _CHANCE else None
 
 
-def _samples(database: Database, batch: Batch) -> list[ScoredSample]:
+def _samples(database: Database, batch: HistoryBatch) -> list[ScoredSample]:
     """Read scored labels back from the round that is due; none if they are too few."""
     found: list[ScoredSample] = []
     positive = negative = 0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import AgreementRow, SegmentRow
-    from monitor.rounds.estimation.batch import Batch
+    from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.storage.database import Database
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
@@ -29,7 +29,7 @@ class Supplements:
     agreement: AgreementRow | None = None
 
 
-def read_supplements(database: Database, batch: Batch) -> dict[int, Supplements]:
+def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Supplements]:
     """Gather it for each affected round: anew, or as stored where no label changed."""
     with database.read() as connection:
         return {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.errors import SourceRefused
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.state import RoundState
+from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.draw import look, why_unusable
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
@@ -29,13 +30,6 @@ if TYPE_CHECKING:
     from monitor.rounds.sampling.draw import WindowScan
     from monitor.stats.detection.half_space import Limit
 
-BASES = {
-    "rates": "the values given",
-    "reference": "the reference matrix, spread evenly over the bands",
-    "scores": "the scores alone, trusted little until a round is labeled",
-    "nothing": "nothing; half of the labels for each predicted class",
-}
-REFERENCE = "the labeled reference"
 NO_ROUND = -1
 
 
@@ -51,7 +45,7 @@ class Sighted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanForecast:
-    """A plan, told both ways, and what the alerts would find with it."""
+    """A plan, in labels and in margins, and what the alerts would find with it."""
 
     sighted: Sighted
     outlook: Outlook
@@ -60,37 +54,50 @@ class PlanForecast:
     every: float
 
     def as_json(self) -> dict[str, Any]:
-        """Tell it as JSON."""
+        """Give it as JSON."""
         prospect, plan = self.sighted.prospect, self.outlook.plan
         window = self.sighted.window
-        known = prospect.prior_rates.source != "nothing"
         return {
             "basis": self.sighted.basis,
             "window": None if window is None else str(window),
             "size": int(prospect.size.sum()),
-            "expected": prospect.expected if known else {},
+            "expected": prospect.expected if self._is_known else {},
             "labels": plan.total,
             "cost": plan.cost,
             "margins": dict(plan.margins),
             "asked": dict(plan.asked),
             "needed": plan.needed,
             "notes": [plan_note(note) for note in plan.notes],
-            "strata": [
-                {"stratum": name, "size": size, "labels": labels, "rate": rate if known else None}
-                for name, size, labels, rate in zip(
-                    self.sighted.strata,
-                    prospect.size.tolist(),
-                    plan.labels.tolist(),
-                    prospect.prior_rates.rate.tolist(),
-                    strict=True,
-                )
-            ],
+            "strata": self._strata_json(),
             "labels_for_margins": [asdict(each) for each in self.outlook.needed],
             "margins_for_labels": [asdict(each) for each in self.outlook.bought],
             "alerts": [_alert_json(each) for each in self.alerts],
             "limits_assumed": self.limits_assumed,
             "false_alarm_every": self.every,
         }
+
+    @property
+    def _is_known(self) -> bool:
+        return self.sighted.prospect.prior_rates.source != "nothing"
+
+    def _strata_json(self) -> list[dict[str, Any]]:
+        prospect = self.sighted.prospect
+        rows = zip(
+            self.sighted.strata,
+            prospect.size.tolist(),
+            self.outlook.plan.labels.tolist(),
+            prospect.prior_rates.rate.tolist(),
+            strict=True,
+        )
+        return [
+            {
+                "stratum": name,
+                "size": size,
+                "labels": labels,
+                "rate": rate if self._is_known else None,
+            }
+            for name, size, labels, rate in rows
+        ]
 
 
 def _alert_json(found: AlertOutlook) -> dict[str, Any]:
@@ -108,7 +115,7 @@ def _alert_json(found: AlertOutlook) -> dict[str, Any]:
 
 def two_strata(prospect: Prospect) -> Sighted:
     """Name the two strata of assumed values."""
-    return Sighted(prospect, ("flagged", "passed"), BASES["rates"])
+    return Sighted(prospect, ("flagged", "passed"), PLAN_SOURCES["rates"])
 
 
 def sight(context: MonitorContext) -> Sighted:
@@ -133,21 +140,18 @@ def sight(context: MonitorContext) -> Sighted:
         label_cost(seen.frame, found.settings),
     )
     names = tuple(part.stratum.name for part in seen.frame.strata)
-    basis = BASES[prior_rates.source] if known is None else _basis(context, seen)
+    basis = PLAN_SOURCES[prior_rates.source] if known is None else _basis(context, seen)
     return Sighted(prospect, names, basis, found.window)
 
 
 def _basis(context: MonitorContext, seen: WindowScan) -> str:
     if seen.known is None:
-        return REFERENCE
+        return earlier_rounds_text(0)
     with context.database.read() as connection:
-        earlier = len(round_store.closed_rounds(connection, seen.known.id))
-    if earlier == 0:
-        return REFERENCE
-    return "one earlier round" if earlier == 1 else f"{earlier} earlier rounds"
+        return earlier_rounds_text(len(round_store.closed_rounds(connection, seen.known.id)))
 
 
-def foretell(
+def forecast_plan(
     sighted: Sighted,
     *,
     margins: Mapping[str, float] | None,
@@ -155,7 +159,7 @@ def foretell(
     limits: Sequence[Limit] = (),
     every: float = 52,
 ) -> PlanForecast:
-    """Plan for margins, a number of labels or both, and tell what that buys.
+    """Plan for margins, a number of labels or both, and say what that buys.
 
     Raises
     ------
@@ -180,12 +184,12 @@ def forecast_monitor(
     SourceRefused
         As `sight` does.
     ValueError
-        As `foretell` does.
+        As `forecast_plan` does.
     """
     settings = context.settings.round
     if not margins and max_labels is None:
         margins, max_labels = settings.sample.margin.wanted(), settings.sample.max_labels
-    return foretell(
+    return forecast_plan(
         sight(context),
         margins=margins,
         max_labels=max_labels,

@@ -59,12 +59,19 @@ def prior_rates_of(
         return PriorRates.of_reference(
             tp=matrix.tp, fp=matrix.fp, fn=matrix.fn, tn=matrix.tn, is_flagged=is_flagged
         )
+    means = _mean_scores(frame)
+    return (
+        PriorRates.nothing(is_flagged) if means is None else PriorRates.of_scores(means, is_flagged)
+    )
+
+
+def _mean_scores(frame: Frame) -> list[float] | None:
+    """Average the scores of each stratum; None if they cannot be probabilities."""
     scores = [
         np.array([c.score for c in part.candidates if c.score is not None], dtype=np.float64)
         for part in frame.strata
     ]
     seen = np.concatenate(scores)
-    if seen.size and look_like_probabilities(seen):
-        means = [float(s.mean()) if s.size else float("nan") for s in scores]
-        return PriorRates.of_scores(means, is_flagged)
-    return PriorRates.nothing(is_flagged)
+    if not seen.size or not look_like_probabilities(seen):
+        return None
+    return [float(s.mean()) if s.size else float("nan") for s in scores]
