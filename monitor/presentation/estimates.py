@@ -1,4 +1,4 @@
-"""What is to be known of estimates: why there is none, and which few labels decide."""
+"""Remarks on estimates: why there is none, and which few labels decide."""
 
 from __future__ import annotations
 

@@ -78,10 +78,11 @@ def digits_text(point: float, low: float, high: float) -> str:
 def percent_text(share: float, digits: int = 3) -> str:
     """Write a share in percent.
 
-    >>> percent_text(0.04567), percent_text(0.04567, 2)
-    ('4.57 %', '4.6 %')
+    >>> percent_text(0.04567), percent_text(0.04567, 2), percent_text(0.997, 2)
+    ('4.57 %', '4.6 %', '99.7 %')
     """
-    return f"{100 * share:.{digits}g} %"
+    near_all = share >= 0.99  # noqa: PLR2004  two digits would write 99.7 as 1e+02
+    return f"{100 * share:.{max(digits, 3) if near_all else digits}g} %"
 
 
 def signed_text(value: float) -> str:

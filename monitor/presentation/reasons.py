@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from monitor.presentation.estimates import caution_text
+from monitor.presentation.numbers import percent_text
 from monitor.stats.core.reasons import (
     AuditAtChance,
     Contradiction,
@@ -49,7 +50,7 @@ _REMARKS = {
     Remark.EVERYTHING_FLAGGED: "everything was flagged, so recall is 1 and needs no labels",
     Remark.WHOLE_WINDOW: "the budget covers every item of the window",
     Remark.NO_NARROWER: "more labels than this would not make the margins narrower",
-    Remark.NOTHING_KNOWN: "nothing is known of the rates, so no margin can be foretold",
+    Remark.NOTHING_KNOWN: "nothing is known of the rates, so no margin can be predicted",
 }
 
 
@@ -64,11 +65,11 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
     >>> no_estimate_reason(Unlabeled("passed", 9500))
     'none of the 9500 passed items is labeled'
     >>> no_estimate_reason(UndefinedDraws(Undefined.NO_POSITIVE, share=0.3, most=0.05))
-    'nothing is actually positive (TP + FN = 0) in 30% of the draws, more than 5%'
+    'nothing is actually positive (TP + FN = 0) in 30 % of the draws, more than 5 %'
     """
     match why:
         case UndefinedDraws():
-            share = f"{why.share:.0%} of the draws, more than {why.most:.0%}"
+            share = f"{percent_text(why.share, 2)} of the draws, more than {percent_text(why.most)}"
             return undefined_reason(why.why) + ("" if why.share == 1 else f" in {share}")
         case Unlabeled():
             return f"none of the {why.size} {why.predicted} items is labeled"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.values import listed
-from monitor.presentation.numbers import minute_text, span_text
+from monitor.presentation.numbers import minute_text, percent_text, span_text
 from monitor.presentation.rounds import run_command, show_command
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def old_rows_sentence(window: Window, newest: datetime, gap: timedelta, longest:
 
 def flagged_sentence(flagged: int, size: int, usual: UsualRate) -> str:
     """Say how much is flagged, and how much was."""
-    return f"{flagged} of {size} items are flagged, {flagged / size:.2%}{_before(usual)}"
+    return f"{flagged} of {size} items are flagged, {percent_text(flagged / size)}{_before(usual)}"
 
 
 def one_class_sentence(flagged: int, size: int, usual: UsualRate | None) -> str:
@@ -140,7 +140,7 @@ def _before(usual: UsualRate | None) -> str:
     where = {0: "the reference", 1: "the last round"}.get(
         usual.rounds, f"the last {usual.rounds} rounds"
     )
-    return f"; in {where} it was {usual.rate:.2%}"
+    return f"; in {where} it was {percent_text(usual.rate)}"
 
 
 def late_rows_sentence(number: int, late: int) -> str:

@@ -47,7 +47,7 @@ def test_every_undefined_metric_has_a_reason_in_words(why):
     [
         (
             UndefinedDraws(Undefined.NO_POSITIVE, share=0.301, most=0.05),
-            "nothing is actually positive (TP + FN = 0) in 30% of the draws, more than 5%",
+            "nothing is actually positive (TP + FN = 0) in 30 % of the draws, more than 5 %",
         ),
         (Unlabeled("passed", 9500), "none of the 9500 passed items is labeled"),
         (
@@ -83,7 +83,7 @@ def test_a_missing_estimate_has_its_reason_in_words(why, text):
         (Remark.EVERYTHING_FLAGGED, "everything was flagged, so recall is 1 and needs no labels"),
         (Remark.WHOLE_WINDOW, "the budget covers every item of the window"),
         (Remark.NO_NARROWER, "more labels than this would not make the margins narrower"),
-        (Remark.NOTHING_KNOWN, "nothing is known of the rates, so no margin can be foretold"),
+        (Remark.NOTHING_KNOWN, "nothing is known of the rates, so no margin can be predicted"),
         (
             OutOfReach("precision", 0.0432, 0.01),
             "precision: even every item labeled leaves +-0.043, more than 0.01",

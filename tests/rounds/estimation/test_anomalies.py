@@ -88,7 +88,7 @@ def test_twice_the_flags_are_told_as_other_items():
         "Kolmogorov-Smirnov distance of the scores "
         f"{found.distances['ks']:.3f}, where ordinary windows stay under 0.0"
     )
-    assert flagged == "10.87% of the items are flagged, before 5.70%"
+    assert flagged == "10.9 % of the items are flagged, before 5.7 %"
 
 
 def test_scores_that_move_within_a_class_are_told_without_the_flagged_rate():
@@ -115,7 +115,7 @@ def test_a_drop_of_precision_is_told_with_what_was_expected_and_what_changed():
     assert 0.55 < low < 0.7
     assert 0.9 < high < 1
     assert outside.sentence.startswith("precision 0.400, as the labels of this round have it, ")
-    assert outside.sentence.endswith("where 99.5% of rounds would fall by what was known before")
+    assert outside.sentence.endswith("where 99.5 % of rounds would fall by what was known before")
     assert changed.value > 0.999
     assert changed.sentence.startswith(
         "the flagged items seem to have changed just before this round (probability over 0.99, "

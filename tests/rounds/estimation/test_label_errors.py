@@ -131,7 +131,7 @@ def test_missing_answers_are_told_with_their_share_and_when_the_others_came(data
     assert (found.half_hours, found.most_hours, found.last_hours) == (10, 60, 60)
     assert found.open_hours == 120
     assert answers_sentence(found) == (
-        "14 of 200 answers are missing (7.0%): 10 not given, 4 “cannot tell”; half of the others "
+        "14 of 200 answers are missing (7 %): 10 not given, 4 “cannot tell”; half of the others "
         "came within 10.0 h, nine in ten within 2.5 d, the last after 2.5 d; the round closed "
         "after 5.0 d"
     )
@@ -156,5 +156,5 @@ def test_missing_answers_without_any_time_are_told_all_the_same():
         open_hours=5,
     )
 
-    told = "2 of 10 answers are missing (20.0%): 0 not given, 2 “cannot tell”"
+    told = "2 of 10 answers are missing (20 %): 0 not given, 2 “cannot tell”"
     assert answers_sentence(found) == told
