@@ -13,6 +13,7 @@ from monitor.domain.report import EstimateRow, Notice, Status
 from monitor.domain.sinks import LOG
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
+from monitor.presentation.attention import attention_text
 from monitor.presentation.delivery import dead_to_do, waiting_sentence
 from monitor.presentation.numbers import minute_text
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS, proposed_limits
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.attention import Attention
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.alert_store import Alert
-    from monitor.storage.attention_store import Attention
     from monitor.storage.database import Database
     from monitor.storage.effect_store import Waiting
     from monitor.storage.label_notes import LabelNotes
@@ -173,7 +174,7 @@ def _overview(
     problems = [
         *_problems(settings, seen, waiting, now),
         *(
-            f"round {each.round} gave no estimate: {each.sentence}"
+            f"round {each.round} gave no estimate: {each.reason}"
             for each in read.gave_none.get(settings.name, [])
         ),
         *([read.doubts[newest.id]] if newest is not None and newest.id in read.doubts else []),
@@ -197,7 +198,7 @@ def _overview(
         alerts=alerts,
         waiting=held_up,
         problems=problems,
-        concerns=[str(each) for each in attention],
+        concerns=[attention_text(each) for each in attention],
         notes=[
             *_ahead(seen.ahead),
             *_due_soon(settings, waiting, now),

@@ -47,7 +47,7 @@ def read_kinds(connection: Connection, round_ids: Sequence[int]) -> dict[int, se
 
 
 def reword_concern(connection: Connection, round_id: int, kind: str, sentence: str) -> None:
-    """Let a concern say how things are now; it was told as they were when it was noted."""
+    """Let a concern say how things are now; its notice said how they were when it was noted."""
     connection.execute(
         update(concerns)
         .where(concerns.c.round_id == round_id, concerns.c.kind == kind)

@@ -1,4 +1,4 @@
-"""Second copies: tasks that ask a second person about an item, and what several people said."""
+"""Second copies: tasks that ask a second person about an item, and how far people agree."""
 
 from __future__ import annotations
 

@@ -51,13 +51,15 @@ def claim_history(connection: Connection, history_id: int, revision: int) -> Non
     RoundMoved
         If somebody did; the caller reads again and computes again.
     """
+    # The row stays locked until the commit: whoever publishes next waits here, and finds the
+    # revision changed.
     taken = connection.execute(
         update(histories)
         .where(histories.c.id == history_id, histories.c.revision == revision)
         .values(revision=revision + 1)
     )
     if taken.rowcount == 0:
-        message = f"history {history_id} got new estimates meanwhile; they are taken in on retry"
+        message = f"history {history_id} got new estimates meanwhile; they are included on retry"
         raise RoundMoved(message)
 
 
@@ -222,7 +224,7 @@ def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any
 
 
 def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPosterior]) -> None:
-    """Store the pooled posteriors of some versions, to be looked at, never to be read back."""
+    """Store the pooled posteriors of some versions, for people; the program never reads them."""
     connection.execute(
         insert(posteriors),
         [
@@ -230,6 +232,7 @@ def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPos
                 "round_id": round_id,
                 "version": version,
                 "predicted": name,
+                # Further digits are noise of floating point, and would double the JSON.
                 "weight": np.round(mixture.weight, 12).tolist(),
                 "alpha": np.round(mixture.alpha, 9).tolist(),
                 "beta": np.round(mixture.beta, 9).tolist(),

@@ -79,7 +79,7 @@ def history_for(
 ) -> History | None:
     """Find the history that rounds with these settings belong to.
 
-    ``unscored`` tells whether it has a band for items without a score.
+    ``unscored`` says whether it has a band for items without a score.
     """
     key = _history_key(model_version, threshold, (*key_parts, unscored))
     query = select(histories).where(histories.c.monitor_id == monitor_id, histories.c.key == key)
@@ -145,7 +145,7 @@ def add_history(
         opened_at=now,
     )
     if history_id is None:
-        message = "another round opened this history meanwhile; this one is drawn anew by its bands"
+        message = "another round opened this history meanwhile; this one is drawn by its bands"
         raise RoundMoved(message)
     return history_id
 
@@ -227,7 +227,7 @@ def write_strata(connection: Connection, round_id: int, planned: Sequence[Stratu
 def write_issues(
     connection: Connection, round_id: int, issues: Mapping[str, tuple[int, bool]]
 ) -> None:
-    """Replace what is worth telling about a round's rows: reason to (count, whether bad)."""
+    """Replace the remarks on a round's rows: reason to (count, whether bad)."""
     connection.execute(delete(round_issues).where(round_issues.c.round_id == round_id))
     rows = [
         {"round_id": round_id, "reason": reason, "count": count, "bad": bad}
@@ -239,7 +239,7 @@ def write_issues(
 
 
 def read_issues(connection: Connection, round_id: int) -> dict[str, tuple[int, bool]]:
-    """Read what is worth telling about a round's rows."""
+    """Read the remarks on a round's rows."""
     query = select(round_issues).where(round_issues.c.round_id == round_id)
     return {row.reason: (int(row._mapping["count"]), row.bad) for row in connection.execute(query)}
 

@@ -101,7 +101,7 @@ def add_by_round(
     if rows:
         connection.execute(insert(label_events), rows)
     added = Counter(row["round_id"] for row in rows)
-    for round_id in sorted(added):  # in this order, so that no two workers wait for one another
+    for round_id in sorted(added):  # in this order, so that two workers cannot lock crosswise
         connection.execute(
             update(rounds)
             .where(rounds.c.id == round_id)
@@ -286,7 +286,7 @@ def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime
     """Time of an event that has none: now, and after all that the annotator said already.
 
     A clock set back, or an own time in the future, would else keep the event from counting and
-    have it stored anew at every reading.
+    have it stored again at every reading.
     """
     own = (each.at + _INSTANT for each in statements if each.annotator == annotator)
     return max([now, *own])

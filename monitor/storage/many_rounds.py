@@ -141,8 +141,8 @@ def read_all_issues(
     for some in _chunks(round_ids):
         query = select(round_issues).where(round_issues.c.round_id.in_(some))
         for row in connection.execute(query):
-            told = found.setdefault(row.round_id, {})
-            told[row.reason] = (int(row._mapping["count"]), row.bad)
+            issues = found.setdefault(row.round_id, {})
+            issues[row.reason] = (int(row._mapping["count"]), row.bad)
     return found
 
 

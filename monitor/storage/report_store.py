@@ -49,7 +49,7 @@ def read_of_latest(
 
 
 def first_key(connection: Connection, round_id: int) -> str | None:
-    """Read the name under which MLflow was told of a round; None before it was."""
+    """Read the name under which MLflow knows a round; None before its first report."""
     query = (
         select(reports.c.payload["round_key"].as_string())
         .where(reports.c.round_id == round_id)
@@ -67,5 +67,5 @@ def with_report(query: Select[Any]) -> Select[Any]:
 
 
 def payload_of(row: Row[Any]) -> dict[str, Any]:
-    """Choose what an effect says: the report that it refers to, or words of its own."""
+    """Choose what an effect says: the report that it refers to, or a payload of its own."""
     return dict(row.payload if row.report is None else row.report)

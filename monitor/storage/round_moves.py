@@ -110,8 +110,9 @@ def move(
         If the round is not in ``before``, or the claim is no longer ours.
     """
     check_move(before, after)
+    # The monitor before the round, as all writers do: two of them cannot wait for each other.
     wait_for_monitor(connection, claim)
-    told = reason if after in {RoundState.ABANDONED, RoundState.SKIPPED} else None
+    shown = reason if after in {RoundState.ABANDONED, RoundState.SKIPPED} else None
     moved = connection.execute(
         update(rounds)
         .where(
@@ -119,7 +120,7 @@ def move(
             rounds.c.state == before,
             rounds.c.attempt == claim.attempt,  # a stale worker loses here
         )
-        .values(state=after, reason=told, **values)
+        .values(state=after, reason=shown, **values)
     )
     if moved.rowcount == 0:
         message = f"round {claim.round_id} was moved by another worker; nothing was written"
@@ -129,8 +130,8 @@ def move(
 
 def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
     """Read every move of a round and why, oldest first."""
-    told = [round_events.c[name] for name in ("at", "before", "after", "reason")]
-    query = select(*told).where(round_events.c.round_id == round_id).order_by(round_events.c.id)
+    columns = [round_events.c[name] for name in ("at", "before", "after", "reason")]
+    query = select(*columns).where(round_events.c.round_id == round_id).order_by(round_events.c.id)
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
@@ -164,6 +165,7 @@ def note_move(
 def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: datetime) -> None:
     """Record why a claimed round cannot go on now, once per reason."""
     found = read_round(connection, claim.round_id)
+    # A pass meets the same obstacle every minute: the history of a round says it once.
     if found.reason == obstacle or found.state in {RoundState.SKIPPED, RoundState.ABANDONED}:
         return
     noted = connection.execute(

@@ -54,6 +54,7 @@ def add_skipped(
         for number, (slot, window) in enumerate(zip(slots, windows, strict=True), first_number)
     ]
     added = insert_all_new(connection, rounds, rows)
-    told = {"at": now, "before": None, "after": RoundState.SKIPPED, "reason": reason}
+    event = {"at": now, "before": None, "after": RoundState.SKIPPED, "reason": reason}
     if added:
-        connection.execute(insert(round_events), [{"round_id": each, **told} for each in added])
+        rows = [{"round_id": round_id, **event} for round_id in added]
+        connection.execute(insert(round_events), rows)

@@ -83,7 +83,7 @@ rounds = Table(
     Column("label_revision", Integer, nullable=False, default=0),
     Column("estimated_revision", Integer),
     Column("claimed_by", String(200)),
-    Column("claimed_until", BigInteger),
+    Column("claimed_until", BigInteger),  # ms by the database's clock: those of workers differ
     Column("attempt", Integer, nullable=False, default=0),
     UniqueConstraint("monitor_id", "slot"),
     Index(None, "state"),
@@ -147,6 +147,7 @@ label_events = Table(
     Column("round_id", Integer, nullable=False),
     Column("item_id", Text, nullable=False),
     Column("labeler", String(40), nullable=False),
+    # With the labeler these two name a statement: what is collected twice is stored once.
     Column("external_id", Text, nullable=False),
     Column("revision", String(32), nullable=False),
     Column("annotator", Text, nullable=False),

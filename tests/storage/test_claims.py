@@ -313,7 +313,7 @@ def test_a_history_opened_by_several_workers_at_once_is_one_and_the_others_draw_
 
     assert (
         sorted(map(str, found))[1:]
-        == ["another round opened this history meanwhile; this one is drawn anew by its bands"] * 4
+        == ["another round opened this history meanwhile; this one is drawn by its bands"] * 4
     )
     with database.read() as connection:
         assert len(connection.execute(select(histories)).all()) == 1

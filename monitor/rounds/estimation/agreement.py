@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from monitor.storage.round_labels import SeveralAnswers
 
 FEWEST = 10
-"""Items answered twice under which nothing is said about low agreement: chance alone moves alpha
-by half there."""
+"""Items answered twice under which low agreement is not reported: chance alone moves alpha by
+half there."""
 
 
 def agreement_row(

@@ -44,11 +44,12 @@ def freeze_evidence(
     ``alerts`` are those of its monitor.
     """
     open_before = _firing(alerts)
+    # First, since a limit whose alert has ended gathers evidence again, in this very round.
     moves = _end_unwatched(connection, open_before, due, now)
     ended = {move.alert.id for move in moves}
     firing = {(a.metric, a.side): a for a in open_before if a.id not in ended}
     last = estimate_store.last_readings(connection, due.monitor_id)
-    beside = _Neighbours.read(connection, due, list(firing.values()))
+    neighbours = _Neighbours.read(connection, due, list(firing.values()))
     readings: Readings = {}
     for found in estimate.readings:
         side = (found.limit.metric, found.limit.side)
@@ -64,7 +65,7 @@ def freeze_evidence(
             recovered=found.recovered,
         )
         readings[side] = reading
-        if alert is not None and beside.resolve(alert, due, side, reading):
+        if alert is not None and neighbours.resolve(alert, due, side, reading):
             moves += _end(connection, alert, AlertState.RESOLVED, due, now)
         if reading.fires:
             moves.append(_fire(connection, due, side, reading, now))
@@ -167,7 +168,7 @@ class _Chains:
 
 @dataclass(frozen=True, slots=True)
 class _Neighbours:
-    """The closed rounds around a closing one, and what each said of limits, by round.
+    """The closed rounds around a closing one, and how each stood to its limits, by round.
 
     ``slots`` has the slots of those later than the first open alert's, in order; ``disputed`` the
     metrics whose limit hangs on disputed items.
@@ -235,7 +236,7 @@ def _with_new_labels(frozen: Readings, estimate: RoundEstimate) -> Readings:
 
 
 def after_moves(alerts: Sequence[Alert], moves: Sequence[AlertMove]) -> list[Alert]:
-    """Say how alerts are after some moves, oldest first."""
+    """Apply moves to alerts; oldest first."""
     now = {alert.id: alert for alert in alerts} | {move.alert.id: move.alert for move in moves}
     return sorted(now.values(), key=lambda alert: (alert.fired_at, alert.fired_in_round))
 

@@ -33,7 +33,7 @@ LEVEL = 0.995
 """Share of ordinary rounds inside each predicted range."""
 
 CHANGED = 0.9
-"""Told from this probability on, of a change that was as likely as not."""
+"""Noted from this probability on, of a change that was as likely as not."""
 
 POINTS = 2**13  # the .5 % outside are 40 of them
 

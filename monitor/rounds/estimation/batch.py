@@ -1,4 +1,4 @@
-"""The rounds that get a new version together, and what comes of it."""
+"""The rounds that get a new version together, and what is computed for them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class HistoryBatch:
 
 @dataclass(frozen=True, slots=True)
 class AlertMove:
-    """An alert that fired, resolved or was revised, and why where that needs saying."""
+    """An alert that fired, resolved or was revised, and why, where its kind does not say so."""
 
     event: str
     alert: Alert
@@ -83,4 +83,4 @@ class BatchEvidence:
 
 
 Estimates: TypeAlias = "Mapping[int, RoundEstimate]"
-"""What each affected round says, by round id."""
+"""The estimate of each affected round, by round id."""

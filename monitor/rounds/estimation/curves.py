@@ -1,4 +1,4 @@
-"""What a version of a round shows beside its numbers: cause of a change, P3 curve, curves."""
+"""What a version of a round shows besides its numbers: cause of a change, P3 curve, curves."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 FEWEST = 10
 """Labeled positives, and negatives, under which a curve would be mostly prior."""
 
-POINTS = 2**11
+POINTS = 2**11  # a figure shows two digits
 PLACES = 41
+"""Points of each curve: enough for a smooth figure, few enough for a small report."""
 
 
 class NoCurves(ValueError):
@@ -38,7 +39,7 @@ class NoCurves(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What is drawn or said beside the estimates; ``None`` where the labels do not allow it.
+    """What is shown besides the estimates; ``None`` where the labels do not allow it.
 
     ``curves`` are also None for a version in which only earlier rounds changed: those of the
     version before still hold.

@@ -56,7 +56,10 @@ METRICS = (
     "recall_gain",
 )
 BOUNDED = ("precision", "recall")
+"""Metrics that get bounds for missing answers and proposed limits: those that people watch."""
+
 PROPOSED_QUANTILE = 0.05
+"""A limit that the classifier keeps today with probability .95 does not alert at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class LimitReading:
 
 @dataclass(frozen=True, slots=True)
 class RoundEstimate:
-    """All that one version of a round says."""
+    """All that is computed for one version of a round."""
 
     rows: list[ReportedEstimate]
     pooled: JointPosterior

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.counts import Counts
 
 BASIS = "corrected"
-"""Basis of these estimates in tables and reports; alerts know nothing of them."""
+"""Basis of these estimates in tables and reports; alerts do not use them."""
 
 
 def corrected_rows(

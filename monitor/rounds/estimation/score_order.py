@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monitor.storage.database import Database
 
 ROUNDS = 26
-"""Rounds that are looked back at for ten positives and ten negatives."""
+"""Rounds that are looked back at for ten positives and ten negatives: half a year of weeks."""
 
 _CHANCE = 0.5
 
@@ -30,7 +30,7 @@ def inverted_order(
 ) -> str | None:
     """Say that positives have lower scores than negatives, if the labels so far are sure of it.
 
-    The round that is due speaks for itself where it has a curve; else the labels of the rounds
+    Where the round that is due has a curve, that decides; else the labels of the rounds
     before it in its history are pooled, newest first, until there are ten of each kind.
     """
     if pictures is not None and pictures.curves is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext, ReferenceItems
 
 ROUNDS = 8
-"""Earlier rounds that say how much is usually flagged."""
+"""Earlier rounds that show how much is usually flagged: two months of weeks."""
 
 _FEWEST = 10  # positives, and negatives: under that chance alone turns an order round
 _MOST = 2000  # items: more cost time, and the interval is narrow enough
@@ -99,6 +99,7 @@ def order_concerns(reference: ReferenceItems) -> list[Concern]:
     """Say whether positives of the reference have lower scores than its negatives."""
     items = np.flatnonzero(~np.isnan(reference.score))
     if len(items) > _MOST:
+        # One seed for all: the same reference gives the same answer whenever it is looked at.
         items = np.random.default_rng(0).choice(items, _MOST, replace=False)
     items = items[np.argsort(~reference.flagged[items], kind="stable")]
     positive, flagged = reference.positive[items], reference.flagged[items]
@@ -121,7 +122,7 @@ def _late(
 ) -> tuple[list[Concern], tuple[str, ...]]:
     """Count the window of the round before once more: rows that are new came after its draw.
 
-    A window that is refused by now says nothing, and does not keep this one from being drawn.
+    A window that is refused by now is left out, and does not keep this one from being drawn.
     """
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)

@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 FEW_ROWS, OLD_ROWS = "few_rows", "old_rows"
 
 ENOUGH, AT_MOST = 3, 8
-"""Windows that say what is usual: fewer in all say nothing, older ones are of other times."""
+"""Windows that show what is usual: fewer are too few, older ones are of other times."""
 
 LEAST = 30
-"""Rows from which half as many is no chance: of 30, under 15 come once in 1,000 windows."""
+"""Rows from which on half as many is no chance: where 30 are usual, under 15 come once in 1,000
+windows."""
 
 _FAR = 600  # rounds: of hourly ones, each hour of the week thrice
 
 
 def doubts(context: MonitorContext, found: Round, frame: Frame) -> tuple[Concern, ...]:
-    """Say what makes a window look as if not all of it were there yet."""
+    """Find what makes a window look as if not all of it were there yet."""
     with context.database.read() as connection:
         drawn = drawn_windows(connection, found.monitor_id, before=found.slot, at_most=_FAR)
         earlier = _alike(found, drawn)
@@ -83,6 +84,7 @@ def _old_rows(
     if frame.newest is None:
         return None
     length, gap = _length(found.window), found.window.end - frame.newest
+    # Short, or ten times what lies between two rows on the average: not worth more scans.
     if gap <= max(length / 50, 10 * length / frame.rows):
         return None
     usual = [_gap(context, each.window, found.seed) for each in earlier]
@@ -93,7 +95,7 @@ def _old_rows(
 
 
 def _gap(context: MonitorContext, window: Window, seed: str) -> timedelta | None:
-    """Read a window that was drawn before; one that is refused by now says nothing of this one."""
+    """Read a window that was drawn before; one that is refused by now is no comparison."""
     try:
         with outside("scan"):
             frame = context.source.scan(window, BandEdges().strata(), 1, seed)

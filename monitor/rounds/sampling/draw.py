@@ -90,7 +90,7 @@ class WindowLook:
 
     @property
     def why(self) -> str | None:
-        """Why the round should rather wait; None if nothing speaks against drawing it."""
+        """Why the round should rather wait; None if it can be drawn."""
         return self.fault or "; ".join(each.sentence for each in self.concerns) or None
 
 
@@ -271,6 +271,7 @@ def _write_sample(
     planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
     wanted = _as_before(frame, settings) or planned
     drawn = _items(frame, wanted)
+    # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
         shown = context.source.show([item.id for item in drawn], found.window) if drawn else {}
     now = context.clock()
@@ -370,12 +371,13 @@ def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
 def _doubled(drawn: Sequence[Item], overlap: float) -> set[str]:
     """Choose the items that a second person labels too: of each stratum the first by draw."""
     of = Counter(item.stratum for item in drawn)
+    # Rounded first: .07 * 100 is a little over 7, and would ask for an eighth.
     first = {stratum: math.ceil(round(overlap * count, 6)) for stratum, count in of.items()}
     return {item.id for item in drawn if item.order < first[item.stratum]}
 
 
 def _untestable(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> list[str]:
-    """Limits that no labels of such a window can speak against."""
+    """Limits that no labels of such a window can test."""
     size = np.array([part.size for part in frame.strata])
     is_flagged = np.array([part.stratum.flagged for part in frame.strata])
     found = []

@@ -1,4 +1,4 @@
-"""How many items of each stratum a round labels, by the best knowledge there is."""
+"""How many items of each stratum a round labels, by the best prior rates there are."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def plan_labels(frame: Frame, known: JointPosterior | None, settings: RoundSetti
     frame
         The counted window.
     known
-        What the reference and the earlier rounds of the history say of the strata, or None
-        before both. Then the launch matrix, then the scores, then nothing steers the plan.
+        The reference and the earlier rounds of the history, pooled, or None before both. Then
+        the launch matrix, then the scores, then nothing steers the plan.
     settings
         The round's settings.
     """

@@ -1,4 +1,4 @@
-"""What is odd about a counted window: `check` and the draw say it in the same words.
+"""What is odd about a counted window, for `check` and for the draw.
 
 Values that the config does not name are refused. A flagged rate far from the usual one, or scores
 in the wrong order, may be the classifier's own fault, so they are only reported.
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
 
 FACTOR = 5
-"""A flagged rate is odd if it is more than this many times off, in either direction."""
+"""A flagged rate is odd if it is more than this many times off, in either direction: classifiers
+drift by less, and a wrong column or class is off by more."""
 
 LEVEL = 0.999
 """Probability that chance alone makes no rate of this size odd."""

@@ -27,7 +27,7 @@ def known_before(
     scan: WindowScan,
     reference: Mapping[str, tuple[int, int]] | None,
 ) -> JointPosterior | None:
-    """Say what the reference and the earlier rounds of the history know of the strata."""
+    """Pool the reference and the earlier rounds of the history, stratum by stratum."""
     earlier: list[Tally] = []
     if scan.known is not None:
         with context.database.read() as connection:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import Metric
 
-    from monitor.storage.attention_store import Attention
+    from monitor.domain.attention import Attention
     from monitor.storage.database import Database
     from monitor.storage.fleet_store import Fleet
 
