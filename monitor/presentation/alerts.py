@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from monitor.domain.report import EstimateRow, RoundReport
 
 
+LIMIT_CHANGED = "its limit was changed or removed in the config"
+"""Why a round ended an alert that its labels did not end."""
+
+
 class Limited(Protocol):
     """What is about a limit: an alert of the store or of a report."""
 
@@ -69,6 +73,11 @@ def broken_limit(alert: Limited) -> str:
     """Say on which side of its limit a metric is."""
     side = "under" if alert.side == "at_least" else "over"
     return f"{alert.metric} is {side} its limit {alert.limit:g}"
+
+
+def ended_by_round(number: int) -> str:
+    """Say that the labels of a round ended an alert."""
+    return f"by round {number}"
 
 
 def firing_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundReport) -> str:

@@ -61,6 +61,15 @@ def disagreement_sentence(row: AgreementRow, alpha: float) -> str:
     )
 
 
+REFERENCE, THIS_ROUND = "reference", "labels of this round"
+"""By which labels scores are in the wrong order."""
+
+
+def last_rounds(rounds: int) -> str:
+    """Name the labels of the last rounds in the same way."""
+    return f"labels of the last {rounds} rounds"
+
+
 def inverted_sentence(labels: str, area: tuple[float, float, float]) -> str:
     """Say that higher scores mean positives less often, by which labels."""
     point, low, high = area

@@ -137,7 +137,7 @@ def hours_text(hours: float) -> str:
     return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"  # noqa: PLR2004
 
 
-def span_text(span: timedelta) -> str:
+def short_span_text(span: timedelta) -> str:
     """Write how long in the largest unit that leaves two digits: ``42 h``, ``12 min``."""
     seconds = span.total_seconds()
     units = ((2 * 86_400, 86_400, "days"), (2 * 3600, 3600, "h"), (0, 60, "min"))

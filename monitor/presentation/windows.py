@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.values import listed
-from monitor.presentation.numbers import minute_text, percent_text, span_text
+from monitor.presentation.numbers import minute_text, percent_text, short_span_text
 from monitor.presentation.rounds import run_command, show_command
 
 if TYPE_CHECKING:
@@ -73,18 +73,17 @@ def gap_sentence(window: Window, newest: datetime) -> str:
     return f"{_end_of(window, newest)}, after it; is something missing in the source?"
 
 
-def ended_before_sentence(window: Window, newest: datetime, rerun: tuple[str, datetime]) -> str:
+def ended_before_sentence(
+    window: Window, newest: datetime, rerun: tuple[str, datetime] | None
+) -> str:
     """Say that predictions end before a window.
 
-    ``rerun`` names the monitor, and the slot whose window has the newest.
+    ``rerun`` names the monitor, and the slot whose window has the newest; None if that was run.
     """
-    hint = f"The window of that one is run by: {run_command(*rerun)}"
-    return f"{ended_before_text(window, newest)} {hint}"
-
-
-def ended_before_text(window: Window, newest: datetime) -> str:
-    """Say that predictions end before a window, where that of the newest was run already."""
-    return f"{_end_of(window, newest)}. Is the source up to date?"
+    ended = f"{_end_of(window, newest)}. Is the source up to date?"
+    if rerun is None:
+        return ended
+    return f"{ended} The window of that one is run by: {run_command(*rerun)}"
 
 
 def _end_of(window: Window, newest: datetime) -> str:
@@ -101,10 +100,10 @@ def few_rows_sentence(frame: Frame, window: Window, usual: float) -> str:
 
 def old_rows_sentence(window: Window, newest: datetime, gap: timedelta, longest: timedelta) -> str:
     """Say that a window's newest row is older than is usual; ``longest`` is the most before."""
+    before, most = short_span_text(gap), short_span_text(longest)
     return (
-        f"the newest prediction from {window} is of {minute_text(newest)}, "
-        f"{span_text(gap)} before its end, where {span_text(longest)} was the most in windows "
-        "like it; are all of them there?"
+        f"the newest prediction from {window} is of {minute_text(newest)}, {before} before its "
+        f"end, where {most} was the most in windows like it; are all of them there?"
     )
 
 

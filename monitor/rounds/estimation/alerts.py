@@ -13,6 +13,7 @@ from monitor.domain.alerting import (
     next_reading,
     resolves,
 )
+from monitor.presentation.alerts import LIMIT_CHANGED, ended_by_round
 from monitor.rounds.estimation.batch import AlertMove
 from monitor.rounds.estimation.disputes import disputed_metrics
 from monitor.stats.detection.e_detector import log_threshold
@@ -258,8 +259,7 @@ def _end_unwatched(
     moves: list[AlertMove] = []
     for alert in firing:
         if due.slot > alert.fired_slot and watched.get((alert.metric, alert.side)) != alert.limit:
-            why = "its limit was changed or removed in the config"
-            moves += _end(connection, alert, AlertState.RESOLVED, due, now, why)
+            moves += _end(connection, alert, AlertState.RESOLVED, due, now, LIMIT_CHANGED)
     return moves
 
 
@@ -285,7 +285,7 @@ def _end(
     now: datetime,
     why: str | None = None,
 ) -> list[AlertMove]:
-    reason = why or f"by round {due.number}"
+    reason = why or ended_by_round(due.number)
     if not alert_store.end(connection, alert.id, state, why=reason, now=now, round_id=due.id):
         return []
     return [AlertMove(f"alert.{state}", replace(alert, state=state), why)]

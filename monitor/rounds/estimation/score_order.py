@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.presentation.notices import inverted_sentence
+from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
 from monitor.rounds.estimation.curves import FEWEST, NoCurves, scored_sample
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
@@ -35,7 +35,7 @@ def inverted_order(
     """
     if pictures is not None and pictures.curves is not None:
         point, low, high = pictures.curves.roc_area
-        where = "labels of this round"
+        labels = THIS_ROUND
     else:
         samples = _samples(database, batch)
         if not samples:
@@ -43,8 +43,8 @@ def inverted_order(
         rng = np.random.default_rng(batch.affected[0].round.sobol_seed)
         area = curve_bands(_pooled(samples), points=3, rng=rng).roc_area
         point, low, high = area.point, area.low, area.high
-        where = f"labels of the last {len(samples)} rounds"
-    return inverted_sentence(where, (point, low, high)) if high < _CHANCE else None
+        labels = last_rounds(len(samples))
+    return inverted_sentence(labels, (point, low, high)) if high < _CHANCE else None
 
 
 def _samples(database: Database, batch: HistoryBatch) -> list[ScoredSample]:

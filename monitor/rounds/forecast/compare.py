@@ -114,7 +114,8 @@ def with_others(connection: Connection, found: Round, others: Others) -> Compare
 
 
 def _refused(found: Round, error: Exception) -> InputRefused:
-    return InputRefused(f"round {found.number} of {found.monitor} cannot be compared: {error}")
+    message = f"round {found.number} of {found.monitor} cannot be compared: {error}"
+    return InputRefused(message)
 
 
 def _rng(found: Round) -> np.random.Generator:

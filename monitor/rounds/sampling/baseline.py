@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
-from monitor.presentation.notices import inverted_sentence
+from monitor.presentation.notices import REFERENCE, inverted_sentence
 from monitor.presentation.windows import late_rows_sentence
 from monitor.rounds.reporting.concerns import INVERTED
 from monitor.rounds.sampling import plausibility
@@ -113,7 +113,7 @@ def order_concerns(reference: ReferenceItems) -> list[Concern]:
     area = curve_bands(scored, points=3, rng=rng, draws=_DRAWS).roc_area
     if area.high >= 0.5:  # noqa: PLR2004  chance
         return []
-    sentence = inverted_sentence("reference", (area.point, area.low, area.high))
+    sentence = inverted_sentence(REFERENCE, (area.point, area.low, area.high))
     return [Concern(INVERTED, sentence)]
 
 

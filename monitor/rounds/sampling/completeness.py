@@ -58,7 +58,7 @@ def _alike(found: Round, earlier: Sequence[DrawnWindow]) -> list[DrawnWindow]:
     if len(like) < ENOUGH:
         return []
     zone = ZoneInfo(found.settings.schedule.time_zone)
-    for shown, least in (("%a %H %M", 1), ("%H %M", ENOUGH)):
+    for shown, least in (("%a%H%M", 1), ("%H%M", ENOUGH)):
         here = found.slot.astimezone(zone).strftime(shown)
         same = [each for each in like if each.slot.astimezone(zone).strftime(shown) == here]
         if len(same) >= least:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from monitor.domain.slots import slots_after
 from monitor.presentation.windows import (
     ended_before_sentence,
-    ended_before_text,
     gap_sentence,
     never_any_sentence,
 )
@@ -30,6 +29,4 @@ def why_empty(context: MonitorContext, found: Round) -> str:
     slot = next(slots_after(schedule, newest + schedule.lag))
     with context.database.read() as connection:
         is_run = round_store.round_at(connection, found.monitor_id, slot) is not None
-    if is_run:
-        return ended_before_text(window, newest)
-    return ended_before_sentence(window, newest, (found.monitor, slot))
+    return ended_before_sentence(window, newest, None if is_run else (found.monitor, slot))
