@@ -166,5 +166,5 @@ def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> l
 def _half_time(found: Round, now: datetime) -> datetime:
     """When half of the time is over in which labels may come; those that mature come after that."""
     if found.deadline is None:
-        return now + timedelta.resolution
+        return now + timedelta.resolution  # not yet, whenever it is asked
     return found.deadline - (found.settings.deadline - found.settings.matures) / 2

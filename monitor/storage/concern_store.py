@@ -19,6 +19,7 @@ def add_concern(
     connection: Connection, round_id: int, kind: str, sentence: str, now: datetime
 ) -> bool:
     """Note a concern about a claimed round, once per kind; false if there was one of this kind."""
+    # The claim on the round keeps others from adding the same in between.
     if kind in read_concerns(connection, round_id):
         return False
     connection.execute(

@@ -136,4 +136,5 @@ def _places_with_copies(connection: Connection, keys: Sequence[str]) -> dict[str
 
 
 def _task_key(external_id: str) -> str:
+    # An event's external id is its task and its annotator, see `label_store`; keys have no slash.
     return external_id.partition("/")[0]

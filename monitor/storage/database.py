@@ -112,7 +112,7 @@ def put_all(
 
 
 class Database:
-    """One store: opens transactions and says in a sentence why one cannot be had.
+    """One store: opens transactions, and raises an error people understand where it cannot.
 
     Raises
     ------

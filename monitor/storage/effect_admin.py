@@ -72,6 +72,7 @@ def find_open(
     if number is not None:
         query = query.where(effects.c.id == number)
     found = [OpenEffect(*row) for row in connection.execute(query)]
+    # Each with the queue of the one before it: where these differ a queue begins.
     queues = [None, *((each.monitor, each.sink) for each in found)]
     return [
         replace(each, first=(each.monitor, each.sink) != before)

@@ -246,7 +246,7 @@ def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPos
 def write_readings(
     connection: Connection, rows: Iterable[tuple[int, int, tuple[str, str], Reading]]
 ) -> None:
-    """Store what versions say about limits: round, version, metric and side, and the reading."""
+    """Store readings of limits, each with its round, version, metric and side."""
     written = [
         {
             "round_id": round_id,
@@ -272,7 +272,7 @@ def write_readings(
 def read_evidence(
     connection: Connection, round_id: int, version: int, *, is_compared: bool
 ) -> list[dict[str, Any]]:
-    """Read what a version says about each limit, as rows.
+    """Read the evidence of a version, a row for each limit.
 
     ``is_compared`` is whether there was anything to compare the round with.
     """
@@ -288,6 +288,7 @@ def read_evidence(
 
 def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, str], Reading]:
     """Read the newest frozen reading of every limit a monitor has had."""
+    # The order counts the readings of a limit as rounds closed, whatever their slots.
     newest = (
         select(evidence.c.metric, evidence.c.side, func.max(evidence.c.order).label("order"))
         .join(rounds, rounds.c.id == evidence.c.round_id)
@@ -310,14 +311,14 @@ def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, st
 
 
 def frozen_readings(connection: Connection, round_id: int) -> dict[tuple[str, str], Reading]:
-    """Read what a round's first version said about each limit."""
+    """Read the readings of a round's first version, by metric and side."""
     return frozen_readings_of(connection, [round_id]).get(round_id, {})
 
 
 def frozen_readings_of(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, dict[tuple[str, str], Reading]]:
-    """Read what the first versions of some rounds said about each limit, by round."""
+    """Read the readings of the first versions of some rounds, by round."""
     query = (
         select(evidence)
         .join(rounds, rounds.c.id == evidence.c.round_id)

@@ -61,6 +61,7 @@ def newest_history(
 ) -> History | None:
     """Find the newest history with these settings, whatever its model version."""
     query = select(histories).where(histories.c.monitor_id == monitor_id)
+    # The key is a digest that the model version is part of, so it cannot be asked for.
     for row in connection.execute(query.order_by(histories.c.id.desc())):
         parts = (*key_parts, row.band_edges["unscored"])
         if row.key == _history_key(row.model_version, threshold, parts):

@@ -136,7 +136,7 @@ def read_shown(connection: Connection, round_ids: Sequence[int]) -> dict[int, li
 def read_all_issues(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, dict[str, tuple[int, bool]]]:
-    """Read what is worth telling about the rows of some rounds."""
+    """Read the remarks on the rows of some rounds."""
     found: dict[int, dict[str, tuple[int, bool]]] = {}
     for some in _chunks(round_ids):
         query = select(round_issues).where(round_issues.c.round_id.in_(some))

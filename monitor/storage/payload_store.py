@@ -65,6 +65,7 @@ def removed_monitors(connection: Connection, names: Collection[str], now: dateti
         .where(rounds.c.monitor_id.in_(gone), exists().where(payloads.c.round_id == rounds.c.id))
         .order_by(rounds.c.slot)
     )
+    # When the last label comes is in the settings of each round, which no query can compare.
     found = [read_round(connection, each) for each in connection.execute(query).scalars()]
     return [each for each in found if _last_label(each) < now]
 

@@ -32,6 +32,7 @@ def start_above(connection: Connection, round_id: int, version: int) -> bool:
             rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)),
             rounds.c.version < version,
         )
+        # The version stays under the first one, as of every round without an estimate.
         .values(first_version=version + 1, version=version)
     )
     return started.rowcount == 1

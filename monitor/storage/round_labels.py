@@ -51,7 +51,7 @@ class LabeledItem:
 
 @dataclass(frozen=True, slots=True)
 class SeveralAnswers:
-    """What the annotators of one item said, 1 or 0; the adjudicator's answer is not among them."""
+    """The answers to one item, 1 or 0, by annotator; the adjudicator's is not among them."""
 
     item_id: str
     stratum: str
@@ -60,7 +60,7 @@ class SeveralAnswers:
 
 @dataclass(frozen=True)
 class RoundLabels:
-    """All that was said of a round's items up to a label revision, with what was drawn.
+    """All statements about a round's items up to a label revision, and the sample itself.
 
     ``items`` are in the order of the draw; ``said`` has the statements about each item that
     anybody spoke of, in the order of acceptance; ``adjudicator`` decides where people disagree.

@@ -240,6 +240,7 @@ def finished_rounds_shown(connection: Connection, name: str, now: datetime) -> l
     query = _rounds().where(
         monitors.c.name == name,
         exists().where(payloads.c.round_id == rounds.c.id),
+        # Compared with a time that is missing it is NULL, and so would be its opposite.
         not_(func.coalesce(is_unfinished(now), false())),
     )
     return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
@@ -272,7 +273,7 @@ def _round(row: Row[Any]) -> Round:
         window=Window(row.window_start, row.window_end),
         state=RoundState(row.state),
         reason=row.reason,
-        settings=_settings(json.dumps(row.settings)),
+        settings=_settings(json.dumps(row.settings)),  # a dict cannot be looked up in a cache
         seed=row.seed,
         opened_at=row.opened_at,
         deadline=row.deadline,

@@ -39,7 +39,7 @@ def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
     unfinished = target.with_name(f".{target.name}.unfinished")
     try:
         unfinished.unlink(missing_ok=True)
-        unfinished.touch(mode=PRIVATE)
+        unfinished.touch(mode=PRIVATE)  # SQLite's own file could be read by all while it grows
         _copy(database, unfinished)
         _check(unfinished)
         # The file before its name, then the folder, which holds the name: after a power cut the

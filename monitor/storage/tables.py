@@ -346,7 +346,7 @@ effects = Table(
     Column("claimed_until", BigInteger),
     Column("attempt", Integer, nullable=False, default=0),
     ForeignKeyConstraint(["round_id", "report_version"], ["reports.round_id", "reports.version"]),
-    Index(None, "status", "monitor_id", "sink"),
+    Index(None, "status", "monitor_id", "sink"),  # finds the heads of queues at every pass
     Index(None, "round_id", "kind"),
     comment="Work to be done outside, written with the estimate and kept until done.",
 )

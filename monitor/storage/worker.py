@@ -1,4 +1,4 @@
-"""Who holds a claim: this process, named so that another on the machine can tell it is gone."""
+"""Who holds a claim: this process, named so that another on the machine can see that it is gone."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def round_news(
     found = moves(
         _by_score(counts),
         [_by_score(tally.counts) for tally in earlier],
-        np.sort(counts.is_flagged),
+        np.sort(counts.is_flagged),  # passed before flagged, as `_by_score` has them
     )
     notices = _frame_notices(found, counts, earlier)
     if known.before is not None:

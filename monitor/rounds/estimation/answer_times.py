@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_store import Round
 
-MOST = 0.9  # the last few answers say more of one person than of the deadline
+MOST = 0.9  # the last answers depend on one person more than on the deadline
 
 
 def answers_row(

@@ -33,8 +33,8 @@ class Member:
 class HistoryBatch:
     """One state of the store: a history, its rounds in slot order, and which one is due.
 
-    The rounds from the due one on get a new version, because they pool it. ``labels`` has what was
-    said of their items, by round id, and ``evidence`` how evidence counts it
+    The rounds from the due one on get a new version, because they pool it. ``labels`` has the
+    statements about their items, by round id, and ``evidence`` how evidence counts it
     (`monitor.domain.labels`). ``stored`` is what the last version of the due round counted.
     """
 

@@ -51,7 +51,7 @@ class Pictures:
 
 
 def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
-    """Add them to what each affected round says."""
+    """Add them to the estimate of each affected round."""
     tallies = [member.tally for member in batch.members]
     return {
         member.round.id: replace(
@@ -75,6 +75,7 @@ def _pictures(
     return Pictures(
         cause=precision_cause(member.tally, earlier, seed=seed),
         p3=_p3(member.tally, pooled, seed),
+        # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=None
         if found.label_revision == found.estimated_revision
         else _curves(found, labels, seed),

@@ -102,7 +102,7 @@ def estimate_round(
         This round and the earlier estimated rounds of its history in slot order, all with the
         same strata.
     known
-        What they and the reference say of the strata.
+        What they and the reference, pooled, give for the strata.
     evidence
         This round with its labels as evidence counts them.
     reference

@@ -31,7 +31,7 @@ def corrected_rows(
 ) -> list[ReportedEstimate]:
     """Estimate every metric once more; none where the config names no audit.
 
-    Where the audit says that labels are no better than chance, each has that as its reason.
+    Where by the audit labels are no better than chance, each has that as its reason.
     """
     if settings.gold is None:
         return []

@@ -53,6 +53,7 @@ def _samples(database: Database, batch: HistoryBatch) -> list[ScoredSample]:
     positive = negative = 0
     with database.read() as connection:
         for member in batch.members[batch.due :: -1][:ROUNDS]:
+            # The batch has the labels of the due round and later ones; earlier ones are read here.
             labels = batch.labels.get(member.round.id) or read_labels(connection, member.round)
             try:
                 sample = scored_sample(member.round, labels)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Supplements:
-    """The labels by segment, what they say of each segment, and how far people agree."""
+    """The labels by segment, the estimates of each segment, and how far people agree."""
 
     cells: tuple[Cell, ...] = ()
     segments: tuple[SegmentRow, ...] = ()

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from monitor.rounds.sampling.draw import WindowScan
     from monitor.stats.detection.half_space import Limit
 
-NO_ROUND = -1
+NO_ROUND = -1  # an id that no row has
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sighted:
+class PlannedWindow:
     """A window as its plan sees it: names of the strata and where the rates come from."""
 
     prospect: Prospect
@@ -47,7 +47,7 @@ class Sighted:
 class PlanForecast:
     """A plan, in labels and in margins, and what the alerts would find with it."""
 
-    sighted: Sighted
+    planned: PlannedWindow
     outlook: Outlook
     alerts: tuple[AlertOutlook, ...]
     limits_assumed: bool
@@ -55,10 +55,10 @@ class PlanForecast:
 
     def as_json(self) -> dict[str, Any]:
         """Give it as JSON."""
-        prospect, plan = self.sighted.prospect, self.outlook.plan
-        window = self.sighted.window
+        prospect, plan = self.planned.prospect, self.outlook.plan
+        window = self.planned.window
         return {
-            "basis": self.sighted.basis,
+            "basis": self.planned.basis,
             "window": None if window is None else str(window),
             "size": int(prospect.size.sum()),
             "expected": prospect.expected if self._is_known else {},
@@ -78,12 +78,12 @@ class PlanForecast:
 
     @property
     def _is_known(self) -> bool:
-        return self.sighted.prospect.prior_rates.source != "nothing"
+        return self.planned.prospect.prior_rates.source != "nothing"
 
     def _strata_json(self) -> list[dict[str, Any]]:
-        prospect = self.sighted.prospect
+        prospect = self.planned.prospect
         rows = zip(
-            self.sighted.strata,
+            self.planned.strata,
             prospect.size.tolist(),
             self.outlook.plan.labels.tolist(),
             prospect.prior_rates.rate.tolist(),
@@ -113,13 +113,13 @@ def _alert_json(found: AlertOutlook) -> dict[str, Any]:
     }
 
 
-def two_strata(prospect: Prospect) -> Sighted:
+def two_strata(prospect: Prospect) -> PlannedWindow:
     """Name the two strata of assumed values."""
-    return Sighted(prospect, ("flagged", "passed"), PLAN_SOURCES["rates"])
+    return PlannedWindow(prospect, ("flagged", "passed"), PLAN_SOURCES["rates"])
 
 
-def sight(context: MonitorContext) -> Sighted:
-    """Scan the newest window that has predictions, and say what is known of its strata.
+def scan_to_plan(context: MonitorContext) -> PlannedWindow:
+    """Scan the newest window that has predictions, and find what is known of its strata.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def sight(context: MonitorContext) -> Sighted:
     )
     names = tuple(part.stratum.name for part in seen.frame.strata)
     basis = PLAN_SOURCES[prior_rates.source] if known is None else _basis(context, seen)
-    return Sighted(prospect, names, basis, found.window)
+    return PlannedWindow(prospect, names, basis, found.window)
 
 
 def _basis(context: MonitorContext, seen: WindowScan) -> str:
@@ -152,26 +152,26 @@ def _basis(context: MonitorContext, seen: WindowScan) -> str:
 
 
 def forecast_plan(
-    sighted: Sighted,
+    planned: PlannedWindow,
     *,
     margins: Mapping[str, float] | None,
     max_labels: int | None,
     limits: Sequence[Limit] = (),
     every: float = 52,
 ) -> PlanForecast:
-    """Plan for margins, a number of labels or both, and say what that buys.
+    """Plan for margins, a number of labels or both, and show what that buys.
 
     Raises
     ------
     ValueError
         If neither is given, or nothing is known and there is no number of labels.
     """
-    prospect = sighted.prospect
+    prospect = planned.prospect
     outlook = look_ahead(prospect, margins=margins, max_labels=max_labels)
     known = bool(outlook.plan.margins)
     watched = tuple(limits) or (assumed_limits(prospect) if known else ())
     alerts = alert_outlook(prospect, outlook.plan.labels, watched, every=every) if known else ()
-    return PlanForecast(sighted, outlook, alerts, limits_assumed=not limits, every=every)
+    return PlanForecast(planned, outlook, alerts, limits_assumed=not limits, every=every)
 
 
 def forecast_monitor(
@@ -182,7 +182,7 @@ def forecast_monitor(
     Raises
     ------
     SourceRefused
-        As `sight` does.
+        As `scan_to_plan` does.
     ValueError
         As `forecast_plan` does.
     """
@@ -190,7 +190,7 @@ def forecast_monitor(
     if not margins and max_labels is None:
         margins, max_labels = settings.sample.margin.wanted(), settings.sample.max_labels
     return forecast_plan(
-        sight(context),
+        scan_to_plan(context),
         margins=margins,
         max_labels=max_labels,
         limits=settings.limits.watched(),
@@ -210,6 +210,7 @@ def _as_if_drawn(context: MonitorContext) -> Round:
             "--recall and --flagged-rate"
         )
         raise SourceRefused(message)
+    # Nothing in the newest window yet: plan by the last window that has predictions.
     if span[1] < window_of(schedule, slot).start:
         slot = next(slots_after(schedule, span[1] + schedule.lag))
     with context.database.read() as connection:

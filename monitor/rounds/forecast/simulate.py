@@ -178,7 +178,7 @@ def smallest_drops(
             every=every,
             within=SOON,
             probability=MOSTLY,
-            paths=400,
+            paths=400,  # each is a search over many drops: a share of .8 is known to .04
         )
         for limit in limits
         if limit.side == "at_least"
@@ -201,6 +201,7 @@ def _at_limits(scenario: Scenario, limits: Sequence[Limit]) -> Scenario | None:
     """Move every metric onto its limit; None where that cannot be done for all at once."""
     for limit in limits:
         scenario = scenario.moved(limit)
+    # Rounding may leave a metric a hair beyond the limit that it was moved onto.
     inside = all(not scenario.breaks(limit, by=1e-9) for limit in limits)
     return scenario if inside else None
 
@@ -275,6 +276,7 @@ def _planned(
 ) -> Scenario:
     """Add the labels that a round would ask for when its strata are known well."""
     cost = settings.sample.cost
+    # Clipped: a rate of exactly 0 or 1 has no variance, and its stratum would get no label.
     plan = allocate(
         size,
         is_flagged,
