@@ -17,6 +17,7 @@ import numpy as np
 from scipy import optimize, special
 
 from benchmarks.fast_rounds import Design
+from benchmarks.known_rates import after_labels
 from monitor.stats import (
     FLAGGED_BANDS,
     PASSED_BANDS,
@@ -166,7 +167,7 @@ def _labels(
         known = PriorRates.of_scores(claim, is_flagged)
     else:  # about what a few rounds of this size have found
         found = 3 * setting.labels / len(size)
-        known = PriorRates.of_rounds(found * rate, np.full(len(size), found), is_flagged)
+        known = after_labels(found * rate, np.full(len(size), found), is_flagged)
     return allocate(size, is_flagged, known, max_labels=setting.labels).labels
 
 

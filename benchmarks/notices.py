@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
+from monitor.domain.model import Stratum
 from monitor.domain.settings import Pooling, RoundSettings, Schedule
 from monitor.rounds.estimation.anomalies import round_news
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.design.score_bands import band_edges, band_of
 from monitor.stats.drift.shift import moves
-from monitor.storage.estimate_store import StratumTally
+from monitor.storage.frame_store import StratumTally
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,7 +230,7 @@ def _tally(
     rows = zip(FLAGGED, size, n, rng.binomial(n, rate), strict=True)
     return Tally(
         tuple(
-            StratumTally(f"{h}", bool(up), int(items), int(asked), int(asked), int(y), 0)
+            StratumTally(Stratum(f"{h}", bool(up)), int(items), int(asked), int(asked), int(y))
             for h, (up, items, asked, y) in enumerate(rows)
         )
     )

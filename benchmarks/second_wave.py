@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special, stats
 
+from benchmarks.known_rates import after_labels
 from benchmarks.label_cost import DEFAULT, MARGIN, METRICS, Design, fitted, planner, population
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
@@ -87,7 +88,7 @@ def case_of(name: str, text: str) -> Case:
     if text.startswith("scores"):
         prior = 1 / (2 * np.where(up, up.sum(), (~up).sum()))
         return Case(design, PriorRates.of_scores(mean, up), (prior, prior))
-    known = PriorRates.of_rounds(KNOWN_WORTH * design.rate, np.full(len(up), KNOWN_WORTH), up)
+    known = after_labels(KNOWN_WORTH * design.rate, np.full(len(up), KNOWN_WORTH), up)
     if text == "after a drop":
         design = dropped(design, 0.10)
     return Case(design, known, (known.alpha, known.beta))

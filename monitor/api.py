@@ -90,7 +90,7 @@ def _of_values(
     max_labels: int | None,
     costs: tuple[float, float],
 ) -> PlanForecast:
-    from monitor.rounds.forecast.plan_window import foretell, two_strata
+    from monitor.rounds.forecast.plan_window import forecast_plan, two_strata
     from monitor.stats.design.planning import Prospect
 
     prospect = Prospect.assumed(
@@ -103,7 +103,7 @@ def _of_values(
     )
     if not margins and max_labels is None:
         margins = {"precision": MARGIN, "recall": MARGIN}
-    return foretell(two_strata(prospect), margins=margins, max_labels=max_labels)
+    return forecast_plan(two_strata(prospect), margins=margins, max_labels=max_labels)
 
 
 def _of_monitor(

@@ -137,8 +137,8 @@ def _read(connection: Connection, found: Round, truth: Confusion, news: list[Not
 
 def _labeled(connection: Connection, round_id: int) -> Confusion:
     strata = estimate_store.read_counts(connection, [round_id])[round_id]
-    flagged = [each for each in strata if each.flagged]
-    passed = [each for each in strata if not each.flagged]
+    flagged = [each for each in strata if each.stratum.flagged]
+    passed = [each for each in strata if not each.stratum.flagged]
     return Confusion(
         tp=sum(each.positive for each in flagged),
         fp=sum(each.labeled - each.positive for each in flagged),

@@ -49,6 +49,26 @@ class EstimateRow(Report):
     bound_high: float | None = None
 
 
+class DecidingRow(Report):
+    """A predicted class whose labels decide a metric and are worth few of one answer.
+
+    ``answer`` is the rarer one, ``positive`` or ``negative``, and ``worth`` how many of it.
+    """
+
+    predicted: str
+    answer: str
+    worth: float
+
+
+class ReportedEstimate(EstimateRow):
+    """An estimate as a report has it, with the classes whose few labels decide it.
+
+    ``caution`` is empty where none does, and in reports of versions before it was kept.
+    """
+
+    caution: tuple[DecidingRow, ...] = ()
+
+
 class StratumRow(Report):
     """One stratum as a version of a round saw it."""
 
@@ -243,7 +263,7 @@ class RoundReport(Report):
     flagged: int
     bad_rows: dict[str, int]
     strata: list[StratumRow]
-    estimates: list[EstimateRow]
+    estimates: list[ReportedEstimate]
     evidence: list[EvidenceRow]
     alerts: list[AlertRow]
     proposed_limits: dict[str, float]

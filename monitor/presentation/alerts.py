@@ -1,4 +1,4 @@
-"""What people are told of an alert: when it fires, ends, is revised or is forgotten."""
+"""What notices say of an alert: when it fires, ends, is revised or is forgotten."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from monitor.presentation.numbers import (
     bound_text,
     minute_text,
     number_text,
+    percent_text,
 )
 from monitor.presentation.sentences import capital, ended
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Window
     from monitor.domain.report import EstimateRow, RoundReport
+
+
+LIMIT_CHANGED = "its limit was changed or removed in the config"
+"""Why a round ended an alert that its labels did not end."""
 
 
 class Limited(Protocol):
@@ -70,6 +75,11 @@ def broken_limit(alert: Limited) -> str:
     return f"{alert.metric} is {side} its limit {alert.limit:g}"
 
 
+def ended_by_round(number: int) -> str:
+    """Say that the labels of a round ended an alert."""
+    return f"by round {number}"
+
+
 def firing_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundReport) -> str:
     """Say that a limit is not kept, by which numbers, and why it may be so."""
     return (
@@ -118,11 +128,11 @@ def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
 
 
 def alert_to_do(alert: Alert, *, monitor: str, number: int) -> str:
-    """Say what whoever is called may do, from the cheapest to the dearest."""
+    """Say what whoever is called may do, the cheapest first."""
     return (
         f"pr-monitor show {number} -m {monitor} has the counts and the evidence. If "
-        f"labels are wrong, correct them: the alert is then revised. If they are right, mend what "
-        f"feeds the classifier, move its threshold or train it anew; the alert ends by itself. To "
+        f"labels are wrong, correct them: the alert is then revised. If they are right, fix what "
+        f"feeds the classifier, move its threshold or retrain it; the alert ends by itself. To "
         f'end it now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
     )
 
@@ -140,11 +150,11 @@ def _limit(alert: Limited) -> str:
 def _how_sure(row: EstimateRow | None) -> str:
     if row is None or row.point is None or row.low is None or row.high is None:
         return NOT_ESTIMABLE
-    return f"{row.point:.2f} ({100 * row.level:g} % interval {row.low:.2f} to {row.high:.2f})"
+    return f"{row.point:.2f} ({percent_text(row.level)} interval {row.low:.2f} to {row.high:.2f})"
 
 
 def _cause(alert: Limited, report: RoundReport) -> str:
-    """Say why a metric is not what it was, to those whom its alert calls."""
+    """Say in an alert why its metric is not what it was."""
     if alert.metric == "recall" and alert.side == "at_least":
         return (
             " How common positives are does not change recall: the classifier, or what it is fed, "
@@ -153,5 +163,5 @@ def _cause(alert: Limited, report: RoundReport) -> str:
     if alert.metric != "precision" or report.cause is None:
         return ""
     cause = report.cause
-    told = cause_beside_alert(cause) if alert.side == "at_least" else cause.sentence
-    return f" {ended(capital(told))}"
+    sentence = cause_beside_alert(cause) if alert.side == "at_least" else cause.sentence
+    return f" {ended(capital(sentence))}"

@@ -81,9 +81,9 @@ def dead_sentence(monitor: str, sink: str, since: datetime, tries: int, error: s
 
 
 def dead_to_do(sink: str) -> str:
-    """Say what helps an effect that is dead."""
+    """Say what helps a dead letter."""
     return (
-        f"pr-monitor effects lists what waits. Once it is mended all goes on by itself, at once "
+        f"pr-monitor effects lists what waits. Once it is fixed, all goes on by itself, at once "
         f"with: pr-monitor effects retry --sink {sink}"
     )
 

@@ -1,4 +1,4 @@
-"""What is to be known of estimates: why there is none, and which few labels decide."""
+"""Remarks on estimates: why there is none, and which few labels decide."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from monitor.presentation.numbers import NOT_ESTIMABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 BASES = {"round": "this round alone", "pooled": "with earlier rounds"}
@@ -22,9 +22,38 @@ class Reasoned(Protocol):
         """Why it has none."""
 
 
+class Deciding(Protocol):
+    """A predicted class whose few labels decide an estimate."""
+
+    @property
+    def predicted(self) -> str:
+        """``flagged`` or ``passed``."""
+
+    @property
+    def answer(self) -> str:
+        """The rarer answer there, ``positive`` or ``negative``."""
+
+    @property
+    def worth(self) -> float:
+        """How many labels with that answer its labels are worth."""
+
+
 def reason_text(found: Reasoned) -> str:
     """Say why there is no number."""
     return f"{NOT_ESTIMABLE}: {found.reason or 'no reason was kept'}"
+
+
+def caution_text(classes: Sequence[Deciding]) -> str | None:
+    """Say that few labels decide a metric, and which; None where none do.
+
+    >>> from monitor.domain.report import DecidingRow
+    >>> caution_text([DecidingRow(predicted="passed", answer="positive", worth=2.1)])
+    'few labels decide this, about 2 positive among the passed'
+    """
+    if not classes:
+        return None
+    named = (f"about {one.worth:.0f} {one.answer} among the {one.predicted}" for one in classes)
+    return f"few labels decide this, {' and '.join(named)}"
 
 
 def caution_lines(cautions: Iterable[tuple[str, str | None]]) -> list[str]:

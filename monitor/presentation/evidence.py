@@ -11,7 +11,7 @@ LEARNS = (
     "this round only learns (e = 1), since no earlier round and no reference is there to compare "
     "it with; `reference` in the config lets the first round count"
 )
-"""What people are told of a limit about which a round is `EvidenceState.LEARNING`."""
+"""What is said of a limit about which a round is `EvidenceState.LEARNING`."""
 
 _NO_EVIDENCE: dict[str | None, str] = {
     EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered",
@@ -42,10 +42,10 @@ def evidence_sentence(
     ... )
     'limit precision at least 0.8: evidence 4.48, an alert fires at 54.6'
     """
-    told = [_NO_EVIDENCE[state]] if state in _NO_EVIDENCE else []
+    parts = [_NO_EVIDENCE[state]] if state in _NO_EVIDENCE else []
     if log_evidence is not None:
         found, wanted = math.exp(min(log_evidence, _LARGEST)), math.exp(log_threshold)
-        told.append(f"evidence {found:.3g}, an alert fires at {wanted:.3g}")
+        parts.append(f"evidence {found:.3g}, an alert fires at {wanted:.3g}")
     if fires:
-        told.append("the alert fired here")
-    return f"limit {limit_text(metric, side, limit)}: {', '.join(told)}"
+        parts.append("the alert fired here")
+    return f"limit {limit_text(metric, side, limit)}: {', '.join(parts)}"

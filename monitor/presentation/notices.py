@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.presentation.numbers import range_text
+from monitor.presentation.numbers import percent_text, range_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,23 +22,23 @@ _SURE = 0.99
 
 def moved_sentence(unusual: Sequence[Move], flagged: tuple[float, float]) -> str:
     """Say that a window holds other items than usual; ``flagged`` is the share now and before."""
-    told = "; ".join(_moved(move, *flagged) for move in unusual)
-    return f"the window holds other items than usual: {told}"
+    moves = "; ".join(_moved(move, *flagged) for move in unusual)
+    return f"the window holds other items than usual: {moves}"
 
 
 def _moved(move: Move, now: float, before: float) -> str:
     if move.kind in _DISTANCES:
         bar = f"where ordinary windows stay under {move.bar:.3f}"
         return f"{_DISTANCES[move.kind]} {move.value:.3f}, {bar}"
-    return f"{now:.2%} of the items are flagged, before {before:.2%}"
+    return f"{percent_text(now)} of the items are flagged, before {percent_text(before)}"
 
 
 def unexpected_sentence(metric: str, found: float, expected: Interval, level: float) -> str:
     """Say that labels found a metric outside of what was expected."""
     return (
         f"{metric} {found:.3f}, as the labels of this round have it, lies outside "
-        f"{expected.low:.3f} to {expected.high:.3f}, where {level:.1%} of rounds would fall "
-        "by what was known before"
+        f"{expected.low:.3f} to {expected.high:.3f}, where {percent_text(level)} of rounds would "
+        "fall by what was known before"
     )
 
 
@@ -59,6 +59,15 @@ def disagreement_sentence(row: AgreementRow, alpha: float) -> str:
         f"{alpha:.2f}; from .80 on labels are good to rely on, under .67 they are not): look "
         "at the instructions they are given, and at the items from labels export --disputed"
     )
+
+
+REFERENCE, THIS_ROUND = "reference", "labels of this round"
+"""By which labels scores are in the wrong order."""
+
+
+def last_rounds(rounds: int) -> str:
+    """Name the labels of the last rounds in the same way."""
+    return f"labels of the last {rounds} rounds"
 
 
 def inverted_sentence(labels: str, area: tuple[float, float, float]) -> str:

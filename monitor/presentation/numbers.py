@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
 NOT_ESTIMABLE = "not estimable"
 
@@ -78,10 +78,11 @@ def digits_text(point: float, low: float, high: float) -> str:
 def percent_text(share: float, digits: int = 3) -> str:
     """Write a share in percent.
 
-    >>> percent_text(0.04567), percent_text(0.04567, 2)
-    ('4.57 %', '4.6 %')
+    >>> percent_text(0.04567), percent_text(0.04567, 2), percent_text(0.997, 2)
+    ('4.57 %', '4.6 %', '99.7 %')
     """
-    return f"{100 * share:.{digits}g} %"
+    near_all = share >= 0.99  # noqa: PLR2004  two digits would write 99.7 as 1e+02
+    return f"{100 * share:.{max(digits, 3) if near_all else digits}g} %"
 
 
 def signed_text(value: float) -> str:
@@ -134,3 +135,11 @@ def hours_text(hours: float) -> str:
     ('0.5 h', '30.0 h', '5.0 d')
     """
     return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"  # noqa: PLR2004
+
+
+def short_span_text(span: timedelta) -> str:
+    """Write how long in the largest unit that leaves two digits: ``42 h``, ``12 min``."""
+    seconds = span.total_seconds()
+    units = ((2 * 86_400, 86_400, "days"), (2 * 3600, 3600, "h"), (0, 60, "min"))
+    unit, name = next((unit, name) for least, unit, name in units if seconds >= least)
+    return f"{seconds / unit:.0f} {name}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from monitor.presentation.estimates import caution_text
+from monitor.presentation.numbers import percent_text
 from monitor.stats.core.reasons import (
     AuditAtChance,
     Contradiction,
@@ -21,7 +23,6 @@ from monitor.stats.design.notes import FloorsLowered, OutOfReach, PlanNote, Rema
 
 if TYPE_CHECKING:
     from monitor.stats.estimation.posterior import MetricEstimate
-    from monitor.stats.estimation.small_counts import FewLabels
 
 _UNDEFINED = {
     Undefined.NOTHING_FLAGGED: "nothing was predicted positive (TP + FP = 0)",
@@ -49,7 +50,7 @@ _REMARKS = {
     Remark.EVERYTHING_FLAGGED: "everything was flagged, so recall is 1 and needs no labels",
     Remark.WHOLE_WINDOW: "the budget covers every item of the window",
     Remark.NO_NARROWER: "more labels than this would not make the margins narrower",
-    Remark.NOTHING_KNOWN: "nothing is known of the rates, so no margin can be foretold",
+    Remark.NOTHING_KNOWN: "nothing is known of the rates, so no margin can be predicted",
 }
 
 
@@ -64,11 +65,11 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
     >>> no_estimate_reason(Unlabeled("passed", 9500))
     'none of the 9500 passed items is labeled'
     >>> no_estimate_reason(UndefinedDraws(Undefined.NO_POSITIVE, share=0.3, most=0.05))
-    'nothing is actually positive (TP + FN = 0) in 30% of the draws, more than 5%'
+    'nothing is actually positive (TP + FN = 0) in 30 % of the draws, more than 5 %'
     """
     match why:
         case UndefinedDraws():
-            share = f"{why.share:.0%} of the draws, more than {why.most:.0%}"
+            share = f"{percent_text(why.share, 2)} of the draws, more than {percent_text(why.most)}"
             return undefined_reason(why.why) + ("" if why.share == 1 else f" in {share}")
         case Unlabeled():
             return f"none of the {why.size} {why.predicted} items is labeled"
@@ -90,23 +91,11 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
             return None
 
 
-def caution_text(few: FewLabels | None) -> str | None:
-    """Say that few labels decide a metric, and which; None where none do.
-
-    >>> from monitor.stats.estimation.small_counts import DecidingClass, FewLabels
-    >>> caution_text(FewLabels((DecidingClass("passed", "positive", 2.1),)))
-    'few labels decide this, about 2 positive among the passed'
-    """
-    if few is None:
-        return None
-    told = (f"about {one.worth:.0f} {one.answer} among the {one.predicted}" for one in few.classes)
-    return f"few labels decide this, {' and '.join(told)}"
-
-
 def worded(found: MetricEstimate) -> dict[str, Any]:
     """Give the fields of an estimate, its reason and its caution in words."""
-    reason, caution = no_estimate_reason(found.reason), caution_text(found.caution)
-    return asdict(found) | {"reason": reason, "caution": caution}
+    classes = () if found.caution is None else found.caution.classes
+    said = {"reason": no_estimate_reason(found.reason), "caution": caution_text(classes)}
+    return asdict(found) | said
 
 
 def plan_note(note: PlanNote) -> str:

@@ -1,4 +1,4 @@
-"""What people are told of a round: its one sentence, and what to do where it needs somebody."""
+"""What is said of a round: its one sentence, and what to do where it needs somebody."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def round_sentence(
 
 def alerts_text(firing: Sequence[Alert]) -> str:
     """Say which alerts are open."""
-    told = (f"ALERT: {broken_limit(a)}, firing since round {a.fired_in_round}" for a in firing)
-    return "; ".join(told) or "no alert"
+    open_ones = (f"ALERT: {broken_limit(a)}, firing since round {a.fired_in_round}" for a in firing)
+    return "; ".join(open_ones) or "no alert"
 
 
 def learning_text(proposed: Mapping[str, float]) -> str:
@@ -74,12 +74,12 @@ def look_sentence(number: int, reason: str) -> str:
 
 
 def abandoned_sentence(monitor: str, number: int, reason: str) -> str:
-    """Tell people of a round that ended without an estimate."""
+    """Say in a notice that a round ended without an estimate."""
     return f"{monitor}, round {number}: no estimate. {ended(capital(reason))}"
 
 
 def attention_sentence(monitor: str, number: int, concern: str) -> str:
-    """Tell people of a round that needs a look."""
+    """Say in a notice that a round needs a look."""
     return f"{monitor}, round {number} needs a look: {ended(concern)}"
 
 
@@ -93,14 +93,14 @@ def attention_to_do(monitor: str, number: int) -> str:
     return (
         f"The round goes on, and alerts fire as ever. pr-monitor check says what the newest "
         f"predictions look like, {show_command(monitor, number)} what was "
-        "counted. Mend the config or what feeds the classifier, if one of them is wrong."
+        "counted. Fix the config or what feeds the classifier, if one of them is wrong."
     )
 
 
 def undrawn_to_do(monitor: str, slot: datetime) -> str:
     """Say what helps a round that was given up before it was drawn."""
     return (
-        f"{_until(monitor)} Mend that, see with pr-monitor check that a round can be drawn, and do "
+        f"{_until(monitor)} Fix that, see with pr-monitor check that a round can be drawn, and run "
         f"this one again: {run_command(monitor, slot)}"
     )
 

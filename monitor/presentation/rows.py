@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.presentation.numbers import hours_text, range_text
+from monitor.presentation.numbers import hours_text, percent_text, range_text
 
 if TYPE_CHECKING:
     from monitor.domain.report import AgreementRow, AnswersRow, SegmentRow
@@ -27,40 +27,44 @@ def answers_sentence(row: AnswersRow) -> str | None:
         return None
     share = row.missing / row.wanted
     unanswered = row.missing - row.declined
-    told = (
-        f"{row.missing} of {row.wanted} answers are missing ({share:.1%}): {unanswered} not "
-        f"given, {row.declined} “cannot tell”"
+    missing = (
+        f"{row.missing} of {row.wanted} answers are missing ({percent_text(share)}): "
+        f"{unanswered} not given, {row.declined} “cannot tell”"
     )
     ends = (row.half_hours, row.most_hours, row.last_hours)
     if None in ends or row.open_hours is None:
-        return told
+        return missing
     half, most, last = (hours_text(end or 0.0) for end in ends)
     return (
-        f"{told}; half of the others came within {half}, nine in ten within {most}, the last "
+        f"{missing}; half of the others came within {half}, nine in ten within {most}, the last "
         f"after {last}; the round closed after {hours_text(row.open_hours)}"
     )
 
 
 def agreement_sentence(row: AgreementRow) -> str:
     """Say how far the people who label a round agree."""
-    told = [
+    parts = [
         f"{row.annotators} people, {row.items} items with two answers, {row.disagreed} of "
         "them contradicting"
     ]
     ends = (row.disagreement, row.disagreement_low, row.disagreement_high)
     if None not in ends:
         share, low, high = (100 * (end or 0.0) for end in ends)
-        told.append(
+        parts.append(
             f"two people would differ on {share:.1f} % {range_text(low, high, 1)} of the window"
         )
-    told += [
+    return "; ".join([*parts, *_coefficients(row)])
+
+
+def _coefficients(row: AgreementRow) -> list[str]:
+    if row.alpha is None:
+        return ["no kappa or alpha, since all answers are the same"]
+    coefficients = (
+        ("kappa", row.kappa, row.kappa_low, row.kappa_high),
+        ("alpha", row.alpha, row.alpha_low, row.alpha_high),
+    )
+    return [
         f"{name} {value:.2f} {range_text(low, high, 2)}"
-        for name, value, low, high in (
-            ("kappa", row.kappa, row.kappa_low, row.kappa_high),
-            ("alpha", row.alpha, row.alpha_low, row.alpha_high),
-        )
+        for name, value, low, high in coefficients
         if value is not None and low is not None and high is not None
     ]
-    if row.alpha is None:
-        told.append("no kappa or alpha, since all answers are the same")
-    return "; ".join(told)

@@ -50,7 +50,7 @@ def closing_line(number: int, left: timedelta, *, missing: int) -> str:
     )
 
 
-def no_estimate_line(number: int, reason: str) -> str:
+def no_estimate_line(number: int, reason: str | None) -> str:
     """Say that the newest round that ended has no estimate."""
     return f"round {number} gave no estimate: {reason}"
 

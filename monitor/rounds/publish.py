@@ -13,7 +13,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.moves import corrected_reason, overtaken_reason
 from monitor.rounds.estimation.alerts import after_moves, correct_evidence, freeze_evidence
 from monitor.rounds.estimation.anomalies import round_news
-from monitor.rounds.estimation.batch import Batch, Evidence, Member
+from monitor.rounds.estimation.batch import BatchEvidence, HistoryBatch, Member
 from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.disputes import look_for_disputes
 from monitor.rounds.estimation.estimate import estimate_round
@@ -23,8 +23,14 @@ from monitor.rounds.estimation.supplements import is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.reporting.concerns import INVERTED, note, note_disputes
 from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
-from monitor.storage import alert_store, estimate_store, frame_store, round_claims, round_store
-from monitor.storage.estimate_store import StratumTally
+from monitor.storage import (
+    alert_store,
+    estimate_store,
+    frame_store,
+    round_claims,
+    round_moves,
+    round_store,
+)
 from monitor.storage.round_labels import read_all_labels
 
 if TYPE_CHECKING:
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.supplements import Supplements
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.label_store import LabelOf
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_labels import RoundLabels
@@ -75,7 +82,7 @@ def close(
     }
     before, after = RoundState.LABELING, RoundState.CLOSED
     with context.database.write() as connection:
-        round_store.move(connection, claim, before, after, reason=reason, now=now, **end)
+        round_moves.move(connection, claim, before, after, reason=reason, now=now, **end)
         closed = replace(due.round, state=after, reason=None, **end)
         batch = batch.with_due(closed)
         _write_versions(connection, batch, estimates, supplements)
@@ -91,7 +98,8 @@ def close(
         corrected, revised = correct_evidence(connection, later, estimates, alerts, now)
         alerts = after_moves(alerts, revised)
         _write_readings(connection, later, corrected)
-        evidence = Evidence({closed.id: readings} | corrected, (*moves, *revised), tuple(alerts))
+        readings_by_round = {closed.id: readings} | corrected
+        evidence = BatchEvidence(readings_by_round, (*moves, *revised), tuple(alerts))
         if inverted is not None:
             note(connection, closed, INVERTED, inverted, now)
         enqueue(connection, batch, estimates, evidence, supplements, reason, now)
@@ -123,14 +131,14 @@ def correct(
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         reason = overtaken_reason(version) if above else corrected_reason(version)
-        round_store.note_event(connection, found, reason, now)
+        round_moves.note_event(connection, found, reason, now)
         note_disputes(connection, found, disputes, now)
         _write_versions(connection, batch, estimates, supplements)
         _set_versions(connection, batch.affected)
         alerts = alert_store.find_alerts(connection, monitor=found.monitor)
         readings, moves = correct_evidence(connection, batch.affected, estimates, alerts, now)
         _write_readings(connection, batch.affected, readings)
-        evidence = Evidence(readings, tuple(moves), tuple(after_moves(alerts, moves)))
+        evidence = BatchEvidence(readings, tuple(moves), tuple(after_moves(alerts, moves)))
         enqueue(connection, batch, estimates, evidence, supplements, reason, now)
 
 
@@ -138,7 +146,7 @@ def abandon(context: MonitorContext, found: Round, claim: Claim, reason: str) ->
     """End a round without an estimate and notify people why."""
     now = context.clock()
     with context.database.write() as connection:
-        round_store.move(
+        round_moves.move(
             connection,
             claim,
             found.state,
@@ -156,7 +164,7 @@ def _read_batch(
     above: Mapping[int, int] | None = None,
     *,
     known: RoundLabels | None = None,
-) -> Batch:
+) -> HistoryBatch:
     if found.history_id is None:
         message = f"round {found.id} was not drawn, so it has no history to publish into"
         raise AssertionError(message)
@@ -167,7 +175,7 @@ def _read_batch(
         due = [round_.id for round_ in rounds].index(found.id)
         stored = estimate_store.read_counts(connection, [round_.id for round_ in rounds])
         labels = _read_labels(connection, _to_count(rounds, due), rounds[due], known)
-    return Batch(
+    return HistoryBatch(
         store_id=store_id,
         history=history,
         members=tuple(
@@ -209,7 +217,7 @@ def _evidence_tally(found: Round, labels: RoundLabels) -> Tally:
     return _labeled_tally(labels, corrected_evidence_label if closed else evidence_label)
 
 
-def _changes_nothing(context: MonitorContext, batch: Batch) -> bool:
+def _changes_nothing(context: MonitorContext, batch: HistoryBatch) -> bool:
     member = batch.affected[0]
     if member.tally != batch.stored:
         return False
@@ -227,23 +235,10 @@ def _tally(
 
 
 def _labeled_tally(labels: RoundLabels, label_of: LabelOf = current_label) -> Tally:
-    return Tally(
-        tuple(
-            StratumTally(
-                stratum=part.stratum.name,
-                flagged=part.stratum.flagged,
-                size=part.size,
-                planned=part.planned,
-                labeled=mine.labeled,
-                positive=mine.positive,
-                declined=mine.declined,
-            )
-            for part, mine in zip(labels.strata, labels.counts(label_of), strict=True)
-        )
-    )
+    return Tally(tuple(labels.counts(label_of)))
 
 
-def _estimated(batch: Batch) -> Estimates:
+def _estimated(batch: HistoryBatch) -> Estimates:
     tallies = [member.tally for member in batch.members]
     known = _known(batch, tallies)
     return {
@@ -254,14 +249,14 @@ def _estimated(batch: Batch) -> Estimates:
     }
 
 
-def _known(batch: Batch, tallies: Sequence[Tally]) -> dict[Pooling, list[HistoryState]]:
+def _known(batch: HistoryBatch, tallies: Sequence[Tally]) -> dict[Pooling, list[HistoryState]]:
     """Pooling the history once for each way that the affected rounds ask for: mostly just one."""
     asked = {member.round.settings.pooling for member in batch.affected}
     return {each: history_states(tallies, batch.history.reference, each) for each in asked}
 
 
 def _estimate(
-    batch: Batch, member: Member, earlier: list[Tally], known: HistoryState
+    batch: HistoryBatch, member: Member, earlier: list[Tally], known: HistoryState
 ) -> RoundEstimate:
     settings, seed = member.round.settings, member.round.sobol_seed
     estimate = estimate_round(
@@ -279,7 +274,7 @@ def _estimate(
 
 def _write_versions(
     connection: Connection,
-    batch: Batch,
+    batch: HistoryBatch,
     estimates: Estimates,
     supplements: Mapping[int, Supplements],
 ) -> None:

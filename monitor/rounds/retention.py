@@ -10,7 +10,7 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import TryLater
 from monitor.presentation.moves import forgotten_item_reason
-from monitor.storage import label_store, payload_store, round_claims, round_store
+from monitor.storage import label_store, payload_store, round_claims, round_moves, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -83,7 +83,7 @@ def _forgotten(
             # Read again: it may have moved before it was claimed, and the event keeps its state.
             round_ = round_store.read_round(connection, found.id)
             reason = forgotten_item_reason(item_id)
-            round_store.note_event(connection, round_, reason, clock())
+            round_moves.note_event(connection, round_, reason, clock())
     places: list[str] = []
     for labeler in labelers:
         with outside("forget"):

@@ -29,7 +29,7 @@ from monitor.rounds.labels.collect import collect, retire, send
 from monitor.rounds.labels.places import Asked, ask
 from monitor.rounds.opening.due import open_due, open_slot
 from monitor.rounds.sampling.draw import draw
-from monitor.storage import copy_store, label_store, round_claims, round_store
+from monitor.storage import copy_store, label_store, round_claims, round_moves, round_store
 from monitor.storage.copy_store import Copies
 from monitor.storage.round_labels import read_labels
 
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.rounds.context import MonitorContext
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.label_store import Sent
     from monitor.storage.round_claims import Claim
-    from monitor.storage.round_labels import LabelCounts, RoundLabels
+    from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
@@ -292,7 +293,7 @@ def _note_obstacle(context: MonitorContext, round_id: int, claim: Claim, obstacl
     """Keep what a round waits for, for `status` to show."""
     # Where the store is away, the obstacle itself is raised; failing to note it must not hide it.
     with suppress(TryLater), context.database.write() as connection:
-        round_store.note_obstacle(connection, claim, obstacle, context.clock())
+        round_moves.note_obstacle(connection, claim, obstacle, context.clock())
     log.warning("round waits", round=round_id, reason=obstacle)
 
 
@@ -314,13 +315,12 @@ def _stand(connection: Connection, found: Round) -> _Stand:
 
 def _close_if_due(context: MonitorContext, stand: _Stand, claim: Claim) -> None:
     found, labels, copies = stand.round, stand.labels, stand.copies
-    planned = {part.stratum.name: part.planned for part in labels.strata}
     answered = sum(each.labeled + each.declined for each in labels.counts())
-    wanted = sum(planned.values())
+    wanted = sum(part.planned for part in labels.strata)
     if (answered < wanted or copies.missing) and not _is_late(context, found):
         return
     # A disputed item has a label here: it is unclear which, but somebody looked at it.
-    empty = _class_without_label(planned, labels.counts(evidence_label))
+    empty = _class_without_label(labels.counts(evidence_label))
     if empty is not None:
         reason = unlabeled_reason(empty, answered=answered, wanted=wanted)
         publish.abandon(context, found, claim, reason)
@@ -342,11 +342,10 @@ def _is_late(context: MonitorContext, found: Round) -> bool:
     return found.deadline is not None and context.clock() >= found.deadline
 
 
-def _class_without_label(planned: dict[str, int], labels: list[LabelCounts]) -> str | None:
-    for name in ("flagged", "passed"):
-        wanted = sum(n for stratum, n in planned.items() if stratum.startswith(name))
-        labeled = sum(each.labeled for each in labels if each.stratum.startswith(name))
-        if wanted and not labeled:
+def _class_without_label(strata: list[StratumTally]) -> str | None:
+    for name, flagged in (("flagged", True), ("passed", False)):
+        mine = [part for part in strata if part.stratum.flagged == flagged]
+        if any(part.planned for part in mine) and not any(part.labeled for part in mine):
             return name
     return None
 

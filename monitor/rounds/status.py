@@ -13,6 +13,7 @@ from monitor.domain.report import EstimateRow, Notice, Status
 from monitor.domain.sinks import LOG
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
+from monitor.presentation.attention import attention_text
 from monitor.presentation.delivery import dead_line
 from monitor.presentation.status import (
     ahead_line,
@@ -43,7 +44,7 @@ from monitor.storage import (
     restored_store,
     round_store,
 )
-from monitor.storage.many_rounds import Seen
+from monitor.storage.many_rounds import MonitorRounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,16 +52,16 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.attention import Attention
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.alert_store import Alert
-    from monitor.storage.attention_store import Attention
     from monitor.storage.database import Database
     from monitor.storage.effect_store import Waiting
     from monitor.storage.label_notes import LabelNotes
     from monitor.storage.many_rounds import Progress
     from monitor.storage.round_store import Round
 
-NOTHING_SEEN = Seen()
+NOTHING_SEEN = MonitorRounds()
 """A monitor that has no round yet."""
 
 NO_ROUND = 0
@@ -130,7 +131,7 @@ class Overview:
 class _Read:
     """What the store has on all monitors that are asked about, by name or by round."""
 
-    seen: Mapping[str, Seen]
+    seen: Mapping[str, MonitorRounds]
     progress: Mapping[int, Progress]
     estimates: Mapping[int, list[EstimateRow]]
     alerts: Mapping[str, list[Alert]]
@@ -154,7 +155,7 @@ class _OneMonitor:
 
     settings: MonitorSettings
     now: datetime
-    seen: Seen
+    seen: MonitorRounds
     open_rounds: list[OpenRound]
     alerts: list[Alert]
     held_up: list[Waiting]
@@ -214,7 +215,7 @@ def overviews(
 
 
 def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
-    seen = many_rounds.read_seen(connection, now, monitor)
+    seen = many_rounds.read_monitor_rounds(connection, now, monitor)
     alerts = alert_store.find_alerts(connection, monitor=monitor, state=AlertState.FIRING)
     newest = [each.newest.id for each in seen.values() if each.newest is not None]
     closed = [each.closed.id for each in seen.values() if each.closed is not None]
@@ -256,7 +257,7 @@ def _overview(
         alerts=one.alerts,
         waiting=one.held_up,
         problems=problems,
-        concerns=[str(each) for each in one.attention],
+        concerns=[attention_text(attention) for attention in one.attention],
         notes=[*_notes(one), *_untagged(connection, settings)],
         told={alert.id: read.told[alert.id] for alert in one.alerts if alert.id in read.told},
     )
@@ -367,7 +368,7 @@ def _unanswered(one: _OneMonitor) -> list[str]:
 
 
 def _without_estimate(one: _OneMonitor) -> list[str]:
-    return [no_estimate_line(each.round, each.sentence) for each in one.without_estimate]
+    return [no_estimate_line(each.round, each.reason) for each in one.without_estimate]
 
 
 def _of_labels(one: _OneMonitor) -> list[str]:

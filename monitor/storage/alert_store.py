@@ -105,6 +105,7 @@ def end(
     """End an alert; false if it had ended before."""
     ended = connection.execute(
         update(alerts)
+        # Of two that end it at once one finds it open, and only that one sends a notice.
         .where(alerts.c.id == alert_id, alerts.c.state == AlertState.FIRING)
         .values(state=state, ended_at=now, ended_why=why, ended_round_id=round_id)
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, or_, select
 
+from monitor.domain.attention import Attention, Matter
 from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage import round_store
@@ -25,18 +25,6 @@ if TYPE_CHECKING:
 _ENDED = rounds.c.state.in_((RoundState.CLOSED, RoundState.ABANDONED))
 _CLOSED = rounds.c.state == RoundState.CLOSED
 _DRAWN = rounds.c.history_id.is_not(None)
-
-
-@dataclass(frozen=True, slots=True)
-class Attention:
-    """Something about a round of a monitor that needs a look."""
-
-    monitor: str
-    round: int
-    sentence: str
-
-    def __str__(self) -> str:
-        return f"round {self.round}: {self.sentence}"
 
 
 def read_attention(
@@ -65,7 +53,10 @@ def without_estimate(
         .where(rounds.c.state == RoundState.ABANDONED, _named(monitor))
         .order_by(monitors.c.name)
     )
-    return [Attention(*row) for row in connection.execute(query)]
+    return [
+        Attention(row.name, row.number, Matter.ABANDONED, row.reason)
+        for row in connection.execute(query)
+    ]
 
 
 def newest_concerns(connection: Connection, found: Round, now: datetime) -> list[str]:
@@ -121,10 +112,13 @@ def _concerns(connection: Connection, now: datetime, monitor: str | None) -> lis
         select(newest.c.name, rounds.c.number, concerns.c.sentence)
         .join(concerns, concerns.c.round_id.in_((newest.c.drawn, newest.c.closed)))
         .join(rounds, rounds.c.id == concerns.c.round_id)
-        .where(concerns.c.kind != DOUBT)  # a problem, told apart
+        .where(concerns.c.kind != DOUBT)  # shown as a problem, not as a concern
         .order_by(newest.c.name, rounds.c.slot, concerns.c.noted_at, concerns.c.kind)
     )
-    return [Attention(*row) for row in connection.execute(query)]
+    return [
+        Attention(row.name, row.number, Matter.CONCERN, row.sentence)
+        for row in connection.execute(query)
+    ]
 
 
 def _not_estimable(
@@ -147,7 +141,7 @@ def _not_estimable(
         .order_by(monitors.c.name, estimates.c.metric)
     )
     for name, number, metric, reason in connection.execute(query):
-        yield Attention(name, number, f"{metric} is not estimable: {reason}")
+        yield Attention(name, number, Matter.NOT_ESTIMABLE, reason, metric)
 
 
 def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
@@ -162,14 +156,15 @@ def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> l
         )
     )
     answered = set(connection.execute(given).scalars()) if late else set()
-    sentence = "it has no answer, and more than half of the time for labels is over"
     return [
-        Attention(each.monitor, each.number, sentence) for each in late if each.id not in answered
+        Attention(round_.monitor, round_.number, Matter.UNANSWERED)
+        for round_ in late
+        if round_.id not in answered
     ]
 
 
 def _half_time(found: Round, now: datetime) -> datetime:
     """When half of the time is over in which labels may come; those that mature come after that."""
     if found.deadline is None:
-        return now + timedelta.resolution
+        return now + timedelta.resolution  # not yet, whenever it is asked
     return found.deadline - (found.settings.deadline - found.settings.matures) / 2

@@ -24,7 +24,7 @@ class Standing:
     ``recent`` are marks of its recent rounds, ``open`` of those that have not ended; equal marks
     mean that nothing was opened, moved, labeled or estimated. ``presses`` says that there is
     something to do, or that another worker is at it. ``deadline`` is the first one to come.
-    ``left`` tells that a worker claimed a round and has not given it back: it ended in mid-step,
+    ``left`` says that a worker claimed a round and has not given it back: it ended in mid-step,
     or is at it; the number grows with the time of the claim.
     """
 

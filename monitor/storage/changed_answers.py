@@ -1,4 +1,4 @@
-"""Answers that take the place of what the same person said before."""
+"""Answers that replace an earlier one of the same person."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def count_changed(connection: Connection, events: Sequence[LabelEvent]) -> int:
-    """Count the answers that, once stored, change what their annotator says of an item now.
+    """Count the answers that, once stored, replace what their annotator answered before.
 
     One with a time before the annotator's last word changes nothing.
     """

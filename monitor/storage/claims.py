@@ -1,4 +1,4 @@
-"""Whose turn it is: what claims on rounds and on effects share, and the order of writes."""
+"""What claims on rounds and on effects share, and the order of writes to a monitor."""
 
 from __future__ import annotations
 
@@ -15,25 +15,28 @@ if TYPE_CHECKING:
 
 
 _SUSPECTED = "#"
+"""Parts the worker's name from the number of tries by itself in the column ``claimed_by``."""
 
 
 def is_free(
     table: Table, claimed_by: str | None, attempt: int, milliseconds: int
 ) -> ColumnElement[bool]:
-    """Whether a row read so may be claimed: nobody's, run out, or a dead worker's.
+    """Whether a row read so may be claimed: nobody's, run out, or of a worker that is gone.
 
     A claim that is to end later than the ``milliseconds`` that claims last was made by a clock
     that was ahead of the time, so nobody knows when it ends.
     """
     until = table.c.claimed_until
+    # All times are the database's: clocks of two machines may differ by more than a claim lasts.
     free = or_(until.is_(None), until < clock_ms(), until > clock_ms() + milliseconds)
     if claimed_by is not None and is_gone(claimed_by.partition(_SUSPECTED)[0]):
         free = or_(free, table.c.claimed_by == claimed_by)
+    # Whoever claimed it since it was read made the attempt one more, and wins.
     return and_(free, table.c.attempt == attempt)
 
 
 def tries_alone(claimed_by: str | None) -> int:
-    """Read from a claim the how-manieth try in a row it is that is made by itself; 0: it is none.
+    """Read from a claim how many tries in a row were made by themselves; 0: this one was not.
 
     >>> tries_alone("host/17/1#3"), tries_alone("host/17/1"), tries_alone(None)
     (3, 0, 0)
@@ -54,10 +57,10 @@ def claim_of_ours(table: Table, milliseconds: int, *, alone: int = 0) -> dict[st
 
 
 def wait_for_turn(connection: Connection, which: ColumnElement[bool]) -> int:
-    """Let the writes of one monitor follow one another, as on SQLite all writes do.
+    """Wait until nobody else writes to a monitor, as on SQLite to the whole store.
 
-    On PostgreSQL two of them could else read the same state and write past one another, or lock
-    rounds in opposite orders. Whoever writes estimates, rounds or labels begins with this.
+    Without it two writers on PostgreSQL could read the same state and overwrite each other, or
+    lock rounds in opposite orders. Whoever writes estimates, rounds or labels begins with this.
     Returns the monitor's id.
     """
     found = wait_if_known(connection, which)
@@ -69,5 +72,6 @@ def wait_for_turn(connection: Connection, which: ColumnElement[bool]) -> int:
 
 def wait_if_known(connection: Connection, which: ColumnElement[bool]) -> int | None:
     """Wait as `wait_for_turn` does; None where there is no such monitor."""
+    # FOR NO KEY UPDATE: who only inserts rows that refer to the monitor does not wait for it.
     query = select(monitors.c.id).where(which).with_for_update(key_share=True)
     return connection.execute(query).scalar()

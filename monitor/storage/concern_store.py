@@ -19,6 +19,7 @@ def add_concern(
     connection: Connection, round_id: int, kind: str, sentence: str, now: datetime
 ) -> bool:
     """Note a concern about a claimed round, once per kind; false if there was one of this kind."""
+    # The claim on the round keeps others from adding the same in between.
     if kind in read_concerns(connection, round_id):
         return False
     connection.execute(
@@ -47,7 +48,7 @@ def read_kinds(connection: Connection, round_ids: Sequence[int]) -> dict[int, se
 
 
 def reword_concern(connection: Connection, round_id: int, kind: str, sentence: str) -> None:
-    """Let a concern say how things are now; it was told as they were when it was noted."""
+    """Let a concern say how things are now; its notice said how they were when it was noted."""
     connection.execute(
         update(concerns)
         .where(concerns.c.round_id == round_id, concerns.c.kind == kind)

@@ -1,4 +1,4 @@
-"""Second copies: tasks that ask a second person about an item, and what several people said."""
+"""Second copies: tasks that ask a second person about an item, and how far people agree."""
 
 from __future__ import annotations
 
@@ -77,40 +77,64 @@ def same_person_again(connection: Connection, events: Iterable[LabelEvent]) -> l
     Of two such answers that come together the one to the second copy is found. The adjudicator
     may answer any copy.
     """
-    given = [event for event in events if event.kind is LabelKind.GIVEN]
-    keys = sorted({event.task_key for event in given})
-    place_of = _places_with_copies(connection, keys)
-    said: defaultdict[tuple[int, str, str], set[str]] = defaultdict(set)
-    rounds = {round_id for round_id, _, _ in place_of.values()}
-    for round_id in sorted(rounds):
-        query = select(label_events).where(label_events.c.round_id == round_id)
-        for row in connection.execute(query):
-            said[round_id, row.item_id, row.annotator].add(_task_key(row.external_id))
+    doubled = _asked_twice(connection, events)
+    rounds = {place.round_id for place, _ in doubled}
+    answered = _answered_copies(connection, rounds)
     judges = {round_id: adjudicator_of(connection, round_id) for round_id in rounds}
     again = []
-    doubled = [event for event in given if event.task_key in place_of]
-    for event in sorted(doubled, key=lambda event: place_of[event.task_key][2]):
-        round_id, item_id, _ = place_of[event.task_key]
-        copies = said[round_id, item_id, event.annotator]
-        if copies - {event.task_key} and event.annotator != judges[round_id]:
+    for place, event in doubled:
+        copies = answered[place.round_id, place.item_id, event.annotator]
+        if copies - {event.task_key} and event.annotator != judges[place.round_id]:
             again.append(event)
         else:
             copies.add(event.task_key)
     return again
 
 
-def _places_with_copies(
-    connection: Connection, keys: Sequence[str]
-) -> dict[str, tuple[int, str, int]]:
-    """Round, item and slot of those tasks whose item has a second copy."""
+def _asked_twice(
+    connection: Connection, events: Iterable[LabelEvent]
+) -> list[tuple[_Place, LabelEvent]]:
+    """Choose the answers about items that have a second copy, those to first copies first."""
+    given = [event for event in events if event.kind is LabelKind.GIVEN]
+    place_of = _places_with_copies(connection, sorted({event.task_key for event in given}))
+    found = [(place_of[event.task_key], event) for event in given if event.task_key in place_of]
+    return sorted(found, key=lambda pair: pair[0].slot)
+
+
+def _answered_copies(
+    connection: Connection, round_ids: Iterable[int]
+) -> defaultdict[tuple[int, str, str], set[str]]:
+    """Read the tasks that each person ever answered, by round, item and person."""
+    copies: defaultdict[tuple[int, str, str], set[str]] = defaultdict(set)
+    for round_id in sorted(round_ids):
+        query = select(label_events).where(label_events.c.round_id == round_id)
+        for row in connection.execute(query):
+            copies[round_id, row.item_id, row.annotator].add(_task_key(row.external_id))
+    return copies
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Which item a task asks about, and which copy of the question it is."""
+
+    round_id: int
+    item_id: str
+    slot: int
+
+
+def _places_with_copies(connection: Connection, keys: Sequence[str]) -> dict[str, _Place]:
+    """Find the places of those tasks whose item has a second copy."""
     second = tasks.alias()
     pairs = (second.c.round_id == tasks.c.round_id) & (second.c.item_id == tasks.c.item_id)
     query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, tasks.c.slot).join(
         second, pairs & (second.c.slot > 1)
     )
     mine = query.where(tasks.c.key.in_(listed(connection, keys)))
-    return {row.key: (row.round_id, row.item_id, row.slot) for row in connection.execute(mine)}
+    return {
+        row.key: _Place(row.round_id, row.item_id, row.slot) for row in connection.execute(mine)
+    }
 
 
 def _task_key(external_id: str) -> str:
+    # An event's external id is its task and its annotator, see `label_store`; keys have no slash.
     return external_id.partition("/")[0]

@@ -34,15 +34,15 @@ _INSERTS: dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]] = {
     "postgresql": postgresql.insert,
 }
 _BEGIN_WRITING = "BEGIN IMMEDIATE"  # takes SQLite's write lock before anything is read
-_LOCK_MS = 30_000
-_TURN_AWAY_S = 0.01
+_LOCK_MS = 30_000  # longer than any transaction should take
+_TURN_AWAY_S = 0.01  # between two tries to switch the log on
 _IDLE_MS = 60_000
 """A transaction whose process is stopped, or whose machine is gone, holds up others no longer."""
 PRIVATE = 0o660
 """Mode of a store's file and its copies, before the umask: they hold what strangers wrote."""
 
 _CLOSED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY})
-_PRIMARY_CODE = 0xFF  # of SQLite's error codes, which tell more in their higher bits
+_PRIMARY_CODE = 0xFF  # of SQLite's error codes, whose higher bits say more
 
 _NOT_ALLOWED = "42501"  # PostgreSQL's code for a privilege that is missing
 _READ_ONLY = "25006"  # its code for a write to a standby
@@ -77,7 +77,7 @@ def listed(connection: Connection, texts: Sequence[str]) -> Select[tuple[str]]:
 def insert_new(connection: Connection, table: Table, **values: Any) -> int | None:
     """Insert a row and return its id; None where another row has one of its unique keys.
 
-    Of several workers who insert the same row at once one wins, and the others are told so.
+    Of several workers who insert the same row at once one wins, and the others get None.
     """
     insert = _INSERTS[connection.dialect.name](table)
     added = insert.values(**values).on_conflict_do_nothing().returning(table.c.id)
@@ -112,7 +112,7 @@ def put_all(
 
 
 class Database:
-    """One store: opens transactions and says in a sentence why one cannot be had.
+    """One store: opens transactions, and raises an error people understand where it cannot.
 
     Raises
     ------
@@ -193,7 +193,8 @@ class Database:
         if place := self._closed_place(error):
             return (
                 f"store: this user may not write {place}: {cause}. A store is written by all who "
-                "use it, in its file and beside it: let this user write both, or name another place"
+                "use it, in its file and next to it: let this user write both, or name another "
+                "place"
             )
         if type(error) is DatabaseError:
             return (
@@ -259,6 +260,7 @@ def _postgresql_engine(url: str) -> Engine:
     if make_url(url).drivername == "postgresql":
         url = url.replace("postgresql:", "postgresql+psycopg:", 1)
     try:
+        # A pre-ping finds connections that a restart of the server cut, before a step uses them.
         engine = create_engine(
             url, pool_pre_ping=True, hide_parameters=True, connect_args={"connect_timeout": 10}
         )

@@ -1,4 +1,4 @@
-"""Effects that are not done, one by one: listed, revived, dropped, or known to lead nowhere."""
+"""Effects that are not done, one by one: listed, tried again, or given up."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpenEffect:
-    """An effect that waits or is dead; ``first`` tells that it is the next of its queue."""
+    """An effect that waits or is a dead letter; ``first`` if it is the next of its queue."""
 
     id: int
     kind: str
@@ -46,7 +46,7 @@ def find_open(
     sink: str | None = None,
     number: int | None = None,
 ) -> list[OpenEffect]:
-    """Read the effects that wait or are dead, each queue in its order."""
+    """Read the effects that are not done, each queue in its order."""
     query = (
         select(
             effects.c.id,
@@ -72,6 +72,7 @@ def find_open(
     if number is not None:
         query = query.where(effects.c.id == number)
     found = [OpenEffect(*row) for row in connection.execute(query)]
+    # Each with the queue of the one before it: where these differ a queue begins.
     queues = [None, *((each.monitor, each.sink) for each in found)]
     return [
         replace(each, first=(each.monitor, each.sink) != before)
@@ -112,17 +113,17 @@ def orphans(connection: Connection, sinks: Collection[str], before: datetime) ->
 
 
 def mark_dead(connection: Connection, sink: str, why: str, before: datetime, now: datetime) -> int:
-    """Declare dead all that waits for a sink; who serves it after all takes it at once."""
+    """Make dead letters of all that waits for a sink; one that is served again gets it at once."""
     asked = and_(effects.c.sink == sink, effects.c.status == WAITING, effects.c.created_at < before)
     return _change(connection, asked, status=DEAD, last_error=why, next_try=now)
 
 
 def do_again(connection: Connection, effect: Effect, now: datetime) -> int:
-    """Have a delivery done once more that somebody may have written into who had lost its claim.
+    """Repeat a delivery that a process without its claim may have disturbed.
 
-    Whoever wakes after another took over may still send what it was about to send: a second run,
-    or figures of an older version. What was delivered since then is delivered again, in order,
-    and settles it. Returns how many that are.
+    A process that wakes after another took over may still send what it was about to send: a
+    second run, or figures of an older version. What was delivered since then is delivered again,
+    in order, and settles it. Returns how many that are.
     """
     later = [effects.c.monitor_id == _monitor(effect), effects.c.sink == effect.sink]
     later += [effects.c.kind == effect.kind, effects.c.id >= effect.id]
@@ -152,7 +153,7 @@ def _monitor(effect: Effect) -> ScalarSelect[int]:
 
 
 def has_dead(connection: Connection, sink: str) -> bool:
-    """Whether any effect of a sink is dead."""
+    """Whether a sink has any dead letter."""
     query = select(effects.c.id).where(effects.c.sink == sink, effects.c.status == DEAD).limit(1)
     return connection.execute(query).first() is not None
 
@@ -166,13 +167,13 @@ def with_keys(connection: Connection, keys: Collection[str]) -> dict[str, dict[s
 
 
 def told_since(connection: Connection, begins: str, ends: str) -> list[tuple[int, str]]:
-    """Find who was told of something and not yet of its end: round and sink of each.
+    """Find who was notified of something and not yet of its end: round and sink of each.
 
     ``begins`` and ``ends`` are how the keys of the two notices begin.
     """
-    told = _last(connection, begins)
+    begun = _last(connection, begins)
     ended = _last(connection, ends)
-    return [row for sink, (at, row) in told.items() if sink not in ended or ended[sink][0] < at]
+    return [row for sink, (at, row) in begun.items() if sink not in ended or ended[sink][0] < at]
 
 
 def _last(connection: Connection, prefix: str) -> dict[str, tuple[int, tuple[int, str]]]:

@@ -1,6 +1,6 @@
 """Effects: written with the estimate, claimed in order, kept until done.
 
-A dead effect is one that a person should look at: it failed for long, or cannot succeed as things
+A dead letter is one that a person should look at: it failed for long, or cannot succeed as things
 are. It keeps its place at the head of its queue and is still tried, more and more rarely.
 """
 
@@ -56,7 +56,7 @@ class NewEffect:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What waits for one sink of one monitor; ``dead`` tells that its first effect is."""
+    """What waits for one sink of one monitor; ``dead`` if its first effect is a dead letter."""
 
     monitor: str
     sink: str
@@ -71,7 +71,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """How the effect whose turn it is stands; ``since`` is when its turn began.
+    """How the effect at the head of a queue stands; ``since`` is when it got there.
 
     ``tries`` counts the one that goes on.
     """
@@ -84,7 +84,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """An effect whose turn it is.
+    """An effect at the head of its queue.
 
     ``suspicion`` is 0 unless the process that delivered it last did not come back, or has not
     yet; then it is 1 more than the tries by itself of which that is so.
@@ -129,14 +129,16 @@ def add_effects(connection: Connection, new: Iterable[NewEffect], now: datetime)
         }
         for each in new
     ]
+    # A step that is repeated after a crash writes the same keys: what is there is left alone.
     add_missing(connection, effects, rows)
 
 
 def heads(connection: Connection, now: datetime) -> list[Head]:
-    """Find the effects whose turn it is: the first open one of each queue.
+    """Find the effects that are due: the first open one of each queue.
 
-    A queue is a monitor and a sink. A queue whose head must wait for its next try has no turn.
+    A queue is a monitor and a sink. A queue whose head must wait for its next try has none.
     """
+    # Ids grow in the order of writing, so the smallest of a queue is its first.
     first = (
         select(func.min(effects.c.id).label("id"))
         .where(effects.c.status.in_(OPEN))
@@ -262,7 +264,7 @@ def put_link(
         select(effects.c.id, effects.c.payload)
         .where(or_(effects.c.id == effect.id, effects.c.key.in_(keys)))
         .order_by(effects.c.id)
-        .with_for_update()  # of two sinks that are told at once the second takes the first's
+        .with_for_update()  # of two sinks that deliver at once the second takes the first's
     )
     same = effect.payload["id"]
     rows = [row for row in connection.execute(query) if row.payload.get("id") == same]
@@ -308,9 +310,9 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
 
 
 def read_turn(connection: Connection, effect_id: int) -> Turn:
-    """Read how an effect stands whose turn it is.
+    """Read how an effect at the head of its queue stands.
 
-    Its turn began when it was written, or when the effect before it in its queue was done.
+    It got there when it was written, or when the effect before it in its queue was done.
     """
     row = connection.execute(select(effects).where(effects.c.id == effect_id)).one()
     before = connection.execute(

@@ -13,6 +13,7 @@ from monitor.domain.alerting import Reading, evidence_state
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
+from monitor.storage.frame_store import StratumTally, stratum_of
 from monitor.storage.tables import (
     counts,
     estimates,
@@ -35,22 +36,11 @@ if TYPE_CHECKING:
 
 _EVIDENCE = ("metric", "side", "limit", "log_evidence", "log_threshold", "fires", "recovered")
 
+_ESTIMATE = set(EstimateRow.model_fields)
+"""What the table has of an estimate; the caution of a report is only in the report."""
 
 VersionId: TypeAlias = tuple[int, int]
 """Id of a round, and one of its versions."""
-
-
-@dataclass(frozen=True, slots=True)
-class StratumTally:
-    """A stratum of one version of a round: its size, the plan, and the labels."""
-
-    stratum: str
-    flagged: bool
-    size: int
-    planned: int
-    labeled: int
-    positive: int
-    declined: int
 
 
 def claim_history(connection: Connection, history_id: int, revision: int) -> None:
@@ -61,13 +51,15 @@ def claim_history(connection: Connection, history_id: int, revision: int) -> Non
     RoundMoved
         If somebody did; the caller reads again and computes again.
     """
+    # The row stays locked until the commit: whoever publishes next waits here, and finds the
+    # revision changed.
     taken = connection.execute(
         update(histories)
         .where(histories.c.id == history_id, histories.c.revision == revision)
         .values(revision=revision + 1)
     )
     if taken.rowcount == 0:
-        message = f"history {history_id} got new estimates meanwhile; they are taken in on retry"
+        message = f"history {history_id} got new estimates meanwhile; they are included on retry"
         raise RoundMoved(message)
 
 
@@ -81,7 +73,7 @@ def write_counts(
             {
                 "round_id": round_id,
                 "version": version,
-                "stratum": tally.stratum,
+                "stratum": tally.stratum.name,
                 "labeled": tally.labeled,
                 "positive": tally.positive,
                 "declined": tally.declined,
@@ -99,11 +91,7 @@ def read_counts(
     wanted = rounds.c.version if version is None else version
     query = (
         select(
-            counts.c.round_id,
-            strata.c.stratum,
-            strata.c.flagged,
-            strata.c.size,
-            strata.c.planned,
+            strata,
             counts.c.labeled,
             counts.c.positive,
             counts.c.declined,
@@ -118,7 +106,10 @@ def read_counts(
     )
     found: dict[int, list[StratumTally]] = {}
     for row in connection.execute(query):
-        found.setdefault(row.round_id, []).append(StratumTally(*row[1:]))
+        tally = StratumTally(
+            stratum_of(row), row.size, row.planned, row.labeled, row.positive, row.declined
+        )
+        found.setdefault(row.round_id, []).append(tally)
     return {round_id: tuple(rows) for round_id, rows in found.items()}
 
 
@@ -129,7 +120,7 @@ def write_estimates(
     connection.execute(
         insert(estimates),
         [
-            {"round_id": round_id, "version": version, **row.model_dump()}
+            {"round_id": round_id, "version": version, **row.model_dump(include=_ESTIMATE)}
             for (round_id, version), mine in rows.items()
             for row in mine
         ],
@@ -141,7 +132,7 @@ def read_estimates(connection: Connection, round_id: int, version: int) -> list[
     query = select(estimates).where(
         estimates.c.round_id == round_id, estimates.c.version == version
     )
-    return [_estimate(row) for row in connection.execute(query)]
+    return [estimate_row(row) for row in connection.execute(query)]
 
 
 def read_points(
@@ -158,7 +149,7 @@ def read_points(
     )
     found: dict[int, list[EstimateRow]] = {}
     for row in connection.execute(query):
-        found.setdefault(row.round_id, []).append(_estimate(row))
+        found.setdefault(row.round_id, []).append(estimate_row(row))
     return found
 
 
@@ -208,7 +199,7 @@ def read_timeline(
     for row in connection.execute(query):
         past = found.setdefault(row.round, PastRound(row.round, row.number, row.slot, []))
         if row.metric is not None:
-            past.rows.append(_estimate(row))
+            past.rows.append(estimate_row(row))
     return list(found.values())
 
 
@@ -233,7 +224,7 @@ def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any
 
 
 def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPosterior]) -> None:
-    """Store the pooled posteriors of some versions, to be looked at, never to be read back."""
+    """Store the pooled posteriors of some versions, for people; the program never reads them."""
     connection.execute(
         insert(posteriors),
         [
@@ -241,6 +232,7 @@ def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPos
                 "round_id": round_id,
                 "version": version,
                 "predicted": name,
+                # Further digits are noise of floating point, and would double the JSON.
                 "weight": np.round(mixture.weight, 12).tolist(),
                 "alpha": np.round(mixture.alpha, 9).tolist(),
                 "beta": np.round(mixture.beta, 9).tolist(),
@@ -254,7 +246,7 @@ def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPos
 def write_readings(
     connection: Connection, rows: Iterable[tuple[int, int, tuple[str, str], Reading]]
 ) -> None:
-    """Store what versions say about limits: round, version, metric and side, and the reading."""
+    """Store readings of limits, each with its round, version, metric and side."""
     written = [
         {
             "round_id": round_id,
@@ -280,7 +272,7 @@ def write_readings(
 def read_evidence(
     connection: Connection, round_id: int, version: int, *, is_compared: bool
 ) -> list[dict[str, Any]]:
-    """Read what a version says about each limit, as rows.
+    """Read the evidence of a version, a row for each limit.
 
     ``is_compared`` is whether there was anything to compare the round with.
     """
@@ -296,6 +288,7 @@ def read_evidence(
 
 def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, str], Reading]:
     """Read the newest frozen reading of every limit a monitor has had."""
+    # The order counts the readings of a limit as rounds closed, whatever their slots.
     newest = (
         select(evidence.c.metric, evidence.c.side, func.max(evidence.c.order).label("order"))
         .join(rounds, rounds.c.id == evidence.c.round_id)
@@ -318,14 +311,14 @@ def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, st
 
 
 def frozen_readings(connection: Connection, round_id: int) -> dict[tuple[str, str], Reading]:
-    """Read what a round's first version said about each limit."""
+    """Read the readings of a round's first version, by metric and side."""
     return frozen_readings_of(connection, [round_id]).get(round_id, {})
 
 
 def frozen_readings_of(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, dict[tuple[str, str], Reading]]:
-    """Read what the first versions of some rounds said about each limit, by round."""
+    """Read the readings of the first versions of some rounds, by round."""
     query = (
         select(evidence)
         .join(rounds, rounds.c.id == evidence.c.round_id)
@@ -378,8 +371,9 @@ def _from_finite(value: float | None) -> float:
     return -math.inf if value is None else value
 
 
-def _estimate(row: Row[Any]) -> EstimateRow:
-    return EstimateRow.model_validate({n: row._mapping[n] for n in EstimateRow.model_fields})
+def estimate_row(row: Row[Any]) -> EstimateRow:
+    """Take the estimate out of a row with the columns of ``estimates``."""
+    return EstimateRow.model_validate({n: row._mapping[n] for n in _ESTIMATE})
 
 
 def _reading(row: Row[Any]) -> Reading:

@@ -15,6 +15,7 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage.effect_store import OPEN
+from monitor.storage.estimate_store import estimate_row
 from monitor.storage.tables import (
     alerts,
     effects,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Select, Subquery
 
+    from monitor.domain.report import EstimateRow
+
 _RARE = tuple(state for state in RoundState if state is not RoundState.CLOSED)
 
 
@@ -42,18 +45,6 @@ class Labeling:
     wanted: int
     received: int
     deadline: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """An estimate of the newest closed round of a monitor."""
-
-    monitor: str
-    metric: str
-    basis: str
-    point: float | None
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +71,12 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """How all monitors of a store stand."""
+    """How all monitors of a store stand; ``estimates`` come with the monitor's name."""
 
     rounds: Mapping[tuple[str, str], int]
     labeling: Mapping[str, Labeling]
     newest: Mapping[str, datetime]
-    known: tuple[Known, ...]
+    estimates: tuple[tuple[str, EstimateRow], ...]
     watched: tuple[Watched, ...]
     firing: Mapping[tuple[str, str, str], int]
     queues: tuple[Queue, ...]
@@ -102,7 +93,9 @@ def read_fleet(connection: Connection, now: datetime) -> Fleet:
         rounds=rounds_by_state(connection),
         labeling=_labeling(connection),
         newest={row.monitor: row.slot for row in connection.execute(slots)},
-        known=tuple(Known(*row) for row in connection.execute(_estimates(newest))),
+        estimates=tuple(
+            (row.monitor, estimate_row(row)) for row in connection.execute(_estimates(newest))
+        ),
         watched=tuple(Watched(*row) for row in connection.execute(_evidence(newest))),
         firing=_firing(connection),
         queues=tuple(Queue(*row) for row in connection.execute(_queues())),
@@ -197,14 +190,7 @@ def _estimates(newest: Subquery) -> Select[Any]:
     """Precision and recall as reports show them: of the window alone, and of the rate pooled."""
     shown = case((estimates.c.basis == "round", "window"), else_="rate")
     return (
-        select(
-            newest.c.monitor,
-            estimates.c.metric,
-            estimates.c.basis,
-            estimates.c.point,
-            estimates.c.low,
-            estimates.c.high,
-        )
+        select(newest.c.monitor, estimates)
         .join(rounds, rounds.c.id == newest.c.round_id)
         .join(
             estimates,

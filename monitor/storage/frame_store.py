@@ -42,12 +42,18 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedStratum:
-    """A stratum with its size and how many items the plan gives it."""
+class StratumTally:
+    """A stratum of a round: its size, how many items were planned, and the labels of a version.
+
+    Before any label its counts are 0.
+    """
 
     stratum: Stratum
     size: int
     planned: int
+    labeled: int = 0
+    positive: int = 0
+    declined: int = 0
 
 
 def newest_history(
@@ -55,6 +61,7 @@ def newest_history(
 ) -> History | None:
     """Find the newest history with these settings, whatever its model version."""
     query = select(histories).where(histories.c.monitor_id == monitor_id)
+    # The key is a digest that the model version is part of, so it cannot be asked for.
     for row in connection.execute(query.order_by(histories.c.id.desc())):
         parts = (*key_parts, row.band_edges["unscored"])
         if row.key == _history_key(row.model_version, threshold, parts):
@@ -73,7 +80,7 @@ def history_for(
 ) -> History | None:
     """Find the history that rounds with these settings belong to.
 
-    ``unscored`` tells whether it has a band for items without a score.
+    ``unscored`` says whether it has a band for items without a score.
     """
     key = _history_key(model_version, threshold, (*key_parts, unscored))
     query = select(histories).where(histories.c.monitor_id == monitor_id, histories.c.key == key)
@@ -139,7 +146,7 @@ def add_history(
         opened_at=now,
     )
     if history_id is None:
-        message = "another round opened this history meanwhile; this one is drawn anew by its bands"
+        message = "another round opened this history meanwhile; this one is drawn by its bands"
         raise RoundMoved(message)
     return history_id
 
@@ -148,7 +155,7 @@ def write_frame(
     connection: Connection,
     round_id: int,
     *,
-    planned: Sequence[PlannedStratum],
+    planned: Sequence[StratumTally],
     drawn: Iterable[Item],
     shown: Mapping[str, Mapping[str, str]],
     issues: Mapping[str, tuple[int, bool]],
@@ -198,7 +205,7 @@ def write_frame(
     )
 
 
-def write_strata(connection: Connection, round_id: int, planned: Sequence[PlannedStratum]) -> None:
+def write_strata(connection: Connection, round_id: int, planned: Sequence[StratumTally]) -> None:
     """Write the counted strata of a round."""
     rows = [
         {
@@ -221,7 +228,7 @@ def write_strata(connection: Connection, round_id: int, planned: Sequence[Planne
 def write_issues(
     connection: Connection, round_id: int, issues: Mapping[str, tuple[int, bool]]
 ) -> None:
-    """Replace what is worth telling about a round's rows: reason to (count, whether bad)."""
+    """Replace the remarks on a round's rows: reason to (count, whether bad)."""
     connection.execute(delete(round_issues).where(round_issues.c.round_id == round_id))
     rows = [
         {"round_id": round_id, "reason": reason, "count": count, "bad": bad}
@@ -233,30 +240,35 @@ def write_issues(
 
 
 def read_issues(connection: Connection, round_id: int) -> dict[str, tuple[int, bool]]:
-    """Read what is worth telling about a round's rows."""
+    """Read the remarks on a round's rows."""
     query = select(round_issues).where(round_issues.c.round_id == round_id)
     return {row.reason: (int(row._mapping["count"]), row.bad) for row in connection.execute(query)}
 
 
-def read_strata(connection: Connection, round_id: int) -> list[PlannedStratum]:
+def read_strata(connection: Connection, round_id: int) -> list[StratumTally]:
     """Read the strata of a round, flagged first, from low to high score."""
     return read_all_strata(connection, [round_id]).get(round_id, [])
 
 
 def read_all_strata(
     connection: Connection, round_ids: Sequence[int]
-) -> dict[int, list[PlannedStratum]]:
+) -> dict[int, list[StratumTally]]:
     """Read the strata of some rounds, each round's as `read_strata` does."""
     query = (
         select(strata)
         .where(strata.c.round_id.in_(round_ids))
         .order_by(strata.c.round_id, strata.c.position)
     )
-    found: dict[int, list[PlannedStratum]] = {}
+    found: dict[int, list[StratumTally]] = {}
     for row in connection.execute(query):
-        stratum = Stratum(row.stratum, row.flagged, row.low, row.high, row.unscored)
-        found.setdefault(row.round_id, []).append(PlannedStratum(stratum, row.size, row.planned))
+        tally = StratumTally(stratum_of(row), row.size, row.planned)
+        found.setdefault(row.round_id, []).append(tally)
     return found
+
+
+def stratum_of(row: Row[Any]) -> Stratum:
+    """Take the stratum out of a row with the columns of ``strata``."""
+    return Stratum(row.stratum, row.flagged, row.low, row.high, row.unscored)
 
 
 def _history(row: Row[Any]) -> History:

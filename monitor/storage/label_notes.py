@@ -1,6 +1,6 @@
 """What a reading of a labeler's place met: refusals that were logged, and what people should know.
 
-It stands beside the cursor of that place, as JSON under a name of its own.
+It is kept next to the cursor of that place, as JSON under a name of its own.
 """
 
 from __future__ import annotations

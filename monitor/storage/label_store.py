@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
-"""Chooses, of all that was said of an item, the answer that counts; knows the adjudicator."""
+"""Chooses, of all statements about an item, the answer that counts; knows the adjudicator."""
 
 _INSTANT = timedelta(microseconds=1)
 CHUNK = 500  # bound values per statement, under every database's limit
@@ -85,7 +85,7 @@ def write_cursor(connection: Connection, monitor_id: int, labeler: str, cursor: 
 def add_events(
     connection: Connection, labeler: str, events: Iterable[LabelEvent], now: datetime
 ) -> int:
-    """Store the events that say something new; raise the label revision of their rounds.
+    """Store the events that are new; raise the label revision of their rounds.
 
     An event without a time of its own counts only if it changes the annotator's present answer,
     so reading the same file or column again adds nothing. Returns how many were added.
@@ -97,30 +97,36 @@ def add_by_round(
     connection: Connection, labeler: str, events: Iterable[LabelEvent], now: datetime
 ) -> Counter[int]:
     """Store events as `add_events` does; returns how many of each round were new."""
-    batch = list(events)
-    places, said = _known(connection, sorted({event.task_key for event in batch}))
-    rows: list[dict[str, Any]] = []
-    for event in batch:
-        place = places[event.task_key]
-        if event.at is None and not _changes(said[place].statements, event):
-            continue
-        at = event.at or _arrival_time(said[place].statements, event.annotator, now)
-        row = _event_row(labeler, event, place, at, now)
-        identity = (labeler, row["external_id"], row["revision"])
-        if identity in said[place].known:
-            continue
-        said[place].add(identity, replace(event, at=at))
-        rows.append(row)
+    rows = _new_rows(connection, labeler, list(events), now)
     if rows:
         connection.execute(insert(label_events), rows)
     added = Counter(row["round_id"] for row in rows)
-    for round_id in sorted(added):  # in this order, so that no two workers wait for one another
+    for round_id in sorted(added):  # in this order, so that two workers cannot lock crosswise
         connection.execute(
             update(rounds)
             .where(rounds.c.id == round_id)
             .values(label_revision=rounds.c.label_revision + 1)
         )
     return added
+
+
+def _new_rows(
+    connection: Connection, labeler: str, events: Sequence[LabelEvent], now: datetime
+) -> list[dict[str, Any]]:
+    """Make the rows of those events that are not stored yet."""
+    places, said = _known(connection, sorted({event.task_key for event in events}))
+    rows: list[dict[str, Any]] = []
+    for event in events:
+        place = places[event.task_key]
+        if event.at is None and not _changes(said[place].statements, event):
+            continue
+        at = event.at or _arrival_time(said[place].statements, event.annotator, now)
+        row = _event_row(labeler, event, place, at, now)
+        identity = (labeler, row["external_id"], row["revision"])
+        if identity not in said[place].known:
+            said[place].add(identity, replace(event, at=at))
+            rows.append(row)
+    return rows
 
 
 def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:
@@ -132,14 +138,14 @@ def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:
 
 
 def statements_of(connection: Connection, round_id: int) -> dict[str, list[Statement]]:
-    """Read all that people said about each item of a round, in the order of acceptance."""
+    """Read all statements about each item of a round, in the order of acceptance."""
     return all_statements(connection, [round_id]).get(round_id, {})
 
 
 def all_statements(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, dict[str, list[Statement]]]:
-    """Read all that people said about each item of some rounds, in the order of acceptance."""
+    """Read all statements about each item of some rounds, in the order of acceptance."""
     query = (
         select(label_events)
         .where(label_events.c.round_id.in_(round_ids))
@@ -237,7 +243,7 @@ class _Said:
 def _known(
     connection: Connection, keys: Sequence[str]
 ) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _Said]]:
-    """Find round and item of some tasks, by key, and what was said of each, by round and item."""
+    """Find round and item of some tasks, by key, and the statements about each such item."""
     places: dict[str, tuple[int, str]] = {}
     said: defaultdict[tuple[int, str], _Said] = defaultdict(_Said)
     same_item = (tasks.c.round_id == label_events.c.round_id) & (
@@ -277,10 +283,10 @@ def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:
 
 
 def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime) -> datetime:
-    """Time of an event that has none: now, and after all that the annotator said already.
+    """Time of an event that has none: now, and after all that the annotator stated already.
 
     A clock set back, or an own time in the future, would else keep the event from counting and
-    have it stored anew at every reading.
+    have it stored again at every reading.
     """
     own = (each.at + _INSTANT for each in statements if each.annotator == annotator)
     return max([now, *own])
@@ -293,6 +299,7 @@ def _event_row(
         "round_id": place[0],
         "item_id": place[1],
         "labeler": labeler,
+        # What one annotator states about one task; the revision distinguishes the statements.
         "external_id": f"{event.task_key}/{event.annotator}",
         "revision": event.revision(at),
         "annotator": event.annotator,

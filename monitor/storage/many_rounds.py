@@ -48,7 +48,7 @@ class Progress:
 
 
 @dataclass(slots=True)
-class Seen:
+class MonitorRounds:
     """The rounds of a monitor that people ask about.
 
     ``newest``, ``closed`` (the newest that is) and ``closed_rounds`` leave out those that lie
@@ -64,31 +64,48 @@ class Seen:
     ahead: list[Round] = field(default_factory=list)
 
 
-def read_seen(connection: Connection, now: datetime, monitor: str | None = None) -> dict[str, Seen]:
+def read_monitor_rounds(
+    connection: Connection, now: datetime, monitor: str | None = None
+) -> dict[str, MonitorRounds]:
     """Read of a monitor, or of all, the rounds that people ask about."""
+    found = _read_newest(connection, now, monitor)
+    ahead = _by_id(connection, _ahead(connection, now, monitor))
+    for round_ in sorted(ahead.values(), key=_slot):
+        mine = found[round_.monitor]
+        mine.ahead.append(round_)
+        mine.closed_rounds -= round_.state is RoundState.CLOSED
+    open_ones = round_store.find_rounds(connection, monitor, states=WAITING)
+    for round_ in open_ones:
+        found[round_.monitor].waiting.append(round_)
+    stuck = _by_id(connection, _closed_with_reason(connection, monitor))
+    for round_ in sorted([*open_ones, *stuck.values()], key=_slot):
+        if round_.reason is not None and round_.slot <= now:
+            found[round_.monitor].kept_from_going_on.append(round_)
+    return found
+
+
+def _read_newest(
+    connection: Connection, now: datetime, monitor: str | None
+) -> dict[str, MonitorRounds]:
+    """Read of each monitor the newest round and the newest closed one, and count the closed."""
     ends = select(monitors.c.name, _newest(now), _newest(now, RoundState.CLOSED))
     if monitor is not None:
         ends = ends.where(monitors.c.name == monitor)
     ids = {name: pair for name, *pair in connection.execute(ends)}
-    known = _by_id(connection, [each for pair in ids.values() for each in pair if each is not None])
+    rounds_of = _by_id(
+        connection, [end for pair in ids.values() for end in pair if end is not None]
+    )
     counted = rounds_by_state(connection, monitor)
-    found = {
-        name: Seen(known.get(newest), known.get(closed), counted.get((name, RoundState.CLOSED), 0))
+    return {
+        name: MonitorRounds(
+            rounds_of.get(newest), rounds_of.get(closed), counted.get((name, RoundState.CLOSED), 0)
+        )
         for name, (newest, closed) in ids.items()
     }
-    ahead = _by_id(connection, _ahead(connection, now, monitor))
-    for each in sorted(ahead.values(), key=lambda each: each.slot):
-        seen = found[each.monitor]
-        seen.ahead.append(each)
-        seen.closed_rounds -= each.state is RoundState.CLOSED
-    open_ones = round_store.find_rounds(connection, monitor, states=WAITING)
-    for each in open_ones:
-        found[each.monitor].waiting.append(each)
-    stuck = _by_id(connection, _closed_with_reason(connection, monitor))
-    for each in sorted([*open_ones, *stuck.values()], key=lambda each: each.slot):
-        if each.reason is not None and each.slot <= now:
-            found[each.monitor].kept_from_going_on.append(each)
-    return found
+
+
+def _slot(round_: Round) -> datetime:
+    return round_.slot
 
 
 def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int, Progress]:
@@ -119,13 +136,13 @@ def read_shown(connection: Connection, round_ids: Sequence[int]) -> dict[int, li
 def read_all_issues(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, dict[str, tuple[int, bool]]]:
-    """Read what is worth telling about the rows of some rounds."""
+    """Read the remarks on the rows of some rounds."""
     found: dict[int, dict[str, tuple[int, bool]]] = {}
     for some in _chunks(round_ids):
         query = select(round_issues).where(round_issues.c.round_id.in_(some))
         for row in connection.execute(query):
-            told = found.setdefault(row.round_id, {})
-            told[row.reason] = (int(row._mapping["count"]), row.bad)
+            issues = found.setdefault(row.round_id, {})
+            issues[row.reason] = (int(row._mapping["count"]), row.bad)
     return found
 
 

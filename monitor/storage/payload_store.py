@@ -41,7 +41,7 @@ def task_keys(connection: Connection, round_id: int, item_id: str) -> list[str]:
 
 
 def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
-    """Delete what labelers saw of one item; tell whether there was anything."""
+    """Delete what labelers saw of one item; false if there was nothing."""
     where = (payloads.c.round_id == round_id) & (payloads.c.item_id == item_id)
     return connection.execute(delete(payloads).where(where)).rowcount > 0
 
@@ -50,7 +50,7 @@ def removed_monitors(connection: Connection, names: Collection[str], now: dateti
     """Read the rounds of monitors not among ``names`` whose labels nobody waits for any more.
 
     Another config may have those monitors and use the same store, so a round counts only after
-    the time in which that one would have put it away.
+    the time in which that one would have retired it.
     """
     known = set(names)
     gone = [
@@ -65,6 +65,7 @@ def removed_monitors(connection: Connection, names: Collection[str], now: dateti
         .where(rounds.c.monitor_id.in_(gone), exists().where(payloads.c.round_id == rounds.c.id))
         .order_by(rounds.c.slot)
     )
+    # When the last label comes is in the settings of each round, which no query can compare.
     found = [read_round(connection, each) for each in connection.execute(query).scalars()]
     return [each for each in found if _last_label(each) < now]
 

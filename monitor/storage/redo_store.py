@@ -8,7 +8,7 @@ from sqlalchemy import delete, func, select, update
 
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.concern_store import forget_concerns
-from monitor.storage.round_store import note_move
+from monitor.storage.round_moves import note_move
 from monitor.storage.tables import (
     items,
     label_events,
@@ -33,7 +33,7 @@ _OF_THE_DRAW = (round_issues, tasks, payloads, items, segment_sizes, strata)
 
 
 def labels_taken(connection: Connection, round_id: int) -> int:
-    """Count the items of a round about which anybody ever said anything that was taken."""
+    """Count the items of a round that ever got an answer."""
     query = select(func.count(label_events.c.item_id.distinct()))
     return int(connection.execute(query.where(label_events.c.round_id == round_id)).scalar_one())
 
@@ -73,6 +73,7 @@ def reopen_abandoned(
     )
     if opened.rowcount == 0:
         return False
+    # No label refers to an item, as was asked above, so the sample can go.
     for table in _OF_THE_DRAW:
         connection.execute(delete(table).where(table.c.round_id == found.id))
     forget_concerns(connection, found.id)

@@ -1,4 +1,4 @@
-"""Reports: what each version of a round says, stored once; effects and pages read it here."""
+"""Reports, one for each version of a round; effects refer to them, and pages read them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write_reports(connection: Connection, written: Mapping[int, RoundReport]) ->
 
 
 def read_report(connection: Connection, round_id: int, version: int) -> dict[str, Any]:
-    """Read what a version of a round says; empty where it says nothing."""
+    """Read the report of a version of a round; empty where it has none."""
     query = select(reports.c.payload).where(
         reports.c.round_id == round_id, reports.c.version == version
     )
@@ -49,7 +49,7 @@ def read_of_latest(
 
 
 def first_key(connection: Connection, round_id: int) -> str | None:
-    """Read the name under which MLflow was told of a round; None before it was."""
+    """Read the name under which MLflow knows a round; None before its first report."""
     query = (
         select(reports.c.payload["round_key"].as_string())
         .where(reports.c.round_id == round_id)
@@ -67,5 +67,5 @@ def with_report(query: Select[Any]) -> Select[Any]:
 
 
 def payload_of(row: Row[Any]) -> dict[str, Any]:
-    """Choose what an effect says: the report that it refers to, or words of its own."""
+    """Choose what an effect delivers: the report that it refers to, or a payload of its own."""
     return dict(row.payload if row.report is None else row.report)

@@ -32,6 +32,7 @@ def start_above(connection: Connection, round_id: int, version: int) -> bool:
             rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)),
             rounds.c.version < version,
         )
+        # The version stays under the first one, as of every round without an estimate.
         .values(first_version=version + 1, version=version)
     )
     return started.rowcount == 1
@@ -47,7 +48,7 @@ def freeze_settings(connection: Connection, round_id: int, settings: RoundSettin
 
 
 def forget_doubt(connection: Connection, monitor_id: int) -> None:
-    """Take such notes away once it was looked into."""
+    """Remove such notes once the matter was looked into."""
     mine = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id)
     connection.execute(
         delete(concerns).where(concerns.c.kind == DOUBT, concerns.c.round_id.in_(mine))
@@ -63,6 +64,6 @@ def read_doubts(connection: Connection, round_ids: Collection[int]) -> dict[int,
 
 
 def unknown_alerts(connection: Connection, ids: Collection[str]) -> set[str]:
-    """Tell which of these alerts the store does not hold."""
+    """Find which of these alerts the store does not hold."""
     known = connection.execute(select(alerts.c.id).where(alerts.c.id.in_(ids))).scalars()
     return set(ids) - set(known)

@@ -34,6 +34,7 @@ class Claim:
 
 def claim_round(connection: Connection, round_id: int) -> Claim | None:
     """Take the round for this process; None while another works on it."""
+    # Mostly nobody has it: then one statement does, and none is needed to read the claim before.
     given_back = connection.execute(
         update(rounds)
         .where(rounds.c.id == round_id, rounds.c.claimed_by.is_(None))
@@ -89,6 +90,7 @@ def hold(connection: Connection, claim: Claim) -> None:
         If another attempt has begun since.
     """
     wait_for_monitor(connection, claim)
+    # The write keeps the row locked until the commit: nobody takes the round over in between.
     held = connection.execute(
         update(rounds)
         .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.labels import Statement
-    from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.label_store import LabelOf
     from monitor.storage.round_store import Round
 
@@ -51,26 +51,16 @@ class LabeledItem:
 
 @dataclass(frozen=True, slots=True)
 class SeveralAnswers:
-    """What the annotators of one item said, 1 or 0; the adjudicator's answer is not among them."""
+    """The answers to one item, 1 or 0, by annotator; the adjudicator's is not among them."""
 
     item_id: str
     stratum: str
     answers: Mapping[str, Answer]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelCounts:
-    """Counts of one stratum as its labels stand."""
-
-    stratum: str
-    labeled: int
-    positive: int
-    declined: int
-
-
 @dataclass(frozen=True)
 class RoundLabels:
-    """All that was said of a round's items up to a label revision, with what was drawn.
+    """All statements about a round's items up to a label revision, and the sample itself.
 
     ``items`` are in the order of the draw; ``said`` has the statements about each item that
     anybody spoke of, in the order of acceptance; ``adjudicator`` decides where people disagree.
@@ -78,7 +68,7 @@ class RoundLabels:
 
     label_revision: int
     adjudicator: str | None
-    strata: tuple[PlannedStratum, ...]
+    strata: tuple[StratumTally, ...]
     items: tuple[DrawnItem, ...]
     said: Mapping[str, Sequence[Statement]]
 
@@ -96,7 +86,7 @@ class RoundLabels:
             if (answer := self.current.get(item.id)) in {Answer.POSITIVE, Answer.NEGATIVE}
         ]
 
-    def counts(self, label_of: LabelOf = current_label) -> list[LabelCounts]:
+    def counts(self, label_of: LabelOf = current_label) -> list[StratumTally]:
         """Count the labels per stratum, in the strata's order.
 
         ``label_of`` says which answer to an item counts; the current label if not given.
@@ -106,7 +96,7 @@ class RoundLabels:
         for item in self.items:
             if item.id in labels:
                 answers[item.stratum].append(labels[item.id])
-        return [_counted(part.stratum.name, answers[part.stratum.name]) for part in self.strata]
+        return [_counted(part, answers[part.stratum.name]) for part in self.strata]
 
     def several_answers(self) -> list[SeveralAnswers]:
         """Find the items that two people or more answered with 1 or 0, in the order of their ids.
@@ -199,7 +189,7 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
     return found
 
 
-def _counted(name: str, answers: Sequence[Answer]) -> LabelCounts:
+def _counted(part: StratumTally, answers: Sequence[Answer]) -> StratumTally:
     positive = answers.count(Answer.POSITIVE)
     declined = answers.count(Answer.CANNOT_TELL)
-    return LabelCounts(name, len(answers) - declined, positive, declined)
+    return replace(part, labeled=len(answers) - declined, positive=positive, declined=declined)

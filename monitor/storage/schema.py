@@ -66,7 +66,7 @@ def ready(database: Database) -> None:
         empty = _found(connection) is None
     if empty:
         upgrade(database)
-    check(database)
+    check(database)  # also after an upgrade: another program may have made the tables meanwhile
 
 
 def store_id(connection: Connection) -> str:

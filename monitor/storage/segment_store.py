@@ -84,7 +84,7 @@ def _sizes(connection: Connection, round_id: int) -> list[tuple[str, bool, str, 
     found = [
         (str(a), bool(b), str(c), str(d), int(n)) for a, b, c, d, n in connection.execute(query)
     ]
-    return sorted(found)
+    return sorted(found)  # not in SQL, where texts are in the order of each database's locale
 
 
 def _cell(of: tuple[str, bool, str, str, int], answers: Sequence[Answer]) -> Cell:

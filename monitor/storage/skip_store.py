@@ -8,7 +8,7 @@ from sqlalchemy import insert
 
 from monitor.domain.state import RoundState
 from monitor.storage.database import insert_all_new
-from monitor.storage.round_store import seed_of
+from monitor.storage.round_moves import seed_of
 from monitor.storage.schema import store_id
 from monitor.storage.tables import round_events, rounds
 
@@ -54,6 +54,7 @@ def add_skipped(
         for number, (slot, window) in enumerate(zip(slots, windows, strict=True), first_number)
     ]
     added = insert_all_new(connection, rounds, rows)
-    told = {"at": now, "before": None, "after": RoundState.SKIPPED, "reason": reason}
+    event = {"at": now, "before": None, "after": RoundState.SKIPPED, "reason": reason}
     if added:
-        connection.execute(insert(round_events), [{"round_id": each, **told} for each in added])
+        rows = [{"round_id": round_id, **event} for round_id in added]
+        connection.execute(insert(round_events), rows)

@@ -39,9 +39,11 @@ def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
     unfinished = target.with_name(f".{target.name}.unfinished")
     try:
         unfinished.unlink(missing_ok=True)
-        unfinished.touch(mode=PRIVATE)
+        unfinished.touch(mode=PRIVATE)  # SQLite's own file could be read by all while it grows
         _copy(database, unfinished)
         _check(unfinished)
+        # The file before its name, then the folder, which holds the name: after a power cut the
+        # name stands for the old copy or for the whole new one.
         _to_disk(unfinished)
         unfinished.replace(target)
         _to_disk(target.parent)
@@ -103,7 +105,7 @@ def _check(copy: Path) -> None:
         broken = connection.execute("pragma foreign_key_check").fetchall()
     if found != ["ok"] or broken:
         said = found[0] if found != ["ok"] else f"{len(broken)} rows without what they belong to"
-        message = f"the copy is not whole ({said}), so it was thrown away; check the store's disk"
+        message = f"the copy is not whole ({said}), so it was deleted; check the store's disk"
         raise StoreUnavailable(message)
 
 

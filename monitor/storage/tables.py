@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
-
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     Column,
-    DateTime,
     Float,
     ForeignKey,
     ForeignKeyConstraint,
@@ -20,47 +16,14 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    TypeDecorator,
     UniqueConstraint,
     text,
 )
 
-if TYPE_CHECKING:
-    from sqlalchemy import Dialect
-
-NAMING = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
-    "pk": "pk_%(table_name)s",
-}
+from monitor.storage.columns import NAMING, BigId, UtcDateTime
 
 metadata = MetaData(naming_convention=NAMING)
 
-
-class UtcDateTime(TypeDecorator[datetime]):
-    """Aware UTC in Python; SQLite keeps it without the zone, PostgreSQL with."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """Refuse times without a zone."""
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            message = f"a time without a zone cannot be stored: {value.isoformat()}"
-            raise ValueError(message)
-        return value.astimezone(UTC)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Give every time its zone back."""
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-BigId = BigInteger().with_variant(Integer, "sqlite")
 
 store = Table(
     "store",
@@ -120,7 +83,7 @@ rounds = Table(
     Column("label_revision", Integer, nullable=False, default=0),
     Column("estimated_revision", Integer),
     Column("claimed_by", String(200)),
-    Column("claimed_until", BigInteger),
+    Column("claimed_until", BigInteger),  # ms by the database's clock: those of workers differ
     Column("attempt", Integer, nullable=False, default=0),
     UniqueConstraint("monitor_id", "slot"),
     Index(None, "state"),
@@ -184,6 +147,7 @@ label_events = Table(
     Column("round_id", Integer, nullable=False),
     Column("item_id", Text, nullable=False),
     Column("labeler", String(40), nullable=False),
+    # With the labeler these two name a statement: what is collected twice is stored once.
     Column("external_id", Text, nullable=False),
     Column("revision", String(32), nullable=False),
     Column("annotator", Text, nullable=False),
@@ -382,7 +346,7 @@ effects = Table(
     Column("claimed_until", BigInteger),
     Column("attempt", Integer, nullable=False, default=0),
     ForeignKeyConstraint(["round_id", "report_version"], ["reports.round_id", "reports.version"]),
-    Index(None, "status", "monitor_id", "sink"),
+    Index(None, "status", "monitor_id", "sink"),  # finds the heads of queues at every pass
     Index(None, "round_id", "kind"),
     comment="Work to be done outside, written with the estimate and kept until done.",
 )

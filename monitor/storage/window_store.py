@@ -17,30 +17,40 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnWindow:
     """A window as its round saw it when it was drawn."""
 
     number: int
+    slot: datetime
     window: Window
     rows: int
 
 
-def drawn_before(connection: Connection, monitor_id: int, slot: datetime) -> Drawn | None:
-    """Read the newest drawn window of a monitor before a slot."""
+def drawn_windows(
+    connection: Connection, monitor_id: int, *, before: datetime, at_most: int
+) -> list[DrawnWindow]:
+    """Read the newest windows of a monitor that were drawn before a slot, newest first."""
     query = (
-        select(rounds.c.number, rounds.c.window_start, rounds.c.window_end, rounds.c.rows)
+        select(
+            rounds.c.number,
+            rounds.c.slot,
+            rounds.c.window_start,
+            rounds.c.window_end,
+            rounds.c.rows,
+        )
         .where(
             rounds.c.monitor_id == monitor_id,
-            rounds.c.slot < slot,
+            rounds.c.slot < before,
             rounds.c.history_id.is_not(None),
             rounds.c.rows.is_not(None),
         )
         .order_by(rounds.c.slot.desc())
+        .limit(at_most)
     )
-    row = connection.execute(query.limit(1)).first()
-    if row is None:
-        return None
-    return Drawn(row.number, Window(row.window_start, row.window_end), row.rows)
+    return [
+        DrawnWindow(row.number, row.slot, Window(row.window_start, row.window_end), int(row.rows))
+        for row in connection.execute(query)
+    ]
 
 
 def flagged_sizes(

@@ -1,4 +1,4 @@
-"""Who holds a claim: this process, named so that another on the machine can tell it is gone."""
+"""Who holds a claim: this process, named so that another on the machine can see that it is gone."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ def _started(pid: int) -> str:
         stat = (_PROC / str(pid) / "stat").read_text()
     except OSError:
         return _UNKNOWN if _runs(pid) else _NONE
+    # The program's name, in brackets, may hold anything; behind it the 20th is the start time
+    # (proc(5), field 22), and the first the state, by which a zombie has ended.
     fields = stat.rsplit(")", 1)[1].split()
     return _NONE if fields[0] in {"Z", "X"} else fields[19]
 

@@ -212,8 +212,8 @@ def test_labels_that_are_all_negative_leave_recall_without_a_number(place):
     assert f"mail: round 1 (due {place.at(place.slot)} UTC) is closed" in ran.lines
     [said] = [line for line in place.run("show", 1).lines if line.startswith("recall: ")]
     assert re.fullmatch(
-        r"recall: not estimable: nothing is actually positive \(TP \+ FN = 0\) in \d+% of the "
-        r"draws, more than 5%",
+        r"recall: not estimable: nothing is actually positive \(TP \+ FN = 0\) in \d+ % of the "
+        r"draws, more than 5 %",
         said,
     )
 

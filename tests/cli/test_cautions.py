@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 
+from sqlalchemy import select, update
+
+from monitor.storage.database import Database
+from monitor.storage.tables import reports
+
 MATRIX = ["--tp", "90", "--fp", "10", "--fn", "2", "--tn", "898"]
 SIZES = ["--flagged-size", "1000", "--passed-size", "99000"]
 SAID = "few labels decide this, about 2 positive among the passed"
@@ -42,3 +47,19 @@ def test_show_has_no_caution_for_a_round_without_labels(place):
     place.run("run-once")
 
     assert json.loads(place.run("show", 1, "--json").out)["cautions"] == {}
+
+
+def test_show_says_the_caution_that_the_report_of_the_round_has(place):
+    place.run("run-once")
+    few = {"predicted": "flagged", "answer": "negative", "worth": 3.0}
+    database = Database(f"sqlite:///{place.folder}/monitor.db")
+    with database.write() as connection:
+        said = connection.execute(select(reports.c.payload)).scalar_one()
+        for row in said["estimates"]:
+            row["caution"] = [few] if (row["metric"], row["basis"]) == ("accuracy", "round") else []
+        connection.execute(update(reports).values(payload=said))
+    database.close()
+
+    cautions = json.loads(place.run("show", 1, "--json").out)["cautions"]
+
+    assert cautions == {"accuracy": "few labels decide this, about 3 negative among the flagged"}

@@ -47,7 +47,7 @@ def test_a_round_of_two_people_waits_for_both_and_says_how_far_they_agree(place_
     assert page["answers"]["labeled"] == 39
     shown = place_of_two.run("show", 1).out
     assert "agreement: 2 people, 8 items with two answers, 1 of them contradicting" in shown
-    assert "1 of 40 answers are missing (2.5%): 0 not given, 1 “cannot tell”" in shown
+    assert "1 of 40 answers are missing (2.5 %): 0 not given, 1 “cannot tell”" in shown
 
 
 def test_the_disputed_item_goes_to_the_adjudicator_who_decides(place_of_two):

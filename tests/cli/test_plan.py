@@ -142,7 +142,7 @@ def test_with_nothing_known_half_of_the_labels_go_to_each_class(place):
     assert found["margins"] == {}
     assert found["alerts"] == []
     assert "40 labels." in shown
-    assert any("no margin can be foretold" in line for line in shown)
+    assert any("no margin can be predicted" in line for line in shown)
 
 
 def test_old_predictions_are_planned_from_as_well(place):

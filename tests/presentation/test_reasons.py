@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 import monitor
-from monitor.presentation.estimates import reason_text
+from monitor.presentation.estimates import caution_text, reason_text
 from monitor.presentation.reasons import (
-    caution_text,
     no_estimate_reason,
     plan_note,
     undefined_reason,
@@ -27,7 +26,7 @@ from monitor.stats.core.reasons import (
 )
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.small_counts import DecidingClass, FewLabels
+from monitor.stats.estimation.small_counts import DecidingClass
 
 
 @dataclass
@@ -48,7 +47,7 @@ def test_every_undefined_metric_has_a_reason_in_words(why):
     [
         (
             UndefinedDraws(Undefined.NO_POSITIVE, share=0.301, most=0.05),
-            "nothing is actually positive (TP + FN = 0) in 30% of the draws, more than 5%",
+            "nothing is actually positive (TP + FN = 0) in 30 % of the draws, more than 5 %",
         ),
         (Unlabeled("passed", 9500), "none of the 9500 passed items is labeled"),
         (
@@ -84,7 +83,7 @@ def test_a_missing_estimate_has_its_reason_in_words(why, text):
         (Remark.EVERYTHING_FLAGGED, "everything was flagged, so recall is 1 and needs no labels"),
         (Remark.WHOLE_WINDOW, "the budget covers every item of the window"),
         (Remark.NO_NARROWER, "more labels than this would not make the margins narrower"),
-        (Remark.NOTHING_KNOWN, "nothing is known of the rates, so no margin can be foretold"),
+        (Remark.NOTHING_KNOWN, "nothing is known of the rates, so no margin can be predicted"),
         (
             OutOfReach("precision", 0.0432, 0.01),
             "precision: even every item labeled leaves +-0.043, more than 0.01",
@@ -115,11 +114,11 @@ def test_few_labels_are_named_with_their_class_and_answer():
     flagged = DecidingClass("flagged", "negative", 3.2)
     passed = DecidingClass("passed", "positive", 1.9)
 
-    assert caution_text(FewLabels((flagged, passed))) == (
+    assert caution_text([flagged, passed]) == (
         "few labels decide this, about 3 negative among the flagged and about 2 positive among the "
         "passed"
     )
-    assert caution_text(None) is None
+    assert caution_text([]) is None
 
 
 def test_the_python_api_has_words_and_no_codes():

@@ -13,7 +13,7 @@ from monitor.rounds.estimation.agreement import agreement_row, disagreement_noti
 from monitor.rounds.labels import collect
 from monitor.storage import copy_store
 from monitor.storage.copy_store import Copies
-from monitor.storage.frame_store import PlannedStratum
+from monitor.storage.frame_store import StratumTally
 from monitor.storage.round_labels import SeveralAnswers
 from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import Scene, settings
@@ -280,7 +280,7 @@ def several(pairs):
     ]
 
 
-PLANNED = [PlannedStratum(s, size, 9) for s, size in zip(STRATA, (100, 900), strict=True)]
+PLANNED = [StratumTally(s, size, 9) for s, size in zip(STRATA, (100, 900), strict=True)]
 
 
 def row_of(answers):

@@ -8,8 +8,8 @@ from monitor.domain.model import BandEdges, EffectKind, Item, Stratum
 from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.delivery import INTERRUPTED
-from monitor.storage import effect_store, frame_store, round_claims, round_store
-from monitor.storage.frame_store import PlannedStratum
+from monitor.storage import effect_store, frame_store, round_claims, round_moves, round_store
+from monitor.storage.frame_store import StratumTally
 from tests.rounds.scene import MONDAY, WEEK, settings
 
 FLAGGED, PASSED = Stratum("flagged", flagged=True), Stratum("passed", flagged=False)
@@ -28,7 +28,7 @@ def add_monitor(database, name="mail"):
 
 def add_round(database, number=1, monitor="mail", state=RoundState.OPEN):
     with database.write() as connection:
-        return round_store.add_round(
+        return round_moves.add_round(
             connection,
             monitor_id=round_store.ensure_monitor(connection, monitor, MONDAY),
             number=number,
@@ -71,7 +71,7 @@ def draw(database, round_id, *, sizes=(100, 900), wanted=(5, 5), strata=STRATA):
         frame_store.write_frame(
             connection,
             round_id,
-            planned=[PlannedStratum(*each) for each in zip(strata, sizes, wanted, strict=True)],
+            planned=[StratumTally(*each) for each in zip(strata, sizes, wanted, strict=True)],
             drawn=[
                 Item(f"{stratum.name}-{order}", stratum.name, order, None, stratum.flagged)
                 for stratum, count in zip(strata, wanted, strict=True)
@@ -80,7 +80,7 @@ def draw(database, round_id, *, sizes=(100, 900), wanted=(5, 5), strata=STRATA):
             shown={},
             issues={},
         )
-        round_store.move(
+        round_moves.move(
             connection,
             claim,
             RoundState.OPEN,

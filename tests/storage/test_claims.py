@@ -12,7 +12,14 @@ from sqlalchemy import select, text, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.state import RoundState
-from monitor.storage import effect_store, estimate_store, round_claims, round_store, worker
+from monitor.storage import (
+    effect_store,
+    estimate_store,
+    round_claims,
+    round_moves,
+    round_store,
+    worker,
+)
 from monitor.storage.database import Database, clock_ms
 from monitor.storage.tables import effects, histories, monitors, rounds
 from tests.rounds.scene import MONDAY, WEEK
@@ -163,7 +170,7 @@ def test_a_stale_worker_cannot_move_its_round(database, round_id):
 
     def abandon(claim):
         with database.write() as connection:
-            round_store.move(
+            round_moves.move(
                 connection,
                 claim,
                 RoundState.OPEN,
@@ -183,7 +190,7 @@ def test_a_round_is_moved_from_the_state_it_is_in_or_not_at_all(database, round_
     claim = claimed(database, round_id)
 
     with pytest.raises(RoundMoved), database.write() as connection:
-        round_store.move(
+        round_moves.move(
             connection,
             claim,
             RoundState.LABELING,
@@ -211,8 +218,8 @@ def test_a_stale_worker_notes_no_obstacle(database, round_id):
     stale, _ = stale_and_fresh(database, round_id)
 
     with database.write() as connection:
-        round_store.note_obstacle(connection, stale, "the source is down", MONDAY)
-        events = round_store.read_events(connection, round_id)
+        round_moves.note_obstacle(connection, stale, "the source is down", MONDAY)
+        events = round_moves.read_events(connection, round_id)
 
     assert [event["reason"] for event in events] == ["due"]
     assert column(database, "reason") is None
@@ -222,10 +229,10 @@ def test_an_obstacle_is_noted_once_and_forgotten_when_the_step_succeeds(database
     claim = claimed(database, round_id)
     for _ in range(3):
         with database.write() as connection:
-            round_store.note_obstacle(connection, claim, "the source is down", MONDAY)
+            round_moves.note_obstacle(connection, claim, "the source is down", MONDAY)
 
     with database.read() as connection:
-        events = round_store.read_events(connection, round_id)
+        events = round_moves.read_events(connection, round_id)
     assert [event["reason"] for event in events] == ["due", "the source is down"]
     assert column(database, "reason") == "the source is down"
 
@@ -288,7 +295,7 @@ def test_a_slot_opened_by_several_workers_at_once_is_one_round(database):
     assert sum(each is not None for each in ids) == 1
     with database.read() as connection:
         found = round_store.find_rounds(connection, "mail")
-        events = round_store.read_events(connection, found[-1].id)
+        events = round_moves.read_events(connection, found[-1].id)
     assert [each.slot for each in found] == [slot_of(1), slot_of(2)]
     assert len(events) == 1
 
@@ -306,7 +313,7 @@ def test_a_history_opened_by_several_workers_at_once_is_one_and_the_others_draw_
 
     assert (
         sorted(map(str, found))[1:]
-        == ["another round opened this history meanwhile; this one is drawn anew by its bands"] * 4
+        == ["another round opened this history meanwhile; this one is drawn by its bands"] * 4
     )
     with database.read() as connection:
         assert len(connection.execute(select(histories)).all()) == 1

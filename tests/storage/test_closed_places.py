@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_be_written_is_for_a_person_to_fix(folder):
 
     assert said == (
         f"78: store: this user may not write {folder}: unable to open database file. A store is "
-        "written by all who use it, in its file and beside it: let this user write both, or name "
+        "written by all who use it, in its file and next to it: let this user write both, or name "
         "another place"
     )
 

@@ -171,7 +171,7 @@ def test_labels_are_counted_per_stratum_in_its_order(database, round_id):
     with database.read() as connection:
         found = read_labels(connection, round_store.read_round(connection, round_id)).counts()
 
-    assert [(c.stratum, c.labeled, c.positive, c.declined) for c in found] == [
+    assert [(c.stratum.name, c.labeled, c.positive, c.declined) for c in found] == [
         ("flagged", 2, 1, 1),
         ("passed", 1, 0, 0),
     ]

@@ -55,7 +55,7 @@ def test_the_rounds_that_people_ask_about_are_found_without_reading_all(scenes, 
     now = scenes[0].now
 
     with database.read() as connection:
-        seen = many_rounds.read_seen(connection, now)
+        seen = many_rounds.read_monitor_rounds(connection, now)
 
     for name in NAMES[:2]:
         rounds = [each for each in all_rounds(database) if each.monitor == name]
@@ -71,7 +71,7 @@ def test_a_round_that_lies_ahead_is_not_the_newest(scenes, database):
     before = scenes[0].now - timedelta(days=1)
 
     with database.read() as connection:
-        seen = many_rounds.read_seen(connection, before, "mail")
+        seen = many_rounds.read_monitor_rounds(connection, before, "mail")
 
     assert seen["mail"].newest is not None
     assert seen["mail"].newest.number == 2

@@ -1,14 +1,18 @@
 """Reports stand in the store once; what MLflow is told does not change by it."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 from alembic import command
 from sqlalchemy import text
 
 from monitor.domain.model import EffectKind
+from monitor.domain.report import RoundReport
 from monitor.rounds.delivery.deliver import deliver
-from monitor.storage import report_store, schema
+from monitor.rounds.estimation.tally import Tally
+from monitor.stats.estimation.small_counts import small_count_caution
+from monitor.storage import estimate_store, report_store, schema
 from monitor.storage.database import Database
 from monitor.tracking.values import digest
 from tests.rounds.scene import LIMITS, Scene, settings
@@ -147,3 +151,38 @@ def test_a_store_goes_up_again_after_it_went_down(old):
     again = rows(old, "select round_id, version, cast(payload as text) as p from reports")
     assert again == first
     assert first
+
+
+def test_a_caution_is_computed_with_its_estimate_and_stands_in_the_report(database):
+    scene = Scene(database, settings())
+
+    found = scene.play(1)
+
+    with database.read() as connection:
+        report = RoundReport(**report_store.read_report(connection, found.id, 1))
+        counts = Tally(estimate_store.read_counts(connection, [found.id])[found.id]).counts
+    own = [
+        row
+        for row in report.estimates
+        if (row.basis, row.estimand) == ("round", "window") and row.point is not None
+    ]
+    kept = {row.metric: [one.model_dump() for one in row.caution] for row in own}
+    few = {row.metric: small_count_caution(counts, row.metric, estimand="window") for row in own}
+    assert any(kept.values())
+    assert kept == {
+        metric: [] if each is None else [asdict(one) for one in each.classes]
+        for metric, each in few.items()
+    }
+
+
+def test_a_report_of_before_that_has_no_cautions_is_read_as_one_without(database):
+    scene = Scene(database, settings())
+    found = scene.play(1)
+    with database.read() as connection:
+        said = report_store.read_report(connection, found.id, 1)
+    for row in said["estimates"]:
+        del row["caution"]
+
+    report = RoundReport(**said)
+
+    assert not any(row.caution for row in report.estimates)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from monitor.domain.model import Effect, EffectKind
 from monitor.domain.report import (
     AlertRow,
-    EstimateRow,
     EvidenceRow,
+    ReportedEstimate,
     RoundReport,
     SegmentRow,
     Status,
@@ -61,7 +61,7 @@ def estimates(number, shift):
         for basis, estimand, half in (("round", "window", 0.055), ("pooled", "rate", 0.03)):
             point, low, high = triple(center(metric, number) + shift, half)
             rows.append(
-                EstimateRow(
+                ReportedEstimate(
                     metric=metric,
                     estimand=estimand,
                     basis=basis,
@@ -76,7 +76,7 @@ def estimates(number, shift):
             )
     for basis, estimand in (("round", "window"), ("pooled", "rate")):
         rows.append(
-            EstimateRow(
+            ReportedEstimate(
                 metric="prevalence",
                 estimand=estimand,
                 basis=basis,
@@ -88,7 +88,7 @@ def estimates(number, shift):
             )
         )
     rows.append(
-        EstimateRow(
+        ReportedEstimate(
             metric="accuracy",
             estimand="rate",
             basis="pooled",

@@ -6,7 +6,7 @@ import pytest
 
 from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
 from monitor.domain.model import EffectKind
-from monitor.domain.report import EstimateRow
+from monitor.domain.report import ReportedEstimate
 from monitor.tracking.curve_figures import (
     _curves_figure,
     _p3_figure,
@@ -46,7 +46,7 @@ OPERATING = {"precision": 0.86, "recall": 0.6, "fpr": 0.003, "precision_gain": 0
 @pytest.fixture(scope="module")
 def report():
     rows = [
-        EstimateRow(
+        ReportedEstimate(
             metric=metric,
             estimand="rate",
             basis="round",

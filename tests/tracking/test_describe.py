@@ -124,7 +124,7 @@ def test_agreement_and_missing_answers_are_sentences_and_metrics():
         "[0.58, 1.00]."
     ) in text
     assert (
-        "12 of 480 answers are missing (2.5%): 6 not given, 6 “cannot tell”; half of the others "
+        "12 of 480 answers are missing (2.5 %): 6 not given, 6 “cannot tell”; half of the others "
         "came within 5.0 h, nine in ten within 2.1 d, the last after 4.0 d; the round closed "
         "after 5.0 d."
     ) in text

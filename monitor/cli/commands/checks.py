@@ -104,10 +104,10 @@ def alerts_line(context: MonitorContext) -> str | None:
     limits = context.settings.round.limits
     if not limits.bounds:
         return None
-    from monitor.rounds.forecast.simulate import SOON, known_of, smallest_drops
+    from monitor.rounds.forecast.simulate import SOON, expected_round, smallest_drops
 
     try:
-        known = known_of(context, None, None)
+        known = expected_round(context, None, None)
     except MonitorError:
         return None  # a new monitor, or one whose source is told of above
     drops = smallest_drops(known, limits.watched(), limits.false_alarm_every)

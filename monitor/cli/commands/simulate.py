@@ -80,15 +80,15 @@ def simulate(
     """
     from monitor.cli.commands.results import only_monitor
     from monitor.cli.views.simulate_page import forecast_json, say_forecast
-    from monitor.rounds.forecast.simulate import foretell, known_of
+    from monitor.rounds.forecast.simulate import expected_round, simulate_alerts
 
     drift = _drift(drop or [], prevalence)
     levels = _levels(precision, recall, flagged_rate, size)
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
         watched = _limits(context, limit or [])
-        found = foretell(
-            known_of(context, levels, size),
+        found = simulate_alerts(
+            expected_round(context, levels, size),
             watched,
             drift,
             every=context.settings.round.limits.false_alarm_every,

@@ -29,7 +29,7 @@ def widths_png(found: PlanForecast) -> bytes:
     """
     from matplotlib.figure import Figure
 
-    prospect, labels = found.sighted.prospect, found.outlook.plan.labels
+    prospect, labels = found.planned.prospect, found.outlook.plan.labels
     if not found.outlook.plan.margins:
         message = "nothing is known of the rates, so no width can be foretold"
         raise ValueError(message)

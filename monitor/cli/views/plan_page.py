@@ -52,31 +52,31 @@ def sentences(found: PlanForecast) -> list[str]:
 
 def _whole(found: PlanForecast) -> list[str]:
     """Name the strata of which every item gets a label."""
-    size, labels = found.sighted.prospect.size.tolist(), found.outlook.plan.labels.tolist()
-    named = zip(found.sighted.strata, size, labels, strict=True)
+    size, labels = found.planned.prospect.size.tolist(), found.outlook.plan.labels.tolist()
+    named = zip(found.planned.strata, size, labels, strict=True)
     return [name for name, items, count in named if items == count > 0]
 
 
 def _say_window(found: PlanForecast) -> None:
-    sighted = found.sighted
-    size, up = sighted.prospect.size, sighted.prospect.is_flagged
-    where = "an assumed window" if sighted.window is None else f"window {sighted.window}"
+    planned = found.planned
+    size, up = planned.prospect.size, planned.prospect.is_flagged
+    where = "an assumed window" if planned.window is None else f"window {planned.window}"
     flagged = int(size[up].sum())
     say(f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed", indent="  ")
-    expected = sighted.prospect.expected
+    expected = planned.prospect.expected
     known = bool(found.outlook.plan.margins)
     values = ", ".join(f"{name} {expected[name]:.3f}" for name in METRICS if name in expected)
-    say(f"planned by {sighted.basis}{f': {values}' if known and values else ''}", indent="  ")
+    say(f"planned by {planned.basis}{f': {values}' if known and values else ''}", indent="  ")
     say()
 
 
 def _say_strata(found: PlanForecast) -> None:
-    prospect, labels = found.sighted.prospect, found.outlook.plan.labels
+    prospect, labels = found.planned.prospect, found.outlook.plan.labels
     known = bool(found.outlook.plan.margins)
     rows = [
         [name, f"{size:,}", f"{rate:.4f}" if known else "-", f"{count:,}"]
         for name, size, rate, count in zip(
-            found.sighted.strata,
+            found.planned.strata,
             prospect.size.tolist(),
             prospect.prior_rates.rate.tolist(),
             labels.tolist(),
@@ -87,7 +87,7 @@ def _say_strata(found: PlanForecast) -> None:
 
 
 def _say_needed(found: PlanForecast) -> None:
-    banded = len(found.sighted.strata) > len(found.sighted.prospect.without_bands.size)
+    banded = len(found.planned.strata) > len(found.planned.prospect.without_bands.size)
     say()
     head = ["interval", "labels", "without bands", "random sampling"]
     rows = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
@@ -10,19 +9,27 @@ from monitor.cli.views.printing import say, say_table
 from monitor.cli.views.segments_table import say_segments
 from monitor.domain.alerting import EvidenceState
 from monitor.domain.errors import InputRefused
-from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow, SegmentRow
+from monitor.domain.report import (
+    AgreementRow,
+    AnswersRow,
+    CauseRow,
+    EstimateRow,
+    ReportedEstimate,
+    SegmentRow,
+)
 from monitor.presentation.causes import cause_beside_alert
-from monitor.presentation.estimates import BASES, caution_lines, reason_text
+from monitor.presentation.estimates import BASES, caution_lines, caution_text, reason_text
 from monitor.presentation.evidence import evidence_sentence
 from monitor.presentation.numbers import interval_text
 from monitor.presentation.rows import agreement_sentence, answers_sentence
 from monitor.rounds.estimation.answer_times import answers_row
-from monitor.rounds.reporting.report import find_row
+from monitor.rounds.reporting.report import find_row, stratum_row
 from monitor.storage import (
     copy_store,
     estimate_store,
     frame_store,
     report_store,
+    round_moves,
     round_store,
     segment_store,
 )
@@ -75,7 +82,7 @@ def round_page(
             "partial": found.partial,
             "strata": strata,
             "estimates": [row.model_dump() for row in estimates],
-            "cautions": _cautions(strata, estimates),
+            "cautions": _cautions(report),
             "answers": answers and answers.model_dump(),
             "agreement": None if agreement is None else agreement.model_dump(),
             "segments": [
@@ -89,7 +96,7 @@ def round_page(
             "notices": report.get("notices", []),
             "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
             "notes": {reason: count for reason, (count, bad) in issues.items() if not bad},
-            "events": round_store.read_events(connection, found.id),
+            "events": round_moves.read_events(connection, found.id),
             "settings": found.settings.model_dump(mode="json"),
         }
 
@@ -181,19 +188,10 @@ def _version(found: Round, asked: int | None) -> int:
 def _strata(connection: Connection, found: Round, version: int) -> list[dict[str, Any]]:
     counted = estimate_store.read_counts(connection, [found.id], version=version or None)
     if found.id in counted:
-        return [asdict(row) for row in counted[found.id]]
-    return [
-        {
-            "stratum": part.stratum.name,
-            "flagged": part.stratum.flagged,
-            "size": part.size,
-            "planned": part.planned,
-            "labeled": None,
-            "positive": None,
-            "declined": None,
-        }
-        for part in frame_store.read_strata(connection, found.id)
-    ]
+        return [stratum_row(part).model_dump() for part in counted[found.id]]
+    uncounted = dict.fromkeys(("labeled", "positive", "declined"))
+    drawn = frame_store.read_strata(connection, found.id)
+    return [stratum_row(part).model_dump() | uncounted for part in drawn]
 
 
 def _answers(connection: Connection, found: Round, version: int) -> AnswersRow | None:
@@ -214,28 +212,11 @@ def _is_compared(connection: Connection, found: Round) -> bool:
     return any(each.slot < found.slot for each in closed) or references != (None, None)
 
 
-def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]) -> dict[str, str]:
-    """Say which metrics of this round alone few labels decide."""
-    from monitor.presentation.reasons import caution_text
-    from monitor.stats.core.counts import Counts
-    from monitor.stats.estimation.small_counts import small_count_caution
-
-    metrics = [
-        row.metric
-        for row in estimates
-        if (row.basis, row.estimand) == OWN and row.point is not None
-    ]
-    if not metrics:
-        return {}
-    counts = Counts.of_arrays(
-        **{name: [row[name] for row in strata] for name in ("size", "labeled", "positive")},
-        is_flagged=[row["flagged"] for row in strata],
-    )
-    found = {
-        metric: caution_text(small_count_caution(counts, metric, estimand="window"))
-        for metric in metrics
-    }
-    return {metric: caution for metric, caution in found.items() if caution is not None}
+def _cautions(report: dict[str, Any]) -> dict[str, str]:
+    """Say which metrics of this round alone few labels decide, as its report has it."""
+    rows = [ReportedEstimate(**row) for row in report.get("estimates", [])]
+    own = [row for row in rows if (row.basis, row.estimand) == OWN]
+    return {row.metric: text for row in own if (text := caution_text(row.caution)) is not None}
 
 
 def _say_estimates(rows: Sequence[EstimateRow], cautions: dict[str, str]) -> None:

@@ -23,8 +23,8 @@ def forecast_json(monitor: str, found: Forecast) -> dict[str, Any]:
     after = found.after
     return {
         "monitor": monitor,
-        "known_from": found.known.source,
-        "labels_per_round": found.known.scenario.labels,
+        "known_from": found.expected.source,
+        "labels_per_round": found.expected.scenario.labels,
         "limits": [_limit(found, place) for place in range(len(found.limits))],
         "false_alarm_every": found.every,
         "rounds": found.rounds,
@@ -43,10 +43,11 @@ def forecast_json(monitor: str, found: Forecast) -> dict[str, Any]:
 
 def say_forecast(monitor: str, found: Forecast, drift: Drift) -> None:
     """Print a forecast."""
-    scenario = found.known.scenario
+    scenario = found.expected.scenario
     flagged = int(scenario.is_flagged.sum())
     strata = f"{flagged} + {len(scenario.size) - flagged} strata"
-    say(f"{monitor}: {scenario.labels:,} labels a round in {strata}, going by {found.known.source}")
+    source = found.expected.source
+    say(f"{monitor}: {scenario.labels:,} labels a round in {strata}, going by {source}")
     say()
     heads = ("limit", "now", "after", "")
     columns = 2 if found.drifted is None else 4
@@ -62,7 +63,7 @@ def say_forecast(monitor: str, found: Forecast, drift: Drift) -> None:
 
 def _limit_rows(found: Forecast) -> Iterator[tuple[str, str, str, str]]:
     for limit in found.limits:
-        now = _value(found.known.scenario, limit.metric)
+        now = _value(found.expected.scenario, limit.metric)
         after = "" if found.drifted is None else _value(found.drifted, limit.metric)
         yield str(limit), now, after, "broken" if limit in found.broken else "kept"
 
@@ -128,7 +129,7 @@ def _limit(found: Forecast, place: int) -> dict[str, Any]:
         "metric": limit.metric,
         "side": limit.side,
         "limit": limit.value,
-        "now": found.known.scenario.value(limit.metric),
+        "now": found.expected.scenario.value(limit.metric),
         "after": None if found.drifted is None else found.drifted.value(limit.metric),
         "broken": limit in found.broken,
     }

@@ -22,45 +22,44 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from monitor.stats.core.counts import Interval
     from monitor.stats.labels.agreement import Agreement
-    from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_labels import SeveralAnswers
 
 FEWEST = 10
-"""Items answered twice under which nothing is said about low agreement: chance alone moves alpha
-by half there."""
+"""Items answered twice under which low agreement is not reported: chance alone moves alpha by
+half there."""
 
 
 def agreement_row(
     several: Sequence[SeveralAnswers],
-    strata: Sequence[PlannedStratum],
+    strata: Sequence[StratumTally],
     *,
     seed: int,
 ) -> AgreementRow | None:
     """Compute the agreement of a round; None where no item has two answers."""
     if not several:
         return None
-    people = sorted({name for each in several for name in each.answers})
-    answers = np.full((len(several), len(people)), np.nan)
-    for row, each in zip(answers, several, strict=True):
-        for name, answer in each.answers.items():
-            row[people.index(name)] = answer is Answer.POSITIVE
-    differ = [each for each in several if len(set(each.answers.values())) > 1]
-    sizes, doubled, disagreed = (
-        [part.size for part in strata],
-        [_of(several, part.stratum.name) for part in strata],
-        [_of(differ, part.stratum.name) for part in strata],
+    answers = _answers(several)
+    differ = [item for item in several if len(set(item.answers.values())) > 1]
+    point, low, high = _ends(
+        disagreement(
+            [part.size for part in strata],
+            [_of(several, part.stratum.name) for part in strata],
+            [_of(differ, part.stratum.name) for part in strata],
+            seed=seed,
+        )
     )
-    share = disagreement(sizes, doubled, disagreed, seed=seed)
     kappa = _kappa(answers, seed)
     alpha = krippendorff_alpha(answers, seed=seed)
     return AgreementRow(
         items=len(several),
         disagreed=len(differ),
-        annotators=len(people),
-        disagreement=None if share is None else share.point,
-        disagreement_low=None if share is None else share.low,
-        disagreement_high=None if share is None else share.high,
+        annotators=answers.shape[1],
+        disagreement=point,
+        disagreement_low=low,
+        disagreement_high=high,
         kappa=kappa.value,
         kappa_low=kappa.low,
         kappa_high=kappa.high,
@@ -68,6 +67,20 @@ def agreement_row(
         alpha_low=alpha.low,
         alpha_high=alpha.high,
     )
+
+
+def _answers(several: Sequence[SeveralAnswers]) -> NDArray[np.float64]:
+    """Arrange the answers, a row for each item and a column for each person; NaN for none."""
+    people = sorted({name for item in several for name in item.answers})
+    answers = np.full((len(several), len(people)), np.nan)
+    for row, item in zip(answers, several, strict=True):
+        for name, answer in item.answers.items():
+            row[people.index(name)] = answer is Answer.POSITIVE
+    return answers
+
+
+def _ends(share: Interval | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if share is None else (share.point, share.low, share.high)
 
 
 def _of(several: Sequence[SeveralAnswers], stratum: str) -> int:
@@ -83,7 +96,7 @@ def _kappa(answers: NDArray[np.float64], seed: int) -> Agreement:
 
 
 def disagreement_notices(found: AgreementRow | None) -> list[NoticeRow]:
-    """Tell that people agree too little to conclude from their labels."""
+    """Note that people agree too little to conclude from their labels."""
     if found is None or found.items < FEWEST or found.alpha is None:
         return []
     if found.alpha >= TENTATIVE_ALPHA:

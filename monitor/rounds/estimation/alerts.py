@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import (
     AlertState,
@@ -13,6 +13,7 @@ from monitor.domain.alerting import (
     next_reading,
     resolves,
 )
+from monitor.presentation.alerts import LIMIT_CHANGED, ended_by_round
 from monitor.rounds.estimation.batch import AlertMove
 from monitor.rounds.estimation.disputes import disputed_metrics
 from monitor.stats.detection.e_detector import log_threshold
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from monitor.storage.round_store import Round
 
 Readings = dict["Side", Reading]
-Chains: TypeAlias = "Mapping[tuple[Side, int], Mapping[int, tuple[float, ...]]]"
-"""Log e by order of a monitor's rounds, for each side and number of a chain."""
 
 
 def freeze_evidence(
@@ -46,11 +45,12 @@ def freeze_evidence(
     ``alerts`` are those of its monitor.
     """
     open_before = _firing(alerts)
+    # First, since a limit whose alert has ended gathers evidence again, in this very round.
     moves = _end_unwatched(connection, open_before, due, now)
     ended = {move.alert.id for move in moves}
     firing = {(a.metric, a.side): a for a in open_before if a.id not in ended}
     last = estimate_store.last_readings(connection, due.monitor_id)
-    beside = _Neighbours.read(connection, due, list(firing.values()))
+    neighbours = _Neighbours.read(connection, due, list(firing.values()))
     readings: Readings = {}
     for found in estimate.readings:
         side = (found.limit.metric, found.limit.side)
@@ -66,7 +66,7 @@ def freeze_evidence(
             recovered=found.recovered,
         )
         readings[side] = reading
-        if alert is not None and beside.resolve(alert, due, side, reading):
+        if alert is not None and neighbours.resolve(alert, due, side, reading):
             moves += _end(connection, alert, AlertState.RESOLVED, due, now)
         if reading.fires:
             moves.append(_fire(connection, due, side, reading, now))
@@ -84,40 +84,92 @@ def correct_evidence(
     if not corrected:
         return {}, []
     firing = _firing(alerts)
-    ids = {each.round.id for each in corrected} | {each.fired_round_id for each in firing}
-    frozen = estimate_store.frozen_readings_of(connection, sorted(ids))
+    frozen = _read_frozen(connection, corrected, firing)
     fresh = {
         member.round.id: _with_new_labels(
             frozen.get(member.round.id, {}), estimates[member.round.id]
         )
         for member in corrected
     }
-    everything = [(side, r) for readings in fresh.values() for side, r in readings.items()]
     fired = [
-        (side, frozen[alert.fired_round_id][side])
+        (alert, (alert.metric, alert.side), frozen[alert.fired_round_id][alert.metric, alert.side])
         for alert in firing
-        for side in [(alert.metric, alert.side)]
     ]
-    stored = _stored_chains(connection, corrected[0].round.monitor_id, [*everything, *fired])
-    recomputed = {
-        round_id: {
-            side: _rechained(reading, _chain(stored, side, reading, everything))
+    due = corrected[0].round
+    chains = _Chains.read(
+        connection, due.monitor_id, fresh.values(), [(side, r) for _, side, r in fired]
+    )
+    moves: list[AlertMove] = []
+    for alert, side, reading in fired:
+        if chains.would_not_fire(side, reading):
+            moves += _end(connection, alert, AlertState.REVISED, due, now)
+    return {round_id: chains.rechained(readings) for round_id, readings in fresh.items()}, moves
+
+
+def _read_frozen(
+    connection: Connection, corrected: Sequence[Member], firing: Sequence[Alert]
+) -> dict[int, Readings]:
+    """Read the first readings of corrected rounds, and of those that fired open alerts."""
+    ids = {member.round.id for member in corrected} | {alert.fired_round_id for alert in firing}
+    return estimate_store.frozen_readings_of(connection, sorted(ids))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chains:
+    """Log e of chains as it was stored, and the readings that have newer labels."""
+
+    stored: Mapping[tuple[Side, int], Mapping[int, tuple[float, ...]]]
+    fresh: Sequence[tuple[Side, Reading]]
+
+    @classmethod
+    def read(
+        cls,
+        connection: Connection,
+        monitor_id: int,
+        fresh: Iterable[Readings],
+        fired: Sequence[tuple[Side, Reading]],
+    ) -> _Chains:
+        """Read the chains of these readings, each up to the last of them."""
+        newer = [pair for readings in fresh for pair in readings.items()]
+        last: dict[tuple[Side, int], int] = {}
+        for side, reading in [*newer, *fired]:
+            key = side, reading.chain
+            last[key] = max(reading.order, last.get(key, reading.order))
+        stored = {
+            (side, chain): estimate_store.chain_log_e(connection, monitor_id, *side, chain, order)
+            for (side, chain), order in last.items()
+        }
+        return cls(stored, newer)
+
+    def rechained(self, readings: Readings) -> Readings:
+        """Give readings the evidence of their chains as the labels are now."""
+        return {
+            side: reading
+            if reading.log_m is None
+            else replace(reading, log_m=evidence_of(self._up_to(side, reading)).log_m)
             for side, reading in readings.items()
         }
-        for round_id, readings in fresh.items()
-    }
-    moves: list[AlertMove] = []
-    due = corrected[0].round
-    for alert, (side, reading) in zip(firing, fired, strict=True):
-        chain = _chain(stored, side, reading, everything)
-        if is_comparable(chain) and not evidence_of(chain).fires(reading.log_threshold):
-            moves += _end(connection, alert, AlertState.REVISED, due, now)
-    return recomputed, moves
+
+    def would_not_fire(self, side: Side, fired: Reading) -> bool:
+        """Whether an alert's evidence would not have fired with the labels that there are now."""
+        chain = self._up_to(side, fired)
+        return is_comparable(chain) and not evidence_of(chain).fires(fired.log_threshold)
+
+    def _up_to(self, side: Side, last: Reading) -> list[tuple[float, ...]]:
+        """Log e of a chain's rounds up to a reading, each by its newest labels."""
+        stored = self.stored[side, last.chain]
+        log_e = {order: values for order, values in stored.items() if order <= last.order}
+        log_e |= {
+            reading.order: reading.log_e
+            for of, reading in self.fresh
+            if (of, reading.chain) == (side, last.chain) and reading.order <= last.order
+        }
+        return [log_e[order] for order in sorted(log_e)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Neighbours:
-    """The closed rounds around a closing one, and what each said of limits, by round.
+    """The closed rounds around a closing one, and how each stood to its limits, by round.
 
     ``slots`` has the slots of those later than the first open alert's, in order; ``disputed`` the
     metrics whose limit hangs on disputed items.
@@ -184,43 +236,8 @@ def _with_new_labels(frozen: Readings, estimate: RoundEstimate) -> Readings:
     }
 
 
-def _rechained(reading: Reading, chain: Sequence[tuple[float, ...]]) -> Reading:
-    if reading.log_m is None:
-        return reading
-    return replace(reading, log_m=evidence_of(chain).log_m)
-
-
-def _stored_chains(
-    connection: Connection, monitor_id: int, asked: Iterable[tuple[Side, Reading]]
-) -> Chains:
-    """Read log e of the chains of some readings, each up to the last of them."""
-    last: dict[tuple[Side, int], int] = {}
-    for side, reading in asked:
-        key = side, reading.chain
-        last[key] = max(reading.order, last.get(key, reading.order))
-    return {
-        (side, chain): estimate_store.chain_log_e(connection, monitor_id, *side, chain, order)
-        for (side, chain), order in last.items()
-    }
-
-
-def _chain(
-    stored: Chains,
-    side: Side,
-    up_to: Reading,
-    fresh: Iterable[tuple[Side, Reading]],
-) -> list[tuple[float, ...]]:
-    """Log e of a chain's rounds up to a reading, each by its newest labels."""
-    read = stored[side, up_to.chain]
-    log_e = {order: values for order, values in read.items() if order <= up_to.order}
-    for of, reading in fresh:
-        if of == side and reading.chain == up_to.chain and reading.order <= up_to.order:
-            log_e[reading.order] = reading.log_e
-    return [log_e[order] for order in sorted(log_e)]
-
-
 def after_moves(alerts: Sequence[Alert], moves: Sequence[AlertMove]) -> list[Alert]:
-    """Say how alerts are after some moves, oldest first."""
+    """Apply moves to alerts; oldest first."""
     now = {alert.id: alert for alert in alerts} | {move.alert.id: move.alert for move in moves}
     return sorted(now.values(), key=lambda alert: (alert.fired_at, alert.fired_in_round))
 
@@ -242,8 +259,7 @@ def _end_unwatched(
     moves: list[AlertMove] = []
     for alert in firing:
         if due.slot > alert.fired_slot and watched.get((alert.metric, alert.side)) != alert.limit:
-            why = "its limit was changed or removed in the config"
-            moves += _end(connection, alert, AlertState.RESOLVED, due, now, why)
+            moves += _end(connection, alert, AlertState.RESOLVED, due, now, LIMIT_CHANGED)
     return moves
 
 
@@ -269,7 +285,7 @@ def _end(
     now: datetime,
     why: str | None = None,
 ) -> list[AlertMove]:
-    reason = why or f"by round {due.number}"
+    reason = why or ended_by_round(due.number)
     if not alert_store.end(connection, alert.id, state, why=reason, now=now, round_id=due.id):
         return []
     return [AlertMove(f"alert.{state}", replace(alert, state=state), why)]

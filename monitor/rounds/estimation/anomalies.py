@@ -33,7 +33,7 @@ LEVEL = 0.995
 """Share of ordinary rounds inside each predicted range."""
 
 CHANGED = 0.9
-"""Told from this probability on, of a change that was as likely as not."""
+"""Noted from this probability on, of a change that was as likely as not."""
 
 POINTS = 2**13  # the .5 % outside are 40 of them
 
@@ -65,7 +65,7 @@ def round_news(
     found = moves(
         _by_score(counts),
         [_by_score(tally.counts) for tally in earlier],
-        np.sort(counts.is_flagged),
+        np.sort(counts.is_flagged),  # passed before flagged, as `_by_score` has them
     )
     notices = _frame_notices(found, counts, earlier)
     if known.before is not None:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from monitor.storage.estimate_store import StratumTally
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_store import Round
 
-MOST = 0.9
+MOST = 0.9  # the last answers depend on one person more than on the deadline
 
 
 def answers_row(
@@ -24,8 +24,8 @@ def answers_row(
 
     ``times`` are those of the first answers, ascending.
 
-    Answers that come late tell of those that never came: where they still come in at the
-    closing, a longer deadline would have brought more.
+    Late answers hint at those that never came: where they still come in at the closing, a longer
+    deadline would have brought more.
     """
     return AnswersRow(
         wanted=sum(each.planned for each in strata),

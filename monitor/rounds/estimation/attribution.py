@@ -30,10 +30,11 @@ def precision_cause(now: Tally, earlier: Sequence[Tally], *, seed: int) -> Cause
     if not earlier:
         return None
     before, after = pooled([tally.counts for tally in earlier]), now.counts
-    if not (_tells(before) and _tells(after)):
+    if not (_is_labeled(before) and _is_labeled(after)):
         return None
     works = [
         Working.of_draws(
+            # Seeds of their own: from one both windows would draw alike, and differ too little.
             draw(round_posterior(counts), seed=seed + i, points=POINTS, size=counts.size),
             counts.size,
         )
@@ -52,7 +53,7 @@ def pooled(rounds: Sequence[Counts]) -> Counts:
     )
 
 
-def _tells(counts: Counts) -> bool:
+def _is_labeled(counts: Counts) -> bool:
     return all(counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged))
 
 

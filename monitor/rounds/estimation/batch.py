@@ -1,4 +1,4 @@
-"""The rounds that get a new version together, and what comes of it."""
+"""The rounds that get a new version together, and what is computed for them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class HistoryBatch:
     """One state of the store: a history, its rounds in slot order, and which one is due.
 
-    The rounds from the due one on get a new version, because they pool it. ``labels`` has what was
-    said of their items, by round id, and ``evidence`` how evidence counts it
+    The rounds from the due one on get a new version, because they pool it. ``labels`` has the
+    statements about their items, by round id, and ``evidence`` how evidence counts it
     (`monitor.domain.labels`). ``stored`` is what the last version of the due round counted.
     """
 
@@ -51,7 +51,7 @@ class Batch:
         """The due round and those after it."""
         return self.members[self.due :]
 
-    def with_due(self, found: Round) -> Batch:
+    def with_due(self, found: Round) -> HistoryBatch:
         """Let the due round be as it is after a move."""
         members = list(self.members)
         members[self.due] = replace(members[self.due], round=found)
@@ -66,7 +66,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class AlertMove:
-    """An alert that fired, resolved or was revised, and why where that needs saying."""
+    """An alert that fired, resolved or was revised, and why, where its kind does not say so."""
 
     event: str
     alert: Alert
@@ -74,7 +74,7 @@ class AlertMove:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class BatchEvidence:
     """Readings of each affected round, the alert moves they caused, and all alerts after them."""
 
     readings: Mapping[int, Mapping[Side, Reading]] = field(default_factory=dict)
@@ -83,4 +83,4 @@ class Evidence:
 
 
 Estimates: TypeAlias = "Mapping[int, RoundEstimate]"
-"""What each affected round says, by round id."""
+"""The estimate of each affected round, by round id."""

@@ -1,4 +1,4 @@
-"""What a version of a round shows beside its numbers: cause of a change, P3 curve, curves."""
+"""What a version of a round shows besides its numbers: cause of a change, P3 curve, curves."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.domain.report import CauseRow
-    from monitor.rounds.estimation.batch import Batch, Estimates, Member
+    from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.counts import Interval
-    from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
 FEWEST = 10
 """Labeled positives, and negatives, under which a curve would be mostly prior."""
 
-POINTS = 2**11
+POINTS = 2**11  # a figure shows two digits
 PLACES = 41
+"""Points of each curve: enough for a smooth figure, few enough for a small report."""
 
 
 class NoCurves(ValueError):
@@ -38,7 +39,7 @@ class NoCurves(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What is drawn or said beside the estimates; ``None`` where the labels do not allow it.
+    """What is shown besides the estimates; ``None`` where the labels do not allow it.
 
     ``curves`` are also None for a version in which only earlier rounds changed: those of the
     version before still hold.
@@ -49,8 +50,8 @@ class Pictures:
     curves: CurvesRow | None = None
 
 
-def with_pictures(batch: Batch, estimates: Estimates) -> Estimates:
-    """Add them to what each affected round says."""
+def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
+    """Add them to the estimate of each affected round."""
     tallies = [member.tally for member in batch.members]
     return {
         member.round.id: replace(
@@ -74,6 +75,7 @@ def _pictures(
     return Pictures(
         cause=precision_cause(member.tally, earlier, seed=seed),
         p3=_p3(member.tally, pooled, seed),
+        # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=None
         if found.label_revision == found.estimated_revision
         else _curves(found, labels, seed),
@@ -147,11 +149,8 @@ def labeled_sample(labels: RoundLabels) -> LabeledSample:
         If a stratum that holds items has no label.
     """
     strata, drawn = labels.strata, labels.labeled
+    _check_labeled(labels)
     place = {part.stratum.name: h for h, part in enumerate(strata)}
-    blank = {part.stratum.name for part in strata if part.size} - {item.stratum for item in drawn}
-    if blank:
-        message = f"no item of {', '.join(sorted(blank))} is labeled yet"
-        raise NoCurves(message)
     return LabeledSample(
         np.array([place[item.stratum] for item in drawn], dtype=np.int64),
         np.array([item.positive for item in drawn], dtype=np.bool_),
@@ -160,8 +159,16 @@ def labeled_sample(labels: RoundLabels) -> LabeledSample:
     )
 
 
+def _check_labeled(labels: RoundLabels) -> None:
+    holding = {part.stratum.name for part in labels.strata if part.size}
+    unlabeled = holding - {item.stratum for item in labels.labeled}
+    if unlabeled:
+        message = f"no item of {', '.join(sorted(unlabeled))} is labeled yet"
+        raise NoCurves(message)
+
+
 def _bounds(
-    strata: Sequence[PlannedStratum], threshold: float | None
+    strata: Sequence[StratumTally], threshold: float | None
 ) -> tuple[list[float], list[float]]:
     """Scores that each stratum can hold; a class ends at the threshold, where there is one."""
     low, high = [], []

@@ -35,7 +35,7 @@ def look_for_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:
     if not items:
         return {}
     found: dict[str, str] = {}
-    disputed = np.array([len(items.get(each.stratum, ())) for each in member.tally.strata])
+    disputed = np.array([len(items.get(s.name, ())) for s in member.tally.frame])
     for limit in settings.limits.watched():
         ways = point_range(
             member.tally.counts, disputed, limit.metric, seed=member.round.sobol_seed

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.report import EstimateRow, NoticeRow
-from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.history import of_class, reference_counts
 from monitor.rounds.estimation.label_errors import corrected_rows
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS
-from monitor.stats.core.counts import Counts, StratumCounts
+from monitor.rounds.estimation.reported import reported
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
@@ -30,11 +29,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from monitor.domain.report import NoticeRow, ReportedEstimate
     from monitor.domain.settings import Matrix, RoundSettings
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.beta_mixture import BetaMixture
+    from monitor.stats.core.counts import Interval
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.estimation.posterior import MetricEstimate
 
@@ -55,7 +56,10 @@ METRICS = (
     "recall_gain",
 )
 BOUNDED = ("precision", "recall")
+"""Metrics that get bounds for missing answers and proposed limits: those that people watch."""
+
 PROPOSED_QUANTILE = 0.05
+"""A limit that the classifier keeps today with probability .95 does not alert at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +73,9 @@ class LimitReading:
 
 @dataclass(frozen=True, slots=True)
 class RoundEstimate:
-    """All that one version of a round says."""
+    """All that is computed for one version of a round."""
 
-    rows: list[EstimateRow]
+    rows: list[ReportedEstimate]
     pooled: JointPosterior
     readings: list[LimitReading]
     proposed_limits: dict[str, float] = field(default_factory=dict)
@@ -98,7 +102,7 @@ def estimate_round(
         This round and the earlier estimated rounds of its history in slot order, all with the
         same strata.
     known
-        What they and the reference say of the strata.
+        What they and the reference, pooled, give for the strata.
     evidence
         This round with its labels as evidence counts them.
     reference
@@ -124,7 +128,7 @@ def estimate_round(
 
 def _rows(
     now: Tally, pooled: JointPosterior, draws: Draws, settings: RoundSettings, seed: int
-) -> list[EstimateRow]:
+) -> list[ReportedEstimate]:
     counts = now.counts
     own = estimates(counts, metrics=METRICS, seed=seed, basis="round")
     with_history = estimates(
@@ -136,32 +140,19 @@ def _rows(
         draws=draws,
     )
     corrected = corrected_rows(counts, METRICS, settings, seed=seed)
-    return [*(_row(each, now, seed) for each in (*own, *with_history)), *corrected]
+    return [
+        *(reported(row, bounds=_missing_bounds(row, now, seed)) for row in own),
+        *(reported(row) for row in with_history),
+        *corrected,
+    ]
 
 
-def _row(each: MetricEstimate, now: Tally, seed: int) -> EstimateRow:
-    bounds = None
-    if each.basis == "round" and each.metric in BOUNDED and now.missing.any():
-        bounds = missing_bounds(
-            now.counts,
-            now.missing,
-            each.metric,
-            estimand=each.estimand,
-            level=each.level,
-            seed=seed,
-        )
-    return EstimateRow(
-        metric=each.metric,
-        estimand=each.estimand,
-        basis=each.basis,
-        point=each.point,
-        low=each.low,
-        high=each.high,
-        level=each.level,
-        method=each.method,
-        reason=no_estimate_reason(each.reason),
-        bound_low=None if bounds is None else bounds.low,
-        bound_high=None if bounds is None else bounds.high,
+def _missing_bounds(own: MetricEstimate, now: Tally, seed: int) -> Interval | None:
+    """Find how far missing answers could move an estimate of the round alone."""
+    if own.metric not in BOUNDED or not now.missing.any():
+        return None
+    return missing_bounds(
+        now.counts, now.missing, own.metric, estimand=own.estimand, level=own.level, seed=seed
     )
 
 
@@ -235,25 +226,19 @@ def propose_limits(
     known = [tally.counts for tally in first]
     if reference is not None:
         known.append(reference_counts(first[0].frame, reference))
-    labeled = np.sum([c.labeled for c in known], axis=0)
-    positive = np.sum([c.positive for c in known], axis=0)
-    pooled = Counts(
-        flagged=_pooled(sizes.is_flagged, labeled, positive),
-        passed=_pooled(~sizes.is_flagged, labeled, positive),
-    )
-    draws = draw(round_posterior(pooled), seed=seed)
+    draws = draw(round_posterior(_labels_as_one(known)), seed=seed)
     found = {
         metric: metric_quantile(draws, sizes.size, metric, PROPOSED_QUANTILE) for metric in BOUNDED
     }
     return {metric: round(value, 3) for metric, value in found.items() if value is not None}
 
 
-def _pooled(
-    chosen: NDArray[np.bool_],
-    labeled: NDArray[np.int64],
-    positive: NDArray[np.int64],
-) -> tuple[StratumCounts, ...]:
-    return tuple(
-        StratumCounts(size=int(n), labeled=int(n), positive=int(y))
-        for n, y in zip(labeled[chosen], positive[chosen], strict=True)
+def _labels_as_one(rounds: Sequence[Counts]) -> Counts:
+    """Take the labeled items of rounds with the same strata as a window of their own."""
+    labeled = np.sum([counts.labeled for counts in rounds], axis=0)
+    return Counts.of_arrays(
+        size=labeled,
+        labeled=labeled,
+        positive=np.sum([counts.positive for counts in rounds], axis=0),
+        is_flagged=rounds[0].is_flagged,
     )

@@ -1,4 +1,4 @@
-"""What is known of the strata around each round: one pass over a history serves all who ask."""
+"""What is known of the strata before and after each round, from one pass over a history."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class HistoryState:
 def history_states(
     rounds: Sequence[Tally], reference: Mapping[str, tuple[int, int]] | None, settings: Pooling
 ) -> list[HistoryState]:
-    """Pooling a history round by round; one `Known` for each.
+    """Pooling a history round by round; one `HistoryState` for each.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def pooled_before(
     reference: Mapping[str, tuple[int, int]] | None,
     settings: Pooling,
 ) -> JointPosterior | None:
-    """Say what is known of the strata before a round is labeled; None where nothing is."""
+    """Pool what is known of the strata before a round is labeled; None where nothing is."""
     if earlier:
         return history_states(earlier, reference, settings)[-1].after
     if reference is None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.domain.report import EstimateRow
+from monitor.domain.report import ReportedEstimate
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.reasons import no_estimate_reason
+from monitor.rounds.estimation.reported import reported
 from monitor.stats.core.draws import ESTIMANDS
 from monitor.stats.labels.label_error import (
     METHOD,
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from monitor.stats.core.counts import Counts
 
 BASIS = "corrected"
-"""Basis of these estimates in tables and reports; alerts know nothing of them."""
+"""Basis of these estimates in tables and reports; alerts do not use them."""
 
 
 def corrected_rows(
     counts: Counts, metrics: Sequence[str], settings: RoundSettings, *, seed: int
-) -> list[EstimateRow]:
+) -> list[ReportedEstimate]:
     """Estimate every metric once more; none where the config names no audit.
 
-    Where the audit says that labels are no better than chance, each has that as its reason.
+    Where by the audit labels are no better than chance, each has that as its reason.
     """
     if settings.gold is None:
         return []
@@ -39,25 +40,12 @@ def corrected_rows(
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]
-    found = corrected_estimates(counts, audit, metrics=metrics, seed=seed)
-    return [
-        EstimateRow(
-            metric=each.metric,
-            estimand=each.estimand,
-            basis=BASIS,
-            point=each.point,
-            low=each.low,
-            high=each.high,
-            level=each.level,
-            method=each.method,
-            reason=no_estimate_reason(each.reason),
-        )
-        for each in found
-    ]
+    estimates = corrected_estimates(counts, audit, metrics=metrics, seed=seed)
+    return [reported(estimate, basis=BASIS) for estimate in estimates]
 
 
-def _nothing(metric: str, estimand: str, reason: str | None) -> EstimateRow:
-    return EstimateRow(
+def _nothing(metric: str, estimand: str, reason: str | None) -> ReportedEstimate:
+    return ReportedEstimate(
         metric=metric,
         estimand=estimand,
         basis=BASIS,

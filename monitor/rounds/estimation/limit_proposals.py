@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from monitor.storage.round_store import Round
 
 LEARNING_ROUNDS = 6
-"""Rounds with an estimate before limits are proposed."""
+"""Rounds with an estimate before limits are proposed: some weeks, and as many labels as a low
+quantile needs to mean anything."""
 
 
 def proposed_limits(

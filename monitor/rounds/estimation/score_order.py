@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.presentation.notices import inverted_sentence
+from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
 from monitor.rounds.estimation.curves import FEWEST, NoCurves, scored_sample
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
@@ -15,25 +15,27 @@ from monitor.storage.round_labels import read_labels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.rounds.estimation.batch import Batch
+    from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.rounds.estimation.curves import Pictures
     from monitor.storage.database import Database
 
 ROUNDS = 26
-"""Rounds that are looked back at for ten positives and ten negatives."""
+"""Rounds that are looked back at for ten positives and ten negatives: half a year of weeks."""
 
 _CHANCE = 0.5
 
 
-def inverted_order(database: Database, batch: Batch, pictures: Pictures | None) -> str | None:
+def inverted_order(
+    database: Database, batch: HistoryBatch, pictures: Pictures | None
+) -> str | None:
     """Say that positives have lower scores than negatives, if the labels so far are sure of it.
 
-    The round that is due speaks for itself where it has a curve; else the labels of the rounds
+    Where the round that is due has a curve, that decides; else the labels of the rounds
     before it in its history are pooled, newest first, until there are ten of each kind.
     """
     if pictures is not None and pictures.curves is not None:
         point, low, high = pictures.curves.roc_area
-        where = "labels of this round"
+        labels = THIS_ROUND
     else:
         samples = _samples(database, batch)
         if not samples:
@@ -41,16 +43,17 @@ def inverted_order(database: Database, batch: Batch, pictures: Pictures | None) 
         rng = np.random.default_rng(batch.affected[0].round.sobol_seed)
         area = curve_bands(_pooled(samples), points=3, rng=rng).roc_area
         point, low, high = area.point, area.low, area.high
-        where = f"labels of the last {len(samples)} rounds"
-    return inverted_sentence(where, (point, low, high)) if high < _CHANCE else None
+        labels = last_rounds(len(samples))
+    return inverted_sentence(labels, (point, low, high)) if high < _CHANCE else None
 
 
-def _samples(database: Database, batch: Batch) -> list[ScoredSample]:
+def _samples(database: Database, batch: HistoryBatch) -> list[ScoredSample]:
     """Read scored labels back from the round that is due; none if they are too few."""
     found: list[ScoredSample] = []
     positive = negative = 0
     with database.read() as connection:
         for member in batch.members[batch.due :: -1][:ROUNDS]:
+            # The batch has the labels of the due round and later ones; earlier ones are read here.
             labels = batch.labels.get(member.round.id) or read_labels(connection, member.round)
             try:
                 sample = scored_sample(member.round, labels)

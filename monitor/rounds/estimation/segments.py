@@ -10,7 +10,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.segments import more_labels, segment_estimates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from monitor.domain.settings import RoundSettings
     from monitor.stats.estimation.posterior import MetricEstimate
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 METRICS = ("precision", "recall")
 MARGIN = 0.1
-"""Half-width that "needs n more labels" speaks of where the config names no margin: the .05 usual
-for a whole round is out of reach for most of its parts."""
+"""Half-width that the labels still needed are counted for, where the config names no margin: the
+.05 usual for a whole round is out of reach for most of its parts."""
 
 
 def segment_rows(cells: Sequence[Cell], settings: RoundSettings, *, seed: int) -> list[SegmentRow]:
@@ -39,11 +39,16 @@ def segment_rows(cells: Sequence[Cell], settings: RoundSettings, *, seed: int) -
     for segment in sorted({cell.segment for cell in cells}):
         mine = [cell for cell in cells if cell.segment == segment]
         whole = _counts(mine, strata)
-        for value in sorted({cell.value for cell in mine}):
-            part = _counts([cell for cell in mine if cell.value == value], strata)
-            found = segment_estimates(part, whole, metrics=METRICS, seed=seed)
-            rows += [_row(segment, value, part, whole, each, settings) for each in found]
+        for value, cells_of in _by_value(mine):
+            part = _counts(cells_of, strata)
+            estimates = segment_estimates(part, whole, metrics=METRICS, seed=seed)
+            rows += [_row(segment, value, part, whole, each, settings) for each in estimates]
     return rows
+
+
+def _by_value(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
+    for value in sorted({cell.value for cell in cells}):
+        yield value, [cell for cell in cells if cell.value == value]
 
 
 def _strata(cells: Iterable[Cell]) -> dict[str, bool]:

@@ -1,4 +1,4 @@
-"""What a version of a round says beside its estimates; nothing here is pooled or alerts."""
+"""What a version of a round says besides its estimates; nothing here is pooled or alerts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import AgreementRow, SegmentRow
-    from monitor.rounds.estimation.batch import Batch
+    from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.storage.database import Database
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Supplements:
-    """The labels by segment, what they say of each segment, and how far people agree."""
+    """The labels by segment, the estimates of each segment, and how far people agree."""
 
     cells: tuple[Cell, ...] = ()
     segments: tuple[SegmentRow, ...] = ()
     agreement: AgreementRow | None = None
 
 
-def read_supplements(database: Database, batch: Batch) -> dict[int, Supplements]:
-    """Gather it for each affected round: anew, or as stored where no label changed."""
+def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Supplements]:
+    """Gather them for each affected round: computed, or as stored where no label changed."""
     with database.read() as connection:
         return {
-            member.round.id: _beside(connection, member.round, batch.labels[member.round.id])
+            member.round.id: _supplements(connection, member.round, batch.labels[member.round.id])
             for member in batch.affected
         }
 
 
-def _beside(connection: Connection, found: Round, labels: RoundLabels) -> Supplements:
+def _supplements(connection: Connection, found: Round, labels: RoundLabels) -> Supplements:
     if found.label_revision == found.estimated_revision:
         return stored_supplements(connection, found.id, found.version)
     cells = segment_store.current_cells(connection, found.id, labels)
@@ -52,7 +52,7 @@ def _agreement(found: Round, labels: RoundLabels) -> AgreementRow | None:
 
 
 def stored_supplements(connection: Connection, round_id: int, version: int) -> Supplements:
-    """Read it as a version said it."""
+    """Read those of a version."""
     return Supplements(
         cells=tuple(segment_store.read_counts(connection, round_id, version)),
         segments=tuple(segment_store.read_estimates(connection, round_id, version)),
@@ -63,7 +63,7 @@ def stored_supplements(connection: Connection, round_id: int, version: int) -> S
 def write_supplements(
     connection: Connection, round_id: int, version: int, supplements: Supplements
 ) -> None:
-    """Store it with a version."""
+    """Store them with a version."""
     segment_store.write_counts(connection, round_id, version, supplements.cells)
     segment_store.write_estimates(connection, round_id, version, supplements.segments)
     if supplements.agreement is not None:
@@ -71,7 +71,7 @@ def write_supplements(
 
 
 def is_as_stored(connection: Connection, found: Round, labels: RoundLabels) -> bool:
-    """Whether the labels as they stand say beside the estimates what the last version said.
+    """Whether the labels as they are now give the supplements of the last version.
 
     That people agree where nobody was asked to label twice is no news.
     """

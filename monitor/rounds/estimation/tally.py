@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.model import Stratum
 from monitor.stats.core.counts import Counts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.storage.estimate_store import StratumTally
+    from monitor.domain.model import Stratum
+    from monitor.storage.frame_store import StratumTally
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Tally:
 
     @property
     def frame(self) -> list[Stratum]:
-        """Names and classes of the strata."""
-        return [Stratum(s.stratum, flagged=s.flagged) for s in self.strata]
+        """The strata themselves, without what was counted in them."""
+        return [s.stratum for s in self.strata]
 
     @cached_property
     def counts(self) -> Counts:
@@ -35,7 +35,7 @@ class Tally:
             size=[s.size for s in self.strata],
             labeled=[s.labeled for s in self.strata],
             positive=[s.positive for s in self.strata],
-            is_flagged=[s.flagged for s in self.strata],
+            is_flagged=[s.stratum.flagged for s in self.strata],
         )
 
     @property

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """What another classifier says of the labeled items.
+    """The decisions of another classifier on the labeled items.
 
     Parameters
     ----------
@@ -98,6 +98,7 @@ def with_others(connection: Connection, found: Round, others: Others) -> Compare
     except NoCurves as error:
         raise _refused(found, error) from error
     drawn = labels.labeled
+    # Its flagged items count for the window only if it decided on every item of it.
     counted = others.rows == sum(part.size for part in labels.strata)
     try:
         comparison = compare(
@@ -114,7 +115,8 @@ def with_others(connection: Connection, found: Round, others: Others) -> Compare
 
 
 def _refused(found: Round, error: Exception) -> InputRefused:
-    return InputRefused(f"round {found.number} of {found.monitor} cannot be compared: {error}")
+    message = f"round {found.number} of {found.monitor} cannot be compared: {error}"
+    return InputRefused(message)
 
 
 def _rng(found: Round) -> np.random.Generator:

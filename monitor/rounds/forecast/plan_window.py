@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.errors import SourceRefused
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.state import RoundState
+from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.draw import look, why_unusable
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
@@ -29,18 +30,11 @@ if TYPE_CHECKING:
     from monitor.rounds.sampling.draw import WindowScan
     from monitor.stats.detection.half_space import Limit
 
-BASES = {
-    "rates": "the values given",
-    "reference": "the reference matrix, spread evenly over the bands",
-    "scores": "the scores alone, trusted little until a round is labeled",
-    "nothing": "nothing; half of the labels for each predicted class",
-}
-REFERENCE = "the labeled reference"
-NO_ROUND = -1
+NO_ROUND = -1  # an id that no row has
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sighted:
+class PlannedWindow:
     """A window as its plan sees it: names of the strata and where the rates come from."""
 
     prospect: Prospect
@@ -51,46 +45,59 @@ class Sighted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanForecast:
-    """A plan, told both ways, and what the alerts would find with it."""
+    """A plan, in labels and in margins, and what the alerts would find with it."""
 
-    sighted: Sighted
+    planned: PlannedWindow
     outlook: Outlook
     alerts: tuple[AlertOutlook, ...]
     limits_assumed: bool
     every: float
 
     def as_json(self) -> dict[str, Any]:
-        """Tell it as JSON."""
-        prospect, plan = self.sighted.prospect, self.outlook.plan
-        window = self.sighted.window
-        known = prospect.prior_rates.source != "nothing"
+        """Give it as JSON."""
+        prospect, plan = self.planned.prospect, self.outlook.plan
+        window = self.planned.window
         return {
-            "basis": self.sighted.basis,
+            "basis": self.planned.basis,
             "window": None if window is None else str(window),
             "size": int(prospect.size.sum()),
-            "expected": prospect.expected if known else {},
+            "expected": prospect.expected if self._is_known else {},
             "labels": plan.total,
             "cost": plan.cost,
             "margins": dict(plan.margins),
             "asked": dict(plan.asked),
             "needed": plan.needed,
             "notes": [plan_note(note) for note in plan.notes],
-            "strata": [
-                {"stratum": name, "size": size, "labels": labels, "rate": rate if known else None}
-                for name, size, labels, rate in zip(
-                    self.sighted.strata,
-                    prospect.size.tolist(),
-                    plan.labels.tolist(),
-                    prospect.prior_rates.rate.tolist(),
-                    strict=True,
-                )
-            ],
+            "strata": self._strata_json(),
             "labels_for_margins": [asdict(each) for each in self.outlook.needed],
             "margins_for_labels": [asdict(each) for each in self.outlook.bought],
             "alerts": [_alert_json(each) for each in self.alerts],
             "limits_assumed": self.limits_assumed,
             "false_alarm_every": self.every,
         }
+
+    @property
+    def _is_known(self) -> bool:
+        return self.planned.prospect.prior_rates.source != "nothing"
+
+    def _strata_json(self) -> list[dict[str, Any]]:
+        prospect = self.planned.prospect
+        rows = zip(
+            self.planned.strata,
+            prospect.size.tolist(),
+            self.outlook.plan.labels.tolist(),
+            prospect.prior_rates.rate.tolist(),
+            strict=True,
+        )
+        return [
+            {
+                "stratum": name,
+                "size": size,
+                "labels": labels,
+                "rate": rate if self._is_known else None,
+            }
+            for name, size, labels, rate in rows
+        ]
 
 
 def _alert_json(found: AlertOutlook) -> dict[str, Any]:
@@ -106,13 +113,13 @@ def _alert_json(found: AlertOutlook) -> dict[str, Any]:
     }
 
 
-def two_strata(prospect: Prospect) -> Sighted:
+def two_strata(prospect: Prospect) -> PlannedWindow:
     """Name the two strata of assumed values."""
-    return Sighted(prospect, ("flagged", "passed"), BASES["rates"])
+    return PlannedWindow(prospect, ("flagged", "passed"), PLAN_SOURCES["rates"])
 
 
-def sight(context: MonitorContext) -> Sighted:
-    """Scan the newest window that has predictions, and say what is known of its strata.
+def scan_to_plan(context: MonitorContext) -> PlannedWindow:
+    """Scan the newest window that has predictions, and find what is known of its strata.
 
     Raises
     ------
@@ -133,41 +140,38 @@ def sight(context: MonitorContext) -> Sighted:
         label_cost(seen.frame, found.settings),
     )
     names = tuple(part.stratum.name for part in seen.frame.strata)
-    basis = BASES[prior_rates.source] if known is None else _basis(context, seen)
-    return Sighted(prospect, names, basis, found.window)
+    basis = PLAN_SOURCES[prior_rates.source] if known is None else _basis(context, seen)
+    return PlannedWindow(prospect, names, basis, found.window)
 
 
 def _basis(context: MonitorContext, seen: WindowScan) -> str:
     if seen.known is None:
-        return REFERENCE
+        return earlier_rounds_text(0)
     with context.database.read() as connection:
-        earlier = len(round_store.closed_rounds(connection, seen.known.id))
-    if earlier == 0:
-        return REFERENCE
-    return "one earlier round" if earlier == 1 else f"{earlier} earlier rounds"
+        return earlier_rounds_text(len(round_store.closed_rounds(connection, seen.known.id)))
 
 
-def foretell(
-    sighted: Sighted,
+def forecast_plan(
+    planned: PlannedWindow,
     *,
     margins: Mapping[str, float] | None,
     max_labels: int | None,
     limits: Sequence[Limit] = (),
     every: float = 52,
 ) -> PlanForecast:
-    """Plan for margins, a number of labels or both, and tell what that buys.
+    """Plan for margins, a number of labels or both, and show what that buys.
 
     Raises
     ------
     ValueError
         If neither is given, or nothing is known and there is no number of labels.
     """
-    prospect = sighted.prospect
+    prospect = planned.prospect
     outlook = look_ahead(prospect, margins=margins, max_labels=max_labels)
     known = bool(outlook.plan.margins)
     watched = tuple(limits) or (assumed_limits(prospect) if known else ())
     alerts = alert_outlook(prospect, outlook.plan.labels, watched, every=every) if known else ()
-    return PlanForecast(sighted, outlook, alerts, limits_assumed=not limits, every=every)
+    return PlanForecast(planned, outlook, alerts, limits_assumed=not limits, every=every)
 
 
 def forecast_monitor(
@@ -178,15 +182,15 @@ def forecast_monitor(
     Raises
     ------
     SourceRefused
-        As `sight` does.
+        As `scan_to_plan` does.
     ValueError
-        As `foretell` does.
+        As `forecast_plan` does.
     """
     settings = context.settings.round
     if not margins and max_labels is None:
         margins, max_labels = settings.sample.margin.wanted(), settings.sample.max_labels
-    return foretell(
-        sight(context),
+    return forecast_plan(
+        scan_to_plan(context),
         margins=margins,
         max_labels=max_labels,
         limits=settings.limits.watched(),
@@ -206,6 +210,7 @@ def _as_if_drawn(context: MonitorContext) -> Round:
             "--recall and --flagged-rate"
         )
         raise SourceRefused(message)
+    # Nothing in the newest window yet: plan by the last window that has predictions.
     if span[1] < window_of(schedule, slot).start:
         slot = next(slots_after(schedule, span[1] + schedule.lag))
     with context.database.read() as connection:

@@ -11,6 +11,12 @@ import numpy as np
 from monitor.domain.errors import InputRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.slots import newest_slot, window_of
+from monitor.presentation.forecasts import (
+    GIVEN,
+    REFERENCE_ITEMS,
+    REFERENCE_MATRIX,
+    closed_rounds_text,
+)
 from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.sampling.rebin import binned
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext, ReferenceItems
+    from monitor.rounds.sampling.rebin import References
     from monitor.stats.detection.half_space import Limit
 
     Floats = NDArray[np.float64]
@@ -49,7 +56,7 @@ class Levels:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ExpectedRound:
     """A monitor's next round as it is expected, and ``source``, a phrase for where that is from."""
 
     scenario: Scenario
@@ -72,7 +79,7 @@ class Forecast:
     where no drift was asked about; ``broken`` are the limits that it breaks.
     """
 
-    known: Known
+    expected: ExpectedRound
     limits: tuple[Limit, ...]
     every: float
     rounds: int
@@ -84,7 +91,9 @@ class Forecast:
     alarms_after: float | None
 
 
-def known_of(context: MonitorContext, levels: Levels | None, size: int | None) -> Known:
+def expected_round(
+    context: MonitorContext, levels: Levels | None, size: int | None
+) -> ExpectedRound:
     """Find the best that is known: given numbers, else closed rounds, else the reference.
 
     Raises
@@ -94,13 +103,13 @@ def known_of(context: MonitorContext, levels: Levels | None, size: int | None) -
     """
     settings = context.settings.round
     if levels is not None:
-        return Known(_of_levels(levels, settings), "the numbers given")
+        return ExpectedRound(_of_levels(levels, settings), GIVEN)
     found = _of_rounds(context)
     if found is not None:
         return found
     if context.reference is not None:
         scenario = _of_items(context.reference(), size or _window_size(context), settings)
-        return Known(scenario, "the reference, labeled before launch")
+        return ExpectedRound(scenario, REFERENCE_ITEMS)
     matrix = settings.reference
     if matrix is not None and min(matrix.tp, matrix.fp, matrix.fn, matrix.tn) > 0:
         flagged = matrix.tp + matrix.fp
@@ -110,7 +119,7 @@ def known_of(context: MonitorContext, levels: Levels | None, size: int | None) -
             flagged_rate=flagged / (flagged + matrix.fn + matrix.tn),
             size=size or _window_size(context),
         )
-        return Known(_of_levels(levels, settings), "the reference matrix, without score bands")
+        return ExpectedRound(_of_levels(levels, settings), REFERENCE_MATRIX)
     message = (
         f"{context.settings.name} has no closed round and no reference to go by; give --precision, "
         "--recall, --flagged-rate and --size"
@@ -118,8 +127,8 @@ def known_of(context: MonitorContext, levels: Levels | None, size: int | None) -
     raise InputRefused(message)
 
 
-def foretell(
-    known: Known,
+def simulate_alerts(
+    expected: ExpectedRound,
     limits: Sequence[Limit],
     drift: Drift,
     *,
@@ -135,39 +144,41 @@ def foretell(
     InputRefused
         If the drift is impossible from where the metrics are.
     """
-    drifted = _drifted(known.scenario, drift)
-    edge = _at_limits(known.scenario, limits)
+    drifted = _drifted(expected.scenario, drift)
+    edge = _at_limits(expected.scenario, limits)
     alarms = partial(false_alarms, every=every, seed=seed, paths=paths, rounds=rounds)
     broken = () if drifted is None else tuple(x for x in limits if drifted.breaks(x))
     return Forecast(
-        known=known,
+        expected=expected,
         limits=tuple(limits),
         every=every,
         rounds=rounds,
-        quiet=alarms(known.scenario, limits),
+        quiet=alarms(expected.scenario, limits),
         at_limits=None if edge is None else alarms(edge, limits),
         drifted=drifted,
         broken=broken,
         after=None
         if drifted is None
         else played(
-            known.scenario, drifted, limits, every=every, seed=seed, paths=paths, rounds=rounds
+            expected.scenario, drifted, limits, every=every, seed=seed, paths=paths, rounds=rounds
         ),
         alarms_after=None if drifted is None or broken else alarms(drifted, limits),
     )
 
 
-def smallest_drops(known: Known, limits: Sequence[Limit], every: float) -> dict[str, float | None]:
+def smallest_drops(
+    expected: ExpectedRound, limits: Sequence[Limit], every: float
+) -> dict[str, float | None]:
     """Find, for each limit from below, the smallest drop that is soon found in 8 of 10 cases."""
     return {
         limit.metric: smallest_drop(
-            known.scenario,
+            expected.scenario,
             limits,
             metric=limit.metric,
             every=every,
             within=SOON,
             probability=MOSTLY,
-            paths=400,
+            paths=400,  # each is a search over many drops: a share of .8 is known to .04
         )
         for limit in limits
         if limit.side == "at_least"
@@ -190,6 +201,7 @@ def _at_limits(scenario: Scenario, limits: Sequence[Limit]) -> Scenario | None:
     """Move every metric onto its limit; None where that cannot be done for all at once."""
     for limit in limits:
         scenario = scenario.moved(limit)
+    # Rounding may leave a metric a hair beyond the limit that it was moved onto.
     inside = all(not scenario.breaks(limit, by=1e-9) for limit in limits)
     return scenario if inside else None
 
@@ -213,26 +225,33 @@ def _of_levels(levels: Levels, settings: RoundSettings) -> Scenario:
     )
 
 
-def _of_rounds(context: MonitorContext) -> Known | None:
+def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
     """Take the newest closed round's sizes, and the rates pooled over its history."""
-    with context.database.read() as connection:
-        rounds = round_store.find_rounds(connection, context.settings.name)
-        closed = [each for each in rounds if each.estimated_version and each.history_id is not None]
-        if not closed or closed[-1].history_id is None:
-            return None
-        history = frame_store.read_history(connection, closed[-1].history_id)
-        ids = [each.id for each in round_store.closed_rounds(connection, history.id)]
-        stored = estimate_store.read_counts(connection, ids)
-    tallies = [Tally(stored[each]) for each in ids]
+    tallies, reference = _read_newest_history(context)
+    if not tallies:
+        return None
     settings = context.settings.round
-    pooled = pooled_before(tallies, tallies[-1].frame, history.reference, settings.pooling)
+    pooled = pooled_before(tallies, tallies[-1].frame, reference, settings.pooling)
     if pooled is None:
         return None
     counts = tallies[-1].counts
     scenario = _planned(counts.size, counts.is_flagged, pooled.mean(), settings)
-    more = "" if history.reference is None else " and the reference"
-    what = "1 closed round" if len(ids) == 1 else f"{len(ids)} closed rounds"
-    return Known(scenario, f"{what}{more}")
+    source = closed_rounds_text(len(tallies), with_reference=reference is not None)
+    return ExpectedRound(scenario, source)
+
+
+def _read_newest_history(context: MonitorContext) -> tuple[list[Tally], References | None]:
+    """Read the rounds that the newest closed one belongs with, and their reference."""
+    with context.database.read() as connection:
+        rounds = round_store.find_rounds(connection, context.settings.name)
+        ids = [round_.history_id for round_ in rounds if round_.estimated_version]
+        histories = [history_id for history_id in ids if history_id is not None]
+        if not histories:
+            return [], None
+        history = frame_store.read_history(connection, histories[-1])
+        closed = [round_.id for round_ in round_store.closed_rounds(connection, history.id)]
+        stored = estimate_store.read_counts(connection, closed)
+    return [Tally(stored[round_id]) for round_id in closed], history.reference
 
 
 def _of_items(items: ReferenceItems, size: int, settings: RoundSettings) -> Scenario:
@@ -257,6 +276,7 @@ def _planned(
 ) -> Scenario:
     """Add the labels that a round would ask for when its strata are known well."""
     cost = settings.sample.cost
+    # Clipped: a rate of exactly 0 or 1 has no variance, and its stratum would get no label.
     plan = allocate(
         size,
         is_flagged,

@@ -16,7 +16,7 @@ from monitor.rounds.opening.skipped_slots import (
     was_skipped_ahead,
 )
 from monitor.rounds.opening.windows import free_window
-from monitor.storage import round_store
+from monitor.storage import round_moves, round_store
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -88,7 +88,7 @@ def _open(context: MonitorContext, slot: datetime, settings: RoundSettings, why:
         if found is None:
             return _add(connection, context, monitor_id, slot, settings, why)
         if found.state is RoundState.SKIPPED and not found.window.is_empty:
-            round_store.reopen_skipped(connection, found.id, settings=settings, now=now, reason=why)
+            round_moves.reopen_skipped(connection, found.id, settings=settings, now=now, reason=why)
             return found.id
         return None if found.state in ENDED else found.id
 
@@ -105,7 +105,7 @@ def _add(
     window = free_window(connection, monitor_id, settings.schedule, slot)
     if window.is_empty and settings.origin != "schedule":
         return None
-    round_id = round_store.add_round(
+    round_id = round_moves.add_round(
         connection,
         monitor_id=monitor_id,
         number=number_of(connection, settings.schedule, monitor_id, slot),

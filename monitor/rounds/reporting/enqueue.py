@@ -31,6 +31,7 @@ from monitor.storage import (
     frame_store,
     many_rounds,
     report_store,
+    round_moves,
     round_store,
 )
 from monitor.storage.effect_store import NewEffect
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.alerting import Reading
     from monitor.domain.report import Notice, RoundReport, TimelinePoint
-    from monitor.rounds.estimation.batch import Batch, Estimates, Evidence, Member, Side
+    from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.storage.alert_store import Alert
@@ -53,9 +54,9 @@ if TYPE_CHECKING:
 
 def enqueue(
     connection: Connection,
-    batch: Batch,
+    batch: HistoryBatch,
     estimates: Estimates,
-    evidence: Evidence,
+    evidence: BatchEvidence,
     supplements: Mapping[int, Supplements],
     reason: str,
     now: datetime,
@@ -86,7 +87,9 @@ def enqueue(
     effect_store.add_effects(connection, effects, now)
 
 
-def _notices(due: Round, report: RoundReport, evidence: Evidence, now: datetime) -> list[NewEffect]:
+def _notices(
+    due: Round, report: RoundReport, evidence: BatchEvidence, now: datetime
+) -> list[NewEffect]:
     """Notify people of alert moves, and the log of what was unusual about a round that closes."""
     found: list[NewEffect] = []
     for move in evidence.moves:
@@ -175,7 +178,7 @@ class _Around:
 
 
 def _read_around(
-    connection: Connection, batch: Batch, alerts: Sequence[Alert], reason: str, now: datetime
+    connection: Connection, batch: HistoryBatch, alerts: Sequence[Alert], reason: str, now: datetime
 ) -> _Around:
     rounds = [member.round for member in batch.affected]
     due, *later = ids = [each.id for each in rounds]
@@ -183,7 +186,7 @@ def _read_around(
     return _Around(
         alerts=alerts,
         issues=many_rounds.read_all_issues(connection, ids),
-        reasons={due: reason} | (round_store.last_reasons(connection, later) if later else {}),
+        reasons={due: reason} | (round_moves.last_reasons(connection, later) if later else {}),
         concerns={each.id: _concerns(connection, each, newest, now) for each in rounds},
         timeline=_timeline(connection, rounds, alerts),
         newest=newest,
@@ -192,7 +195,7 @@ def _read_around(
 
 def _report(
     connection: Connection,
-    batch: Batch,
+    batch: HistoryBatch,
     member: Member,
     estimate: RoundEstimate,
     readings: Mapping[Side, Reading],
@@ -210,7 +213,6 @@ def _report(
         partial=found.partial,
         reason=around.reasons[found.id],
         tally=member.tally,
-        strata=labels.strata,
         issues=around.issues.get(found.id, {}),
         rows=estimate.rows,
         readings=readings,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.alerting import evidence_state, only_learns
 from monitor.domain.report import (
@@ -11,6 +11,7 @@ from monitor.domain.report import (
     EstimateRow,
     EvidenceRow,
     NoticeRow,
+    ReportedEstimate,
     RoundReport,
     Status,
     StratumRow,
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Tally
     from monitor.storage.alert_store import Alert
     from monitor.storage.estimate_store import PastRound
-    from monitor.storage.frame_store import PlannedStratum
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_store import Round
+
+Row = TypeVar("Row", bound=EstimateRow)
 
 TIMELINE = 104
 """Rounds shown in the figure: two years of weeks."""
@@ -52,7 +55,7 @@ SHOWN = tuple(
 """The estimates people see first."""
 
 
-def find_row(rows: Sequence[EstimateRow], metric: str, basis: str) -> EstimateRow | None:
+def find_row(rows: Sequence[Row], metric: str, basis: str) -> Row | None:
     """Find the estimate that reports show for a metric and a basis."""
     for row in rows:
         if (row.metric, row.basis, row.estimand) == (metric, basis, ESTIMAND_OF[basis]):
@@ -83,9 +86,8 @@ def closed_report(
     partial: bool,
     reason: str | None,
     tally: Tally,
-    strata: Sequence[PlannedStratum],
     issues: Mapping[str, tuple[int, bool]],
-    rows: Sequence[EstimateRow],
+    rows: Sequence[ReportedEstimate],
     readings: Mapping[tuple[str, str], Reading],
     is_compared: bool,
     alerts: Sequence[Alert],
@@ -103,20 +105,7 @@ def closed_report(
         _evidence(metric, side, reading, is_compared=is_compared)
         for (metric, side), reading in readings.items()
     ]
-    counted = [
-        StratumRow(
-            stratum=part.stratum.name,
-            flagged=part.stratum.flagged,
-            low=part.stratum.low,
-            high=part.stratum.high,
-            size=part.size,
-            planned=part.planned,
-            labeled=mine.labeled,
-            positive=mine.positive,
-            declined=mine.declined,
-        )
-        for part, mine in zip(strata, tally.strata, strict=True)
-    ]
+    counted = [stratum_row(part) for part in tally.strata]
     return RoundReport(
         **_frame_fields(found, store_id, issues),
         version=version,
@@ -140,7 +129,7 @@ def closed_report(
         agreement=supplements.agreement,
         answers=answers,
         **_picture_fields(pictures),
-        sentence=_sentence(found, tally, rows, alerts, proposed),
+        sentence=_sentence(found, rows, alerts, proposed),
     )
 
 
@@ -216,6 +205,21 @@ def _frame_fields(
     }
 
 
+def stratum_row(part: StratumTally) -> StratumRow:
+    """Report a stratum."""
+    return StratumRow(
+        stratum=part.stratum.name,
+        flagged=part.stratum.flagged,
+        low=part.stratum.low,
+        high=part.stratum.high,
+        size=part.size,
+        planned=part.planned,
+        labeled=part.labeled,
+        positive=part.positive,
+        declined=part.declined,
+    )
+
+
 def _status(
     alerts: Sequence[Alert], concerns: Sequence[str], evidence: Sequence[EvidenceRow]
 ) -> Status:
@@ -265,8 +269,7 @@ def _triple(row: EstimateRow | None) -> tuple[float, float, float] | None:
 
 def _sentence(
     found: Round,
-    tally: Tally,
-    rows: Sequence[EstimateRow],
+    rows: Sequence[ReportedEstimate],
     alerts: Sequence[Alert],
     proposed: Mapping[str, float],
 ) -> str:
@@ -276,19 +279,19 @@ def _sentence(
         found.window,
         _first_rows(rows, "round"),
         _first_rows(rows, "pooled"),
-        few=_with_small_counts(tally),
+        few=_with_small_counts(rows),
         alerts=learning_text(proposed) if learns else alerts_text(firing),
     )
 
 
-def _first_rows(rows: Sequence[EstimateRow], basis: str) -> dict[str, EstimateRow | None]:
+def _first_rows(rows: Sequence[Row], basis: str) -> dict[str, Row | None]:
     return {metric: find_row(rows, metric, basis) for metric in _FIRST}
 
 
-def _with_small_counts(tally: Tally) -> list[str]:
+def _with_small_counts(rows: Sequence[ReportedEstimate]) -> list[str]:
     """Choose the metrics that a handful of labels decides."""
-    from monitor.stats.estimation.small_counts import small_count_caution  # noqa: PLC0415  scipy takes half a second
-
     return [
-        metric for metric in _FIRST if small_count_caution(tally.counts, metric, estimand="window")
+        metric
+        for metric, row in _first_rows(rows, "round").items()
+        if row is not None and row.caution
     ]

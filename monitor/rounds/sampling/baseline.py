@@ -10,7 +10,8 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
-from monitor.presentation.notices import inverted_sentence
+from monitor.presentation.notices import REFERENCE, inverted_sentence
+from monitor.presentation.windows import late_rows_sentence
 from monitor.rounds.reporting.concerns import INVERTED
 from monitor.rounds.sampling import plausibility
 from monitor.rounds.sampling.plausibility import Concern, Usual
@@ -26,15 +27,15 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext, ReferenceItems
 
 ROUNDS = 8
-"""Earlier rounds that say how much is usually flagged."""
+"""Earlier rounds that show how much is usually flagged: two months of weeks."""
 
-_FEWEST = 10  # positives, and negatives, that tell an order
-_MOST = 2000  # items that tell it well enough
+_FEWEST = 10  # positives, and negatives: under that chance alone turns an order round
+_MOST = 2000  # items: more cost time, and the interval is narrow enough
 _DRAWS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class Oddities:
     """What is odd about a window, and what is merely worth a note."""
 
     concerns: tuple[Concern, ...]
@@ -43,50 +44,62 @@ class Looked:
 
 def look_odd(
     context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
-) -> Looked:
+) -> Oddities:
     """Compare a window with what came before it."""
     usual, is_first = usual_flagged(context, slot, settings)
     concerns = plausibility.flag_concerns(frame, usual, settings.threshold)
     if is_first and context.reference is not None:
         concerns += order_concerns(context.reference())
     late, notes = _late(context, slot, settings)
-    return Looked((*concerns, *late), notes)
+    return Oddities((*concerns, *late), notes)
 
 
 def usual_flagged(
     context: MonitorContext, slot: datetime, settings: RoundSettings
 ) -> tuple[Usual | None, bool]:
-    """Say how much is usually flagged, and whether no round was drawn before.
+    """Say how much is usually flagged, and whether no round was drawn before."""
+    usual = _usual_of_rounds(context, slot, settings)
+    if usual is not None:
+        return usual, False
+    return _usual_of_reference(context, settings), True
+
+
+def _usual_of_rounds(
+    context: MonitorContext, slot: datetime, settings: RoundSettings
+) -> Usual | None:
+    """Count what was flagged in the last rounds.
 
     The median round stands for all: one of another kind does not move it.
     """
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)
-        sizes = (
-            []
-            if monitor_id is None
-            else window_store.flagged_sizes(
-                connection, monitor_id, before=slot, threshold=settings.threshold, at_most=ROUNDS
-            )
+        if monitor_id is None:
+            return None
+        sizes = window_store.flagged_sizes(
+            connection, monitor_id, before=slot, threshold=settings.threshold, at_most=ROUNDS
         )
-    if sizes:
-        total = sum(size for _, size in sizes)
-        rate = median(flagged / size for flagged, size in sizes)
-        where = "in the last round" if len(sizes) == 1 else f"in the last {len(sizes)} rounds"
-        return Usual(rate * total, total, where), False
+    if not sizes:
+        return None
+    total = sum(size for _, size in sizes)
+    rate = median(flagged / size for flagged, size in sizes)
+    return Usual(rate * total, total, rounds=len(sizes))
+
+
+def _usual_of_reference(context: MonitorContext, settings: RoundSettings) -> Usual | None:
     matrix = settings.reference
     if matrix is not None:
-        size = matrix.tp + matrix.fp + matrix.fn + matrix.tn
-        return Usual(matrix.tp + matrix.fp, size, "in the reference"), True
+        flagged = matrix.tp + matrix.fp
+        return Usual(flagged, flagged + matrix.fn + matrix.tn)
     if context.reference is not None and len(items := context.reference().flagged):
-        return Usual(int(items.sum()), len(items), "in the reference"), True
-    return None, True
+        return Usual(int(items.sum()), len(items))
+    return None
 
 
 def order_concerns(reference: ReferenceItems) -> list[Concern]:
     """Say whether positives of the reference have lower scores than its negatives."""
     items = np.flatnonzero(~np.isnan(reference.score))
     if len(items) > _MOST:
+        # One seed for all: the same reference gives the same answer whenever it is looked at.
         items = np.random.default_rng(0).choice(items, _MOST, replace=False)
     items = items[np.argsort(~reference.flagged[items], kind="stable")]
     positive, flagged = reference.positive[items], reference.flagged[items]
@@ -100,7 +113,7 @@ def order_concerns(reference: ReferenceItems) -> list[Concern]:
     area = curve_bands(scored, points=3, rng=rng, draws=_DRAWS).roc_area
     if area.high >= 0.5:  # noqa: PLR2004  chance
         return []
-    sentence = inverted_sentence("reference", (area.point, area.low, area.high))
+    sentence = inverted_sentence(REFERENCE, (area.point, area.low, area.high))
     return [Concern(INVERTED, sentence)]
 
 
@@ -109,15 +122,16 @@ def _late(
 ) -> tuple[list[Concern], tuple[str, ...]]:
     """Count the window of the round before once more: rows that are new came after its draw.
 
-    A window that is refused by now says nothing, and does not keep this one from being drawn.
+    A window that is refused by now is left out, and does not keep this one from being drawn.
     """
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)
-        last = (
-            None if monitor_id is None else window_store.drawn_before(connection, monitor_id, slot)
-        )
-    if last is None:
+        if monitor_id is None:
+            return [], ()
+        drawn = window_store.drawn_windows(connection, monitor_id, before=slot, at_most=1)
+    if not drawn:
         return [], ()
+    [last] = drawn
     try:
         with outside("count"):
             late = context.source.count(last.window) - last.rows
@@ -126,4 +140,4 @@ def _late(
     concern = plausibility.late_concern(last.number, last.rows, late, settings)
     if concern is not None:
         return [concern], ()
-    return [], (plausibility.late_text(last.number, late),) if late > 0 else ()
+    return [], (late_rows_sentence(last.number, late),) if late > 0 else ()

@@ -14,7 +14,12 @@ from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BadRow, BandEdges, Item
 from monitor.domain.state import RoundState
 from monitor.presentation.reasons import plan_note
-from monitor.presentation.rounds import show_command
+from monitor.presentation.windows import (
+    bad_rows_sentence,
+    held_back_sentence,
+    no_items_sentence,
+    no_rows_sentence,
+)
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
@@ -30,11 +35,11 @@ from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage import (
     frame_store,
     round_claims,
-    round_store,
+    round_moves,
     segment_store,
     waiting_store,
 )
-from monitor.storage.frame_store import History, PlannedStratum
+from monitor.storage.frame_store import History, StratumTally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,9 +60,6 @@ PROFILE = 10_000
 """Scores per class that place the band edges: an edge's rank is then right to half a percent."""
 
 
-_HELD_BACK = "the predictions could not be used as they are; what was wrong stands in"
-
-
 @dataclass(frozen=True, slots=True)
 class WindowScan:
     """A window as scanned, and the history it belongs to (``known`` is None for a new one)."""
@@ -68,28 +70,34 @@ class WindowScan:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WindowLook:
     """What a look at a window found.
 
-    ``fault`` is why it cannot be sampled, ``told`` the same for hooks and MLflow where that may
-    repeat a row's own text; ``concerns`` is what makes it look as if not all of it were there.
+    ``fault`` is why it cannot be sampled, ``public_fault`` the same for hooks and MLflow where
+    that may repeat a row's own text; ``concerns`` is what makes it look as if not all of it were
+    there.
     """
 
-    sight: WindowScan | None
+    scan: WindowScan | None
     fault: str | None = None
-    told: str | None = None
+    public_fault: str | None = None
     concerns: tuple[Concern, ...] = ()
 
     @property
+    def usable(self) -> WindowScan | None:
+        """The scan, if the window can be sampled."""
+        return self.scan if self.fault is None else None
+
+    @property
     def why(self) -> str | None:
-        """Why the round should rather wait; None if nothing speaks against drawing it."""
+        """Why the round should rather wait; None if it can be drawn."""
         return self.fault or "; ".join(each.sentence for each in self.concerns) or None
 
 
 def draw(context: MonitorContext, found: Round, claim: Claim) -> None:
     """Scan the window, plan, and write the sample.
 
-    What may still be mended is waited for. After that a window that cannot be used abandons the
+    What may still be fixed is waited for. After that a window that cannot be used abandons the
     round with the reason; one that looks incomplete is drawn as it is, with a concern.
 
     Raises
@@ -100,45 +108,43 @@ def draw(context: MonitorContext, found: Round, claim: Claim) -> None:
     now = context.clock()
     first_look = found.first_look_at or now
     can_wait = now < waits_until(found, first_look)
-    why = context.tries.still(found, now) if can_wait else None
-    if why is not None:
-        raise SourceRefused(why)
-    seen = _seen(context, found)
+    # A scan may take minutes: a window that was refused just now is not read again at once.
+    if can_wait and (last_fault := context.tries.still(found, now)) is not None:
+        raise SourceRefused(last_fault)
+    seen = _look_at_window(context, found)
     if seen.why is not None and (can_wait or _stops_a_backfill(found, seen)):
         with context.database.write() as connection:
             waiting_store.note_first_look(connection, claim, first_look)
         context.tries.note(found, now, seen.why)
         raise SourceRefused(seen.why)
-    if seen.fault is not None or seen.sight is None:
+    if seen.usable is None:
         _abandon(context, found, claim, seen, first_look)
     else:
-        _write_sample(context, found, claim, seen.sight, seen.concerns, first_look)
+        _write_sample(context, found, claim, seen.usable, seen.concerns, first_look)
     context.tries.forget(found)
 
 
-def _seen(context: MonitorContext, found: Round) -> Found:
-    """Look at the window."""
+def _look_at_window(context: MonitorContext, found: Round) -> WindowLook:
     try:
-        sight = look(context, found)
-        refuse_unknown(sight.frame, found.settings)
-        fault = why_unusable(sight.frame, found.settings)
-        if fault is not None and not sight.frame.rows:
+        scan = look(context, found)
+        refuse_unknown(scan.frame, found.settings)
+        fault = why_unusable(scan.frame, found.settings)
+        if fault is not None and not scan.frame.rows:
             fault = why_empty(context, found)
-        concerns = doubts(context, found, sight.frame) if fault is None else ()
+        concerns = doubts(context, found, scan.frame) if fault is None else ()
     except SourceRefused as error:
-        shown = show_command(found.monitor, found.number)
-        told = None if error.is_public else f"{_HELD_BACK} {shown}"
-        return Found(None, str(error), told)
-    return Found(sight, fault, concerns=concerns)
+        public = None if error.is_public else held_back_sentence(found.monitor, found.number)
+        return WindowLook(None, str(error), public)
+    return WindowLook(scan, fault, concerns=concerns)
 
 
-def _stops_a_backfill(found: Round, seen: Found) -> bool:
+def _stops_a_backfill(found: Round, seen: WindowLook) -> bool:
     """Whether a backfill is refused at its first look: its config may be wrong for all windows.
 
     So that one look does not give up a year of rounds. They are tried again until their grace ends.
     """
     is_first = found.settings.origin == "backfill" and found.first_look_at is None
-    return is_first and seen.sight is None
+    return is_first and seen.scan is None
 
 
 def base_key(settings: RoundSettings) -> tuple[object, ...]:
@@ -215,28 +221,24 @@ def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
 def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:
     """Say why a window cannot be sampled; None if it can."""
     if frame.rows == 0:
-        return f"no predictions from {frame.window}; is the source up to date?"
+        return no_rows_sentence(frame.window)
     bad = sum(frame.bad_rows.values())
     if bad > settings.bad_rows_max * (bad + frame.size):
-        reasons = ", ".join(f"{count} {reason}" for reason, count in frame.bad_rows.items())
-        return (
-            f"{bad} of {bad + frame.size} rows cannot be used ({reasons}), more than "
-            f"bad_rows_max = {settings.bad_rows_max:g} allows"
-        )
+        return bad_rows_sentence(frame, settings.bad_rows_max)
     if frame.size == 0:
-        return f"none of the {frame.rows} rows from {frame.window} can be sampled"
+        return no_items_sentence(frame)
     return None
 
 
 def _abandon(
-    context: MonitorContext, found: Round, claim: Claim, seen: Found, first_look: datetime
+    context: MonitorContext, found: Round, claim: Claim, seen: WindowLook, first_look: datetime
 ) -> None:
     now = context.clock()
-    frame = None if seen.sight is None else seen.sight.frame
+    frame = None if seen.scan is None else seen.scan.frame
     reason = seen.fault or ""
     with context.database.write() as connection:
         frame_store.write_issues(connection, found.id, {} if frame is None else _issues(frame))
-        round_store.move(
+        round_moves.move(
             connection,
             claim,
             RoundState.OPEN,
@@ -247,21 +249,21 @@ def _abandon(
             first_look_at=first_look,
             closed_at=now,
         )
-        enqueue_abandoned(connection, found, seen.told or reason, now)
+        enqueue_abandoned(connection, found, seen.public_fault or reason, now)
 
 
 def _write_sample(
     context: MonitorContext,
     found: Round,
     claim: Claim,
-    sight: WindowScan,
+    scan: WindowScan,
     concerns: Sequence[Concern],
     first_look: datetime,
 ) -> None:
-    frame = sight.frame
+    frame = scan.frame
     settings = found.settings
-    reference = reference_of(context, found, sight)
-    known = known_before(context, found, sight, reference)
+    reference = reference_of(context, found, scan)
+    known = known_before(context, found, scan, reference)
     plan = plan_labels(frame, known, settings)
     untestable = _untestable(frame, known, settings)
     odd = look_odd(context, frame, found.slot, settings)
@@ -269,17 +271,18 @@ def _write_sample(
     planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
     wanted = _as_before(frame, settings) or planned
     drawn = _items(frame, wanted)
+    # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
         shown = context.source.show([item.id for item in drawn], found.window) if drawn else {}
     now = context.clock()
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        history_id = _history_of(connection, found, sight, reference, now)
+        history_id = _history_of(connection, found, scan, reference, now)
         frame_store.write_frame(
             connection,
             found.id,
             planned=[
-                PlannedStratum(part.stratum, part.size, size)
+                StratumTally(part.stratum, part.size, size)
                 for part, size in zip(frame.strata, wanted, strict=True)
             ],
             drawn=drawn,
@@ -288,7 +291,7 @@ def _write_sample(
             doubled=_doubled(drawn, settings.overlap),
         )
         segment_store.write_sizes(connection, found.id, frame)
-        round_store.move(
+        round_moves.move(
             connection,
             claim,
             RoundState.OPEN,
@@ -323,20 +326,20 @@ def _items(frame: Frame, wanted: Sequence[int]) -> list[Item]:
 def _history_of(
     connection: Connection,
     found: Round,
-    sight: WindowScan,
+    scan: WindowScan,
     reference: References | None,
     now: datetime,
 ) -> int:
     """Find the history that a window belongs to, or open it."""
-    if sight.known is not None:
-        return sight.known.id
+    if scan.known is not None:
+        return scan.known.id
     return frame_store.add_history(
         connection,
         found.monitor_id,
-        model_version=sight.frame.model_version,
+        model_version=scan.frame.model_version,
         threshold=found.settings.threshold,
         key_parts=base_key(found.settings),
-        edges=sight.edges,
+        edges=scan.edges,
         reference=reference,
         now=now,
     )
@@ -368,12 +371,13 @@ def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
 def _doubled(drawn: Sequence[Item], overlap: float) -> set[str]:
     """Choose the items that a second person labels too: of each stratum the first by draw."""
     of = Counter(item.stratum for item in drawn)
+    # Rounded first: .07 * 100 is a little over 7, and would ask for an eighth.
     first = {stratum: math.ceil(round(overlap * count, 6)) for stratum, count in of.items()}
     return {item.id for item in drawn if item.order < first[item.stratum]}
 
 
 def _untestable(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> list[str]:
-    """Limits that no labels of such a window can speak against."""
+    """Limits that no labels of such a window can test."""
     size = np.array([part.size for part in frame.strata])
     is_flagged = np.array([part.stratum.flagged for part in frame.strata])
     found = []

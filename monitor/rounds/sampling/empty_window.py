@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.slots import slots_after
-from monitor.presentation.numbers import minute_text
-from monitor.presentation.rounds import run_command
+from monitor.presentation.windows import (
+    ended_before_sentence,
+    gap_sentence,
+    never_any_sentence,
+)
 from monitor.storage import round_store
 
 if TYPE_CHECKING:
@@ -16,17 +19,14 @@ if TYPE_CHECKING:
 
 def why_empty(context: MonitorContext, found: Round) -> str:
     """Say where the predictions end, and how to run the newest window that has any."""
-    nothing = f"no predictions from {found.window}"
-    span = context.source.span()
+    window, span = found.window, context.source.span()
     if span is None:
-        return f"{nothing}, and none at all yet; is the source up to date?"
-    newest = f"{nothing}; the newest is of {minute_text(span[1])} UTC"
-    if span[1] >= found.window.end:
-        return f"{newest}, after it; is something missing in the source?"
+        return never_any_sentence(window)
+    newest = span[1]
+    if newest >= window.end:
+        return gap_sentence(window, newest)
     schedule = found.settings.schedule
-    slot = next(slots_after(schedule, span[1] + schedule.lag))
+    slot = next(slots_after(schedule, newest + schedule.lag))
     with context.database.read() as connection:
         is_run = round_store.round_at(connection, found.monitor_id, slot) is not None
-    command = run_command(found.monitor, slot)
-    hint = "" if is_run else f" The window of that one is run by: {command}"
-    return f"{newest}. Is the source up to date?{hint}"
+    return ended_before_sentence(window, newest, None if is_run else (found.monitor, slot))

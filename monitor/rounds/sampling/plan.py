@@ -1,4 +1,4 @@
-"""How many items of each stratum a round labels, by the best knowledge there is."""
+"""How many items of each stratum a round labels, by the best prior rates there are."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def plan_labels(frame: Frame, known: JointPosterior | None, settings: RoundSetti
     frame
         The counted window.
     known
-        What the reference and the earlier rounds of the history say of the strata, or None
-        before both. Then the launch matrix, then the scores, then nothing steers the plan.
+        The reference and the earlier rounds of the history, pooled, or None before both. Then
+        the launch matrix, then the scores, then nothing steers the plan.
     settings
         The round's settings.
     """
@@ -59,12 +59,19 @@ def prior_rates_of(
         return PriorRates.of_reference(
             tp=matrix.tp, fp=matrix.fp, fn=matrix.fn, tn=matrix.tn, is_flagged=is_flagged
         )
+    means = _mean_scores(frame)
+    return (
+        PriorRates.nothing(is_flagged) if means is None else PriorRates.of_scores(means, is_flagged)
+    )
+
+
+def _mean_scores(frame: Frame) -> list[float] | None:
+    """Average the scores of each stratum; None if they cannot be probabilities."""
     scores = [
         np.array([c.score for c in part.candidates if c.score is not None], dtype=np.float64)
         for part in frame.strata
     ]
     seen = np.concatenate(scores)
-    if seen.size and look_like_probabilities(seen):
-        means = [float(s.mean()) if s.size else float("nan") for s in scores]
-        return PriorRates.of_scores(means, is_flagged)
-    return PriorRates.nothing(is_flagged)
+    if not seen.size or not look_like_probabilities(seen):
+        return None
+    return [float(s.mean()) if s.size else float("nan") for s in scores]

@@ -1,7 +1,7 @@
-"""What is odd about a counted window: `check` and the draw say it in the same words.
+"""What is odd about a counted window, for `check` and for the draw.
 
 Values that the config does not name are refused. A flagged rate far from the usual one, or scores
-in the wrong order, may be the classifier's own fault, so they are only told.
+in the wrong order, may be the classifier's own fault, so they are only reported.
 """
 
 from __future__ import annotations
@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BadRow
-from monitor.domain.values import listed
+from monitor.presentation.windows import (
+    flagged_sentence,
+    many_late_rows_sentence,
+    one_class_sentence,
+    threshold_sentence,
+    unknown_values_sentence,
+)
 
 if TYPE_CHECKING:
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
 
 FACTOR = 5
-"""A flagged rate is odd if it is more than this many times off, in either direction."""
+"""A flagged rate is odd if it is more than this many times off, in either direction: classifiers
+drift by less, and a wrong column or class is off by more."""
 
 LEVEL = 0.999
 """Probability that chance alone makes no rate of this size odd."""
@@ -38,11 +45,11 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """How many items were flagged before, and where that was counted."""
+    """How many items were flagged before, in so many rounds; in 0 of them by the reference."""
 
     flagged: float
     size: int
-    where: str
+    rounds: int = 0
 
     @property
     def rate(self) -> float:
@@ -61,38 +68,29 @@ def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
     unknown = frame.bad_rows.get(BadRow.UNKNOWN_CLASS, 0)
     if unknown <= settings.bad_rows_max * (frame.size + sum(frame.bad_rows.values())):
         return
-    message = (
-        f"columns.predicted holds {listed(frame.unknown)}, which the config does not name; list "
-        "each value under source.positive or source.negative"
-    )
-    raise SourceRefused(message)
+    raise SourceRefused(unknown_values_sentence(frame.unknown))
 
 
 def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) -> list[Concern]:
     """Say what is odd about how much of a window is flagged."""
     flagged, size = frame.flagged_size, frame.size
-    before = "" if usual is None else f"; {usual.where} it was {usual.rate:.2%}"
     if 0 < flagged < size:
         if usual is None or not _is_far(flagged, size, usual):
             return []
-        sentence = f"{flagged} of {size} items are flagged, {flagged / size:.2%}{before}"
-        return [Concern(FLAGGED, sentence)]
+        return [Concern(FLAGGED, flagged_sentence(flagged, size, usual))]
     if not size:
         return []
-    what = "nothing" if not flagged else "everything"
     if threshold is None:
-        return [Concern(FLAGGED, f"{what} of {size} items is flagged{before}")]
-    return [_outside(frame, what, before, threshold)]
+        return [Concern(FLAGGED, one_class_sentence(flagged, size, usual))]
+    return [_outside(frame, usual, threshold)]
 
 
-def _outside(frame: Frame, what: str, before: str, threshold: float) -> Concern:
+def _outside(frame: Frame, usual: Usual | None, threshold: float) -> Concern:
     """Say that the threshold lies outside of the scores, as those that were read have it."""
     scores = [c.score for part in frame.strata for c in part.candidates if c.score is not None]
     low, high = min(scores, default=math.nan), max(scores, default=math.nan)
-    side = "over" if what == "nothing" else "at or under"
-    sentence = (
-        f"{what} of {frame.size} items is flagged{before}: source.threshold {threshold:g} lies "
-        f"{side} all scores, which go from {low:.3g} to {high:.3g}"
+    sentence = threshold_sentence(
+        frame.flagged_size, frame.size, usual, threshold=threshold, scores=(low, high)
     )
     return Concern(THRESHOLD, sentence, is_setting=_is_another_scale(threshold, low, high))
 
@@ -122,11 +120,4 @@ def late_concern(number: int, rows: int, late: int, settings: RoundSettings) -> 
     """Say that rows of an earlier window came after its draw; None where few did."""
     if late <= settings.bad_rows_max * (rows + late):
         return None
-    return Concern(
-        LATE, f"{late_text(number, late)}, to {rows} that it saw; is schedule.lag too short?"
-    )
-
-
-def late_text(number: int, late: int) -> str:
-    """Say how many rows of a round's window came after its draw."""
-    return f"{late} rows of the window of round {number} came after its draw"
+    return Concern(LATE, many_late_rows_sentence(number, rows, late))

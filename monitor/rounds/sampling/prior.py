@@ -24,33 +24,33 @@ if TYPE_CHECKING:
 def known_before(
     context: MonitorContext,
     found: Round,
-    sight: WindowScan,
+    scan: WindowScan,
     reference: Mapping[str, tuple[int, int]] | None,
 ) -> JointPosterior | None:
-    """Say what the reference and the earlier rounds of the history know of the strata."""
+    """Pool the reference and the earlier rounds of the history, stratum by stratum."""
     earlier: list[Tally] = []
-    if sight.known is not None:
+    if scan.known is not None:
         with context.database.read() as connection:
-            closed = round_store.closed_rounds(connection, sight.known.id)
+            closed = round_store.closed_rounds(connection, scan.known.id)
             ids = [each.id for each in closed if each.slot < found.slot]
             stored = estimate_store.read_counts(connection, ids)
         earlier = [Tally(stored[each]) for each in ids]
-    return pooled_before(earlier, sight.edges.strata(), reference, found.settings.pooling)
+    return pooled_before(earlier, scan.edges.strata(), reference, found.settings.pooling)
 
 
-def reference_of(context: MonitorContext, found: Round, sight: WindowScan) -> References | None:
+def reference_of(context: MonitorContext, found: Round, scan: WindowScan) -> References | None:
     """Positive and labeled per stratum from before the history, where that is known."""
-    if sight.known is not None:
-        return sight.known.reference
-    before = _before_launch(context, found.settings, sight.edges)
+    if scan.known is not None:
+        return scan.known.reference
+    before = _before_launch(context, found.settings, scan.edges)
     with context.database.read() as connection:
-        rounds = earlier_rounds(connection, found, sight.frame.model_version)
+        rounds = earlier_rounds(connection, found, scan.frame.model_version)
         if not rounds:
             return before
         return pooled_reference(
             connection,
             rounds,
-            sight.edges,
+            scan.edges,
             before,
             hazard=found.settings.pooling.hazard,
             restart=found.settings.pooling.restart,

@@ -7,6 +7,7 @@ are taken as their labels stand on that day; labels that come later correct the 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import BandEdges
     from monitor.rounds.context import ReferenceItems
     from monitor.stats.design.restratify import EffectiveCounts
-    from monitor.storage.round_labels import RoundLabels
+    from monitor.storage.round_labels import LabeledItem, RoundLabels
     from monitor.storage.round_store import Round
 
     References: TypeAlias = Mapping[str, tuple[int, int]]
@@ -97,25 +98,54 @@ def pooled_reference(
     hazard, restart
         As for pooling.
     """
-    reference: dict[str, tuple[int, int]] = {}
     drawn = [_by_class(read_labels(connection, each)) for each in rounds]
+    reference: dict[str, tuple[int, int]] = {}
     for is_flagged in (True, False):
-        names = _names(edges, is_flagged)
         known = [items for each in drawn if (items := each[is_flagged]) is not None]
-        old = [(before or {}).get(name, (0, 0)) for name in names]
-        each_round = [_pooled([items], edges, is_flagged) for items in known]
-        steps = pooling_steps(
-            [(found.positive, found.labeled) for found in each_round],
-            reference=None if before is None else ([y for y, _ in old], [n for _, n in old]),
-            hazard=hazard,
-            restart=restart,
+        reference |= _class_reference(
+            known, edges, before, is_flagged, hazard=hazard, restart=restart
         )
-        start = steps[-1].most_likely_start() if steps else 0
-        positive, labeled = _pooled(known[max(start, 1) - 1 :], edges, is_flagged).whole()
-        for name, y, n, pair in zip(names, positive, labeled, old, strict=True):
-            added = pair if start == 0 else (0, 0)
-            reference[name] = (int(y) + added[0], int(n) + added[1])
     return reference
+
+
+def _class_reference(
+    known: Sequence[DrawnItems],
+    edges: BandEdges,
+    before: References | None,
+    is_flagged: bool,
+    *,
+    hazard: float,
+    restart: float,
+) -> dict[str, tuple[int, int]]:
+    """Count one class, by the rounds that labeled it: positive and labeled per new stratum."""
+    names = _names(edges, is_flagged)
+    old = None if before is None else [before.get(name, (0, 0)) for name in names]
+    rounds = [_pooled([items], edges, is_flagged) for items in known]
+    start = _start_of_present(rounds, old, hazard=hazard, restart=restart)
+    # Start 0 is before launch: only then does what was known there still hold.
+    kept = old if old is not None and start == 0 else [(0, 0)] * len(names)
+    positive, labeled = _pooled(known[max(start, 1) - 1 :], edges, is_flagged).whole()
+    return {
+        name: (int(y) + kept_y, int(n) + kept_n)
+        for name, y, n, (kept_y, kept_n) in zip(names, positive, labeled, kept, strict=True)
+    }
+
+
+def _start_of_present(
+    rounds: Sequence[EffectiveCounts],
+    old: Sequence[tuple[int, int]] | None,
+    *,
+    hazard: float,
+    restart: float,
+) -> int:
+    """Find the round, from 1, since which nothing changed; 0 where nothing did since launch."""
+    steps = pooling_steps(
+        [(counts.positive, counts.labeled) for counts in rounds],
+        reference=None if old is None else ([y for y, _ in old], [n for _, n in old]),
+        hazard=hazard,
+        restart=restart,
+    )
+    return steps[-1].most_likely_start() if steps else 0
 
 
 def _by_class(labels: RoundLabels) -> dict[bool, DrawnItems | None]:
@@ -124,16 +154,25 @@ def _by_class(labels: RoundLabels) -> dict[bool, DrawnItems | None]:
 
 def _drawn(labels: RoundLabels, is_flagged: bool) -> DrawnItems | None:
     """Labeled items of a class; None where a stratum that holds items has no label."""
-    strata = [part for part in labels.strata if part.stratum.flagged == is_flagged]
-    size = {part.stratum.name: part.size for part in strata if part.size}
-    items = [each for each in labels.labeled if each.stratum in size]
-    labeled = {name: sum(each.stratum == name for each in items) for name in size}
-    if not items or not all(labeled.values()):
+    sizes = _sizes(labels, is_flagged)
+    items = [item for item in labels.labeled if item.stratum in sizes]
+    labeled = Counter(item.stratum for item in items)
+    if not labeled or labeled.keys() != sizes.keys():
         return None
+    return _weighed(items, {name: sizes[name] / labeled[name] for name in sizes})
+
+
+def _sizes(labels: RoundLabels, is_flagged: bool) -> dict[str, int]:
+    """Count the items in each stratum of a class that holds any."""
+    mine = [part for part in labels.strata if part.stratum.flagged == is_flagged]
+    return {part.stratum.name: part.size for part in mine if part.size}
+
+
+def _weighed(items: Sequence[LabeledItem], weight: Mapping[str, float]) -> DrawnItems:
     return DrawnItems(
-        score=np.array([np.nan if each.score is None else each.score for each in items]),
-        positive=np.array([each.positive for each in items]),
-        weight=np.array([size[each.stratum] / labeled[each.stratum] for each in items]),
+        score=np.array([np.nan if item.score is None else item.score for item in items]),
+        positive=np.array([item.positive for item in items]),
+        weight=np.array([weight[item.stratum] for item in items]),
     )
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import Metric
 
-    from monitor.storage.attention_store import Attention
+    from monitor.domain.attention import Attention
     from monitor.storage.database import Database
     from monitor.storage.fleet_store import Fleet
 
@@ -177,10 +177,10 @@ def _estimates(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
     for end, text in ends.items():
         name = "estimate_ratio" if end == "point" else f"estimate_{end}_ratio"
         found = _gauge(name, text, "monitor", "metric", "basis")
-        for row in fleet.known:
+        for monitor, row in fleet.estimates:
             value: float | None = getattr(row, end)
-            if row.monitor in monitors and value is not None:
-                found.add_metric([row.monitor, row.metric, row.basis], value)
+            if monitor in monitors and value is not None:
+                found.add_metric([monitor, row.metric, row.basis], value)
         yield found
 
 

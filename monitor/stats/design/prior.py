@@ -132,27 +132,6 @@ class PriorRates:
         return cls(alpha, beta, "scores")
 
     @classmethod
-    def of_rounds(
-        cls, positive: ArrayLike, labeled: ArrayLike, is_flagged: ArrayLike
-    ) -> PriorRates:
-        """Knowledge from earlier rounds: their summed counts on the prior Beta(1/(2H), 1/(2H)).
-
-        The prior is added in full however many rounds there are, and so never decays.
-
-        Raises
-        ------
-        ValueError
-            If a stratum has more positives than labels, or a negative count.
-        """
-        up = np.asarray(is_flagged, dtype=np.bool_)
-        y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
-        if np.any((y < 0) | (y > n)):
-            message = f"need 0 <= positive <= labeled, got {y.tolist()} of {n.tolist()}"
-            raise ValueError(message)
-        prior = 1 / (2 * _strata_of_class(up))
-        return cls(prior + y, prior + n - y, "rounds")
-
-    @classmethod
     def of_posterior(cls, posterior: JointPosterior) -> PriorRates:
         r"""Knowledge from a posterior: Betas with its rate and its label variance per stratum.
 

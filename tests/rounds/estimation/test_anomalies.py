@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import Notice, NoticeRow, RoundReport
 from monitor.hooks.log import LogHandler
 from monitor.rounds.delivery.deliver import deliver
@@ -15,7 +15,7 @@ from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_news
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.storage import report_store
-from monitor.storage.estimate_store import StratumTally
+from monitor.storage.frame_store import StratumTally
 from monitor.storage.tables import effects
 from monitor.tracking.describe import describe
 from monitor.tracking.values import metrics, tags
@@ -31,7 +31,7 @@ def tally(flagged=(600, 60, 48), low=(9000, 70, 0), high=(1000, 80, 8)):
     return Tally(
         tuple(
             StratumTally(
-                stratum=name, flagged=name == "flagged", size=size, planned=labeled,
+                stratum=Stratum(name, flagged=name == "flagged"), size=size, planned=labeled,
                 labeled=labeled, positive=positive, declined=0,
             )
             for name, (size, labeled, positive) in rows
@@ -87,7 +87,7 @@ def test_twice_the_flags_are_told_as_other_items():
         "Kolmogorov-Smirnov distance of the scores "
         f"{found.distances['ks']:.3f}, where ordinary windows stay under 0.0"
     )
-    assert flagged == "10.87% of the items are flagged, before 5.70%"
+    assert flagged == "10.9 % of the items are flagged, before 5.7 %"
 
 
 def test_scores_that_move_within_a_class_are_told_without_the_flagged_rate():
@@ -114,7 +114,7 @@ def test_a_drop_of_precision_is_told_with_what_was_expected_and_what_changed():
     assert 0.55 < low < 0.7
     assert 0.9 < high < 1
     assert outside.sentence.startswith("precision 0.400, as the labels of this round have it, ")
-    assert outside.sentence.endswith("where 99.5% of rounds would fall by what was known before")
+    assert outside.sentence.endswith("where 99.5 % of rounds would fall by what was known before")
     assert changed.value > 0.999
     assert changed.sentence.startswith(
         "the flagged items seem to have changed just before this round (probability over 0.99, "

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from monitor.domain.model import Stratum
 from monitor.rounds.estimation.attribution import pooled, precision_cause
 from monitor.rounds.estimation.tally import Tally
-from monitor.storage.estimate_store import StratumTally
+from monitor.storage.frame_store import StratumTally
 
 
 def tally(tp=430, fp=70, fn=5, tn=995, flagged=3_300, passed=96_700):
     """Make a round of one stratum a class."""
     return Tally(
         (
-            StratumTally("flagged", True, flagged, tp + fp, tp + fp, tp, 0),
-            StratumTally("passed", False, passed, fn + tn, fn + tn, fn, 0),
+            StratumTally(Stratum("flagged", flagged=True), flagged, tp + fp, tp + fp, tp, 0),
+            StratumTally(Stratum("passed", flagged=False), passed, fn + tn, fn + tn, fn, 0),
         )
     )
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
 from monitor.domain.settings import Gold
 from monitor.presentation.rows import answers_sentence
@@ -17,7 +17,7 @@ from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.counts import Counts
 from monitor.stats.labels.label_error import LabelAudit, corrected_estimates
 from monitor.storage import estimate_store
-from monitor.storage.estimate_store import StratumTally
+from monitor.storage.frame_store import StratumTally
 from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
@@ -61,8 +61,8 @@ def test_corrected_rows_stand_beside_the_others_and_say_what_the_statistics_say(
 def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
     now = Tally(
         (
-            StratumTally("flagged", True, 120, 80, 80, 60, 0),
-            StratumTally("passed", False, 1880, 120, 118, 3, 2),
+            StratumTally(Stratum("flagged", flagged=True), 120, 80, 80, 60, 0),
+            StratumTally(Stratum("passed", flagged=False), 1880, 120, 118, 3, 2),
         )
     )
     asked = settings(limits=LIMITS, reference=REFERENCE)
@@ -131,7 +131,7 @@ def test_missing_answers_are_told_with_their_share_and_when_the_others_came(data
     assert (found.half_hours, found.most_hours, found.last_hours) == (10, 60, 60)
     assert found.open_hours == 120
     assert answers_sentence(found) == (
-        "14 of 200 answers are missing (7.0%): 10 not given, 4 “cannot tell”; half of the others "
+        "14 of 200 answers are missing (7 %): 10 not given, 4 “cannot tell”; half of the others "
         "came within 10.0 h, nine in ten within 2.5 d, the last after 2.5 d; the round closed "
         "after 5.0 d"
     )
@@ -156,5 +156,5 @@ def test_missing_answers_without_any_time_are_told_all_the_same():
         open_hours=5,
     )
 
-    told = "2 of 10 answers are missing (20.0%): 0 not given, 2 “cannot tell”"
+    told = "2 of 10 answers are missing (20 %): 0 not given, 2 “cannot tell”"
     assert answers_sentence(found) == told

@@ -66,8 +66,8 @@ def test_good_rounds_need_no_look(scene):
     [
         (0.0, "nothing of 2000 items is flagged; in the last 2 rounds it was"),
         (0.9999999, "everything of 2000 items is flagged; in the last 2 rounds it was"),
-        (0.004, "of 2000 items are flagged, 0.70%; in the last 2 rounds it was"),
-        (0.9, "of 2000 items are flagged, 89.95%; in the last 2 rounds it was"),
+        (0.004, "of 2000 items are flagged, 0.7 %; in the last 2 rounds it was"),
+        (0.9, "of 2000 items are flagged, 90 %; in the last 2 rounds it was"),
     ],
 )
 def test_an_odd_flagged_rate_is_told_once_and_the_round_goes_on(scene, share, what):
@@ -89,7 +89,7 @@ def test_what_is_odd_is_attention_everywhere_from_the_draw_on(scene):
     found = standing(scene)
     assert found.status == "attention"
     [concern] = found.concerns
-    assert concern.startswith("round 3: 14 of 2000 items are flagged, 0.70%;")
+    assert concern.startswith("round 3: 14 of 2000 items are flagged, 0.7 %;")
     assert metric(scene) == 1
     assert model_statuses(scene) == ["ok", "ok", "attention"]
 

@@ -55,7 +55,9 @@ def windows(draw):
     sizes = np.array(draw(st.lists(size, min_size=len(is_flagged), max_size=len(is_flagged))))
     labeled = draw(st.lists(st.integers(0, 300), min_size=len(sizes), max_size=len(sizes)))
     positive = [draw(st.integers(0, n)) for n in labeled]
-    rounds = PriorRates.of_rounds(positive, labeled, is_flagged)
+    prior = PriorRates.nothing(is_flagged)
+    missed = np.array(labeled) - positive
+    rounds = PriorRates(prior.alpha + positive, prior.beta + missed, "rounds")
     scores = PriorRates.of_scores(rounds.rate, is_flagged)
     return sizes, is_flagged, draw(st.sampled_from([rounds, scores]))
 

@@ -86,7 +86,7 @@ def test_the_curve_of_precision_is_the_binomial_half_width():
 
 def test_pooling_keeps_the_rate_and_the_variance_of_a_class():
     rng = np.random.default_rng(1)
-    known = PriorRates.of_rounds([40, 3, 1], [50, 60, 70], [True, False, False])
+    known = PriorRates(np.array([40.5, 3.25, 1.25]), np.array([10.5, 57.25, 69.25]), "rounds")
     weights = np.array([900, 100]) / 1000
 
     pooled = known.pooled([80, 900, 100], [True, False, False])

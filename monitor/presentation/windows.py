@@ -1,0 +1,152 @@
+"""What is said of a window before it is labeled, in a sentence without its full stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from monitor.domain.values import listed
+from monitor.presentation.numbers import minute_text, percent_text, short_span_text
+from monitor.presentation.rounds import run_command, show_command
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime, timedelta
+
+    from monitor.domain.model import Frame, Window
+
+
+class UsualRate(Protocol):
+    """How much was flagged before."""
+
+    @property
+    def rate(self) -> float:
+        """Share of the items that is flagged."""
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that it was counted in; 0 for the reference."""
+
+
+def no_rows_sentence(window: Window) -> str:
+    """Say that a window holds nothing."""
+    return f"no predictions from {window}; is the source up to date?"
+
+
+def bad_rows_sentence(frame: Frame, allowed: float) -> str:
+    """Say that too many rows of a window are bad, and why they are."""
+    bad = sum(frame.bad_rows.values())
+    reasons = ", ".join(f"{count} {reason}" for reason, count in frame.bad_rows.items())
+    return (
+        f"{bad} of {bad + frame.size} rows cannot be used ({reasons}), more than "
+        f"bad_rows_max = {allowed:g} allows"
+    )
+
+
+def no_items_sentence(frame: Frame) -> str:
+    """Say that a window holds rows, and none of them belongs to a stratum."""
+    return f"none of the {frame.rows} rows from {frame.window} can be sampled"
+
+
+def unknown_values_sentence(unknown: Mapping[str, int]) -> str:
+    """Say which predicted values the config does not name."""
+    return (
+        f"columns.predicted holds {listed(unknown)}, which the config does not name; list "
+        "each value under source.positive or source.negative"
+    )
+
+
+def held_back_sentence(monitor: str, number: int) -> str:
+    """Say where the fault of a window is shown, for those who may not see its rows."""
+    return (
+        "the predictions could not be used as they are; what was wrong stands in "
+        f"{show_command(monitor, number)}"
+    )
+
+
+def never_any_sentence(window: Window) -> str:
+    """Say that a window is empty, as all were so far."""
+    return f"no predictions from {window}, and none at all yet; is the source up to date?"
+
+
+def gap_sentence(window: Window, newest: datetime) -> str:
+    """Say that a window is empty, though there are later predictions."""
+    return f"{_end_of(window, newest)}, after it; is something missing in the source?"
+
+
+def ended_before_sentence(
+    window: Window, newest: datetime, rerun: tuple[str, datetime] | None
+) -> str:
+    """Say that predictions end before a window.
+
+    ``rerun`` names the monitor, and the slot whose window has the newest; None if that was run.
+    """
+    ended = f"{_end_of(window, newest)}. Is the source up to date?"
+    if rerun is None:
+        return ended
+    return f"{ended} The window of that one is run by: {run_command(*rerun)}"
+
+
+def _end_of(window: Window, newest: datetime) -> str:
+    return f"no predictions from {window}; the newest is of {minute_text(newest)} UTC"
+
+
+def few_rows_sentence(frame: Frame, window: Window, usual: float) -> str:
+    """Say that a window holds fewer rows than is usual."""
+    return (
+        f"{frame.rows} predictions from {window}, where {usual:.0f} are usual in windows "
+        "like it; are all of them there?"
+    )
+
+
+def old_rows_sentence(window: Window, newest: datetime, gap: timedelta, longest: timedelta) -> str:
+    """Say that a window's newest row is older than is usual; ``longest`` is the most before."""
+    before, most = short_span_text(gap), short_span_text(longest)
+    return (
+        f"the newest prediction from {window} is of {minute_text(newest)}, {before} before its "
+        f"end, where {most} was the most in windows like it; are all of them there?"
+    )
+
+
+def flagged_sentence(flagged: int, size: int, usual: UsualRate) -> str:
+    """Say how much is flagged, and how much was."""
+    return f"{flagged} of {size} items are flagged, {percent_text(flagged / size)}{_before(usual)}"
+
+
+def one_class_sentence(flagged: int, size: int, usual: UsualRate | None) -> str:
+    """Say that nothing or everything is flagged."""
+    return f"{'everything' if flagged else 'nothing'} of {size} items is flagged{_before(usual)}"
+
+
+def threshold_sentence(
+    flagged: int,
+    size: int,
+    usual: UsualRate | None,
+    *,
+    threshold: float,
+    scores: tuple[float, float],
+) -> str:
+    """Say the same where the threshold lies outside of the scores, from lowest to highest."""
+    side = "at or under" if flagged else "over"
+    return (
+        f"{one_class_sentence(flagged, size, usual)}: source.threshold {threshold:g} lies "
+        f"{side} all scores, which go from {scores[0]:.3g} to {scores[1]:.3g}"
+    )
+
+
+def _before(usual: UsualRate | None) -> str:
+    if usual is None:
+        return ""
+    where = {0: "the reference", 1: "the last round"}.get(
+        usual.rounds, f"the last {usual.rounds} rounds"
+    )
+    return f"; in {where} it was {percent_text(usual.rate)}"
+
+
+def late_rows_sentence(number: int, late: int) -> str:
+    """Say how many rows of a round's window came after its draw."""
+    return f"{late} rows of the window of round {number} came after its draw"
+
+
+def many_late_rows_sentence(number: int, rows: int, late: int) -> str:
+    """Say so where these are many, against the ``rows`` that were there."""
+    return f"{late_rows_sentence(number, late)}, to {rows} that it saw; is schedule.lag too short?"
