@@ -9,16 +9,18 @@ from __future__ import annotations
 import difflib
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
+from monitor.config.adapters import Kinds
 from monitor.config.model import Config
 from monitor.config.yaml_tree import Problem, Tree, Way, kind_of
 from monitor.domain.refused_setting import SettingRefused
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
 _KIND = "kind"
@@ -43,13 +45,32 @@ def kinds_at(keys: tuple[str, ...]) -> tuple[object, ...]:
         return (Config,)
     above = kinds_at(keys[:-1])
     models = models_in(above)
+    if opened := [
+        place for place in above if isinstance(place, Kinds) and keys[-1] in place.names()
+    ]:
+        return _settings_of(opened[0], keys[-1])
     if len(models) > 1 and (named := [model for model in models if kind_in(model) == keys[-1]]):
         return tuple(named)
     found = [model.model_fields[keys[-1]] for model in models if keys[-1] in model.model_fields]
     if found:
-        return tuple(kind for setting in found for kind in kinds_in(setting.annotation))
+        return tuple(kind for setting in found for kind in _types_of(setting))
     mappings = [get_args(kind)[1] for kind in above if get_origin(kind) is dict]
     return tuple(kind for of in mappings for kind in kinds_in(of)) or tuple(models)
+
+
+def _types_of(setting: FieldInfo) -> list[object]:
+    """Types of a setting; those of a section that is open to other packages come with `Kinds`."""
+    opened = [one for one in setting.metadata if isinstance(one, Kinds)]
+    built_in = [adapter.settings for one in opened for adapter in one.built_in.values()]
+    return [*built_in, *opened] if opened else kinds_in(setting.annotation)
+
+
+def _settings_of(opened: Kinds[Any, Any], kind: str) -> tuple[object, ...]:
+    """Class of a kind's settings; none if its package is broken, which its validation says."""
+    try:
+        return (opened.adapter(kind).settings,)
+    except SettingRefused:
+        return ()
 
 
 def keys_of(way: Way) -> tuple[str, ...]:
@@ -73,6 +94,13 @@ def kind_in(model: type[BaseModel]) -> str | None:
     """Return the ``kind`` by which a union knows this model."""
     kind = model.model_fields.get("kind")
     return str(get_args(kind.annotation)[0]) if kind and get_args(kind.annotation) else None
+
+
+def names_at(keys: tuple[str, ...]) -> set[str | None]:
+    """Return every ``kind`` that the section at a place may have."""
+    kinds = kinds_at(keys)
+    installed = {name for place in kinds if isinstance(place, Kinds) for name in place.names()}
+    return installed | {kind_in(model) for model in models_in(kinds)}
 
 
 @cache

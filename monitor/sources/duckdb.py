@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
+from monitor.domain.adapters import ItemFormat, SourceSettings
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Candidate
 from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.settings import Duration, Settings, TimeZone
-from monitor.domain.time_limit import LIMIT, T, within
+from monitor.domain.settings import Settings, TimeZone
+from monitor.domain.time_limit import T, within
 from monitor.domain.visible import visible_lines
 from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.sources import frames
@@ -78,7 +79,7 @@ class Columns(Settings):
         return self
 
 
-class DuckdbSettings(Settings):
+class DuckdbSettings(SourceSettings):
     """Where predictions are and how to read them.
 
     The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
@@ -98,11 +99,8 @@ class DuckdbSettings(Settings):
     columns: Columns
     time_zone: TimeZone | None = None
     where: dict[str, Values] = Field(default_factory=dict)
-    threshold: float | None = None
     positive: Values = _YES
     negative: Values | None = None
-    timeout: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(days=1))] = LIMIT
-    grace: Annotated[Duration, Field(ge=timedelta(0))] | None = None
 
     @model_validator(mode="after")
     def _files_are_readable_kinds(self) -> DuckdbSettings:
@@ -158,6 +156,19 @@ class DuckdbSettings(Settings):
         positives = set(all_texts(self.positive))
         usual = _YES if positives <= set(all_texts(_NO)) else _NO
         return tuple(text for text in all_texts(usual) if text not in positives)
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether a column holds scores."""
+        return self.columns.score is not None
+
+    @property
+    def item_format(self) -> ItemFormat:
+        """Columns and values of this source, which files beside it share."""
+        columns = self.columns
+        return ItemFormat(
+            columns.id, columns.score, columns.predicted, self.positive, self.negatives
+        )
 
     @property
     def paths(self) -> tuple[str, ...]:

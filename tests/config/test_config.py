@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from monitor.config.adapters import Kinds
 from monitor.config.errors import kind_in
 from monitor.config.load import load_config
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
@@ -197,9 +198,15 @@ def _settings(model, way=()):
     """Every setting below a model: the kinds it stands under, and the way to it."""
     for key, field in model.model_fields.items():
         yield (*way, key)
-        for inner in _models(field.annotation):
+        for inner in _sections(field):
             kind = kind_in(inner)
             yield from _settings(inner, (*way, key, *([f"={kind}"] if kind else [])))
+
+
+def _sections(field):
+    opened = [one for one in field.metadata if isinstance(one, Kinds)]
+    built_in = [adapter.settings for one in opened for adapter in one.built_in.values()]
+    return built_in or _models(field.annotation)
 
 
 def _models(annotation):
@@ -277,5 +284,5 @@ def test_every_class_of_settings_has_a_section_on_that_page(docs):
 def _all_models(model):
     yield model
     for field in model.model_fields.values():
-        for inner in _models(field.annotation):
+        for inner in _sections(field):
             yield from _all_models(inner)
