@@ -62,7 +62,7 @@ every: 52 => every: true
 models:/mail-travel/7 => 7
     5, monitors[mail-travel].model: it should be a valid string, found a number; put it in quotes
 duckdb => duckbd
-    7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb? Installed are duckdb
+    7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb? (installed are duckdb)
 id: mail_id,  => <nothing>
     9, monitors[mail-travel].source.columns.id: this setting is missing; add a line `id: ...`
 [subject, body] => subject
@@ -92,7 +92,7 @@ max_labels: 2000 => max_labels: 2.5
 max_labels: 2000 => max_labels: <nothing>
     14, monitors[mail-travel].sample.max_labels: it should be a valid integer, found nothing; write a value or leave the line out
 kind: files => kind: file
-    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? Installed are files, column
+    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column)
 kind: files,  => <nothing>
     15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column
 tp: 138 => tp: 0.3

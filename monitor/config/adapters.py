@@ -104,9 +104,9 @@ class Kinds(Generic[AdapterT, SettingsT]):
 
     def _unknown(self, kind: str) -> str:
         shown = ascii(kind if len(kind) <= _LONGEST else f"{kind[:_LONGEST]}...")
-        installed = f"nstalled are {', '.join(self.names())}"
+        installed = f"installed are {', '.join(self.names())}"
         close = difflib.get_close_matches(kind, self.names(), n=1)
-        hint = f"did you mean {close[0]}? I{installed}" if close else f"i{installed}"
+        hint = f"did you mean {close[0]}? ({installed})" if close else installed
         return f"{shown} is not known; {hint}"
 
     def _loaded(self, entry: EntryPoint) -> AdapterT:
