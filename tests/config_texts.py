@@ -93,6 +93,12 @@ max_labels: 2000 => max_labels: <nothing>
     14, monitors[mail-travel].sample.max_labels: it should be a valid integer, found nothing; write a value or leave the line out
 kind: files => kind: file
     15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column)
+late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
+    15, monitors[mail-travel].labeling.gold: there is no such setting here; it is called audit now
+pooling: {hazard => carry: {hazard
+    19, monitors[mail-travel].carry: there is no such setting here; it is called pooling now
+pooling: {hazard => pooling: {lean: 0.4, hazard
+    19, monitors[mail-travel].pooling.lean: there is no such setting here; it is called shift now
 kind: files,  => <nothing>
     15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column
 tp: 138 => tp: 0.3

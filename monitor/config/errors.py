@@ -35,6 +35,12 @@ _PLAIN = {  # pydantic's words, for who knows YAML and not Python
     r"datetime\.timedelta\(days=(\d+)\)": r"\1d",
     r"datetime\.timedelta\((?:seconds=)?(\d+)\)": r"\1s",
 }
+_RENAMED = {  # settings of configs that were written for an earlier version
+    "carry": "pooling",
+    "own_share": "robust_weight",
+    "lean": "shift",
+    "gold": "audit",
+}
 _MAY_HIDE = ("string_", "model_", "dict_")  # a secret may stand where text or a section is wanted
 
 
@@ -173,6 +179,8 @@ def _said(errors: list[ErrorDetails]) -> _Said:
 def _of_a_key(problem: str, keys: tuple[str, ...]) -> str:
     key, settings = keys[-1], _settings_at(keys[:-1])
     if problem == "extra_forbidden":
+        if _RENAMED.get(key) in settings:
+            return f"there is no such setting here; it is called {_RENAMED[key]} now"
         return f"there is no such setting here; {_closest(key, settings)}"
     if f"{key}_file" in settings:
         return f"this setting is missing; add `{key}: ${{NAME}}` or `{key}_file: PATH`"

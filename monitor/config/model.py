@@ -163,7 +163,7 @@ class MonitorConfig(Settings):
                 matures=getattr(self.labeling, "matures", timedelta(0)),
                 overlap=self.labeling.overlap,
                 adjudicator=self.labeling.adjudicator,
-                gold=self.labeling.gold,
+                audit=self.labeling.audit,
                 labeling=self.labeling.own(),
                 bad_rows_max=self.bad_rows_max,
                 grace=self.source.grace,

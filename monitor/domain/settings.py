@@ -299,7 +299,7 @@ class Matrix(Settings):
         return self
 
 
-class Gold(Settings):
+class AuditCounts(Settings):
     """An audit of the labels: items whose truth is known, and how they were labeled.
 
     ``tp`` of the truly positive ones were labeled 1 and ``fn`` 0; ``tn`` of the truly negative
@@ -312,7 +312,7 @@ class Gold(Settings):
     fp: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
-    def _labels_tell_something(self) -> Gold:
+    def _labels_tell_something(self) -> AuditCounts:
         if not self.tp + self.fn or not self.tn + self.fp:
             message = (
                 "an audit needs truly positive items (tp, fn) and truly negative ones (tn, fp)"
@@ -335,15 +335,15 @@ class Labeling(Settings):
     ``deadline`` counts from the draw of the round, or from its slot where nobody is asked; labels
     that come within ``late_labels`` of its closing still correct it. ``overlap`` is the share of
     the items that a second person labels too, ``adjudicator`` the name of the annotator whose
-    answer decides where others disagree (else a tie counts as "cannot tell"), ``gold`` an audit
-    of the labels.
+    answer decides where others disagree (else a tie counts as "cannot tell"), ``audit`` counts
+    how labels of known items came out.
     """
 
     deadline: Duration = timedelta(days=5)
     late_labels: Duration = timedelta(days=90)
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: Annotated[str, Field(min_length=1)] | None = None
-    gold: Gold | None = None
+    audit: AuditCounts | None = None
 
     def own(self) -> dict[str, Any]:
         """Return what this kind of labeler has alone, such as where labels lie."""
@@ -372,7 +372,7 @@ class RoundSettings(Settings):
     matures: Duration = timedelta(0)  # no label is expected before
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: str | None = None
-    gold: Gold | None = None
+    audit: AuditCounts | None = None
     labeling: dict[str, Any] | None = None
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     grace: Duration | None = None
