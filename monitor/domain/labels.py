@@ -89,15 +89,20 @@ def evidence_label(
     The ``adjudicator``'s, else that of the annotator whose answer was accepted first, as it
     stands now. Others who contradict it change neither it nor whether the item counts.
     """
-    standing = {
-        name: answers[0]
-        for name, said in _latest(statements).items()
-        if (answers := [each.answer for each in said if _is_answer(each)])
-    }
+    standing = _standing(statements)
     if adjudicator in standing:
         return standing[adjudicator]
     first = (each.annotator for each in statements if _is_answer(each))
     return next((standing[name] for name in first if name in standing), None)
+
+
+def _standing(statements: Sequence[Statement]) -> dict[str, Answer | None]:
+    """Answer of each annotator as it stands now, the first of several given at once."""
+    given = {
+        name: [statement.answer for statement in latest if _is_answer(statement)]
+        for name, latest in _latest(statements).items()
+    }
+    return {name: answers[0] for name, answers in given.items() if answers}
 
 
 def corrected_evidence_label(

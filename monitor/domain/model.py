@@ -44,6 +44,11 @@ class Stratum:
     high: float | None = None
     unscored: bool = False
 
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether it holds every score of its class."""
+        return self.low is None and self.high is None
+
 
 @dataclass(frozen=True, slots=True)
 class BandEdges:

@@ -163,30 +163,32 @@ def check_url(url: str, *, allow_private: bool) -> None:
     ValueError
         With what is wrong and what to write.
     """
-    wrong = None
     try:
         parts = urlsplit(url)
-        port_is_fine = parts.port is None or parts.port > 0
+        has_port_0 = parts.port == 0
     except ValueError:  # its text quotes the URL
         message = "this is not a URL; write https://host/path"
         raise SettingRefused(setting="url", why=message) from None
-    if parts.scheme not in {"http", "https"}:
-        wrong = "it must start with https://"
-    elif not parts.hostname or not port_is_fine:
-        wrong = "it names no host"
-    elif parts.username or parts.password:
-        wrong = "it holds a user or password, which do not belong there"
-    elif not url.isascii() or any(character.isspace() for character in url):
-        wrong = "it holds blanks or characters that must be percent-encoded"
-    if wrong:
-        message = f"{wrong}; write https://host/path"
-        raise SettingRefused(setting="url", why=message)
+    flaws = {
+        "it must start with https://": parts.scheme not in {"http", "https"},
+        "it names no host": not parts.hostname or has_port_0,
+        "it holds a user or password, which do not belong there": parts.username or parts.password,
+        "it holds blanks or characters that must be percent-encoded": _needs_encoding(url),
+    }
+    for flaw, is_there in flaws.items():
+        if is_there:
+            message = f"{flaw}; write https://host/path"
+            raise SettingRefused(setting="url", why=message)
     if parts.scheme == "http" and not allow_private:
         message = (
             "plain http would show the notice to everyone on the way; use https, or set "
             "allow_private: true if the receiver stands in your own network"
         )
         raise SettingRefused(setting="url", why=message)
+
+
+def _needs_encoding(url: str) -> bool:
+    return not url.isascii() or any(character.isspace() for character in url)
 
 
 def _refusal(status: int) -> str:

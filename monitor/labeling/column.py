@@ -187,19 +187,28 @@ class ColumnLabeler:
         if now == cursor:
             return Collected(cursor=cursor, anew=False)
         truths = self._truths({task.item_id for task in tasks.values()})
-        events: list[LabelEvent] = []
+        answers, refused = self._answers(tasks, truths)
+        if refused and not any(answers.values()):
+            self._refuse_unknown(truths)
+        events = tuple(self._event(key, answer) for key, answer in answers.items())
+        return Collected(events, tuple(refused), now)
+
+    def _answers(
+        self, tasks: Mapping[str, Task], truths: Mapping[str, Sequence[_Truth]]
+    ) -> tuple[dict[str, Answer | None], list[Refusal]]:
+        """Answer of each task, None where there is none, and the rows that mean nothing."""
+        answers: dict[str, Answer | None] = dict.fromkeys(tasks)
         refused: list[Refusal] = []
         for key, task in tasks.items():
             try:
-                answer = self._answer(task, truths.get(task.item_id, []))
+                answers[key] = self._answer(task, truths.get(task.item_id, []))
             except ValueError as problem:
                 refused.append(Refusal(f"{self.files}, id {task.item_id}", str(problem)))
-                answer = None
-            kind = LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN
-            events.append(LabelEvent(key, self.name, answer, kind=kind))
-        if refused and not any(event.answer for event in events):
-            self._refuse_unknown(truths)
-        return Collected(tuple(events), tuple(refused), now)
+        return answers, refused
+
+    def _event(self, key: str, answer: Answer | None) -> LabelEvent:
+        kind = LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN
+        return LabelEvent(key, self.name, answer, kind=kind)
 
     def _refuse_unknown(self, truths: Mapping[str, Sequence[_Truth]]) -> None:
         values = Counter(truth.value for of_item in truths.values() for truth in of_item)
@@ -304,16 +313,21 @@ class ColumnLabeler:
         """Say what the rows of one item mean; a ValueError says why they mean nothing."""
         if not truths:
             return Answer.NEGATIVE if self._matured(task) else None
-        if self.settings.time is not None:
-            newest = max(truth.known for truth in truths)
-            truths = [truth for truth in truths if truth.known == newest]
-        answers = {self._meaning(truth.value) for truth in truths}
+        values = self._newest_values(truths)
+        answers = {self._meaning(value) for value in values}
         if len(answers) > 1:
-            found = ", ".join(repr(truth.value) for truth in truths)
-            way_out = "" if self.settings.time else "; name labeling.time so that the newest counts"
-            message = f"several rows contradict one another ({found}){way_out}"
-            raise ValueError(message)
+            raise ValueError(self._contradiction(values))
         return answers.pop()
+
+    def _newest_values(self, truths: Sequence[_Truth]) -> list[str]:
+        newest = max(truth.known for truth in truths)
+        is_timed = self.settings.time is not None
+        return [truth.value for truth in truths if not is_timed or truth.known == newest]
+
+    def _contradiction(self, values: Sequence[str]) -> str:
+        listed_values = ", ".join(map(repr, values))
+        way_out = "" if self.settings.time else "; name labeling.time so that the newest counts"
+        return f"several rows contradict one another ({listed_values}){way_out}"
 
     def _meaning(self, text: str) -> Answer:
         if text in self._positives:

@@ -88,8 +88,7 @@ class FilesLabeler:
         missing = [task for task in tasks if task.key not in out]
         if not missing:
             return True
-        free = (self._part(round_name, number, second=second) for number in count(1))
-        path = next(path for path in free if path not in parts)
+        path = self._free_part(round_name, parts, second=second)
         try:
             write_tasks(path, missing, self.settings.format, new=True)
         except FileExistsError:
@@ -97,6 +96,10 @@ class FilesLabeler:
         except OSError as error:
             raise self._unwritable(path, error) from error
         return True
+
+    def _free_part(self, round_name: str, parts: Collection[Path], *, second: bool) -> Path:
+        names = (self._part(round_name, number, second=second) for number in count(1))
+        return next(path for path in names if path not in parts)
 
     def make_folder(self) -> None:
         """Make the folders for task files and filled ones.

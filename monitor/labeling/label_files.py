@@ -181,25 +181,32 @@ class _Rows:
 
     def reading(self) -> Reading:
         """Say what the rows mean together."""
+        if not self.is_known and (unknown := self._unknown()):
+            return self._refused_whole(unknown)
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
         cut: LabelEvent | None = None
-        unknown = [row for row in self.rows if row.problem is None and self._key(row.key) is None]
-        none_known = bool(unknown) and not self.is_known
         for row in self.rows:
-            if none_known and row.problem is None:
-                continue
             try:
                 event = self._event(row)
             except ValueError as problem:
-                refused.append(Refusal(f"{self.name} row {row.number}", str(problem)))
+                refused.append(self._refusal(row, str(problem)))
                 continue
             events.append(event)
             cut = event if row.cut else None
-        if not none_known:
-            return Reading(Collected(tuple(events), tuple(refused)), cut)
-        refusal = Refusal(self.name, self._none_known(unknown), rows=len(unknown), is_problem=True)
-        return Reading(Collected((), (refusal, *refused), problems=(str(refusal),)))
+        return Reading(Collected(tuple(events), tuple(refused)), cut)
+
+    def _unknown(self) -> list[_Row]:
+        return [row for row in self.rows if row.problem is None and self._key(row.key) is None]
+
+    def _refused_whole(self, unknown: Sequence[_Row]) -> Reading:
+        """Refuse all rows without a known task as one: most likely it is the wrong file."""
+        whole = Refusal(self.name, self._none_known(unknown), rows=len(unknown), is_problem=True)
+        unread = [self._refusal(row, row.problem) for row in self.rows if row.problem is not None]
+        return Reading(Collected((), (whole, *unread), problems=(str(whole),)))
+
+    def _refusal(self, row: _Row, problem: str) -> Refusal:
+        return Refusal(f"{self.name} row {row.number}", problem)
 
     def _event(self, row: _Row) -> LabelEvent:
         """Make the event of a row; a ValueError says why there is none."""

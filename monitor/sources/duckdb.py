@@ -125,8 +125,12 @@ class DuckdbSettings(SourceSettings):
         if self.threshold is not None and columns.score is None:
             message = "threshold needs columns.score: the column it is compared with"
             raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _values_are_of_a_column(self) -> DuckdbSettings:
         for name in ("positive", "negative"):
-            if columns.predicted is None and name in self.model_fields_set:
+            if self.columns.predicted is None and name in self.model_fields_set:
                 message = f"{name} needs columns.predicted: the column whose value it is"
                 raise ValueError(message)
         return self

@@ -144,23 +144,30 @@ def _limit(report: RoundReport, metric: str) -> str:
 
 
 def _missing(report: RoundReport) -> list[str]:
-    """Say how far the items without an answer could move the intervals."""
-    parts = [
-        f"{row.metric} {range_text(row.bound_low, row.bound_high)}"
-        for row in report.estimates
-        if row.metric in ("precision", "recall")
-        and (row.basis, row.estimand) == BASES[0]
-        and row.bound_low is not None
-        and row.bound_high is not None
-    ]
-    told = None if report.answers is None else answers_sentence(report.answers)
-    sentences = [] if told is None else [f"{told}."]
-    if parts:
+    """Say how many items have no answer, and how far they could move the intervals."""
+    answers = None if report.answers is None else answers_sentence(report.answers)
+    sentences = [] if answers is None else [f"{answers}."]
+    bounds = _bounds(report)
+    if bounds:
         missing = sum(row.unanswered + row.declined for row in report.strata)
         sentences.append(
-            f"Whatever the {missing} missing answers are, this round has {', '.join(parts)}."
+            f"Whatever the {missing} missing answers are, this round has {', '.join(bounds)}."
         )
     return [" ".join(sentences)] if sentences else []
+
+
+def _bounds(report: RoundReport) -> list[str]:
+    """Bounds of precision and recall of the first basis, where answers are missing."""
+    basis, estimand = BASES[0]
+    rows = [
+        report.estimate(metric, basis=basis, estimand=estimand)
+        for metric in ("precision", "recall")
+    ]
+    return [
+        f"{row.metric} {range_text(row.bound_low, row.bound_high)}"
+        for row in rows
+        if row is not None and row.bound_low is not None and row.bound_high is not None
+    ]
 
 
 def _corrected(report: RoundReport) -> list[str]:

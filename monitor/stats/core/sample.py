@@ -76,6 +76,9 @@ class LabeledSample:
         if np.any((self.stratum < 0) | (self.stratum >= len(self.size))):
             message = f"a stratum is a position from 0 to {len(self.size) - 1}"
             raise ValueError(message)
+        self._check_labeled()
+
+    def _check_labeled(self) -> None:
         for h, (n, size) in enumerate(zip(self.labeled, self.size, strict=True)):
             if n > size or (n == 0 and size > 0):
                 message = f"stratum {h} has {n} labeled of {size} items; wanted 1 to {size}"

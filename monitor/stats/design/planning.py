@@ -20,7 +20,7 @@ from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.prior import PriorRates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -219,10 +219,7 @@ def look_ahead(
     """
     plan = prospect.allocate(margins=margins, max_labels=max_labels, level=level)
     names = [name for name in ("precision", "recall") if name in plan.margins]
-    ladder = [dict.fromkeys(names, margin) for margin in MARGINS if names]
-    asked = {name: margin for name, margin in (margins or {}).items() if name in names}
-    if asked and asked not in ladder:
-        ladder = sorted([*ladder, asked], key=lambda each: -sum(each.values()) / len(each))
+    ladder = _ladder(names, margins or {})
     steps = sorted({plan.total // 2, plan.total, 2 * plan.total})
     return Outlook(
         prospect=prospect,
@@ -230,6 +227,19 @@ def look_ahead(
         needed=tuple(_needed(prospect, each, level) for each in ladder),
         bought=tuple(_bought(prospect, each, level) for each in steps if each > 0),
     )
+
+
+def _ladder(names: Sequence[str], asked: Mapping[str, float]) -> list[dict[str, float]]:
+    """Margins to show the price of, from wide to narrow: the usual ones and those asked for."""
+    ladder = [dict.fromkeys(names, margin) for margin in MARGINS if names]
+    own = {name: margin for name, margin in asked.items() if name in names}
+    if own and own not in ladder:
+        ladder = sorted([*ladder, own], key=_mean_margin, reverse=True)
+    return ladder
+
+
+def _mean_margin(margins: Mapping[str, float]) -> float:
+    return sum(margins.values()) / len(margins)
 
 
 def _needed(prospect: Prospect, margins: Mapping[str, float], level: float) -> Needed:

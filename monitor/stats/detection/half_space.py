@@ -185,7 +185,7 @@ def half_space(limit: Limit, size: NDArray[np.int64], is_flagged: NDArray[np.boo
     direct = limit.direct()
     row = _ROWS[direct.metric]
     flagged, passed = int(size[is_flagged].sum()), int(size[~is_flagged].sum())
-    if (row.needs_flagged and not flagged) or (row.needs_passed and not passed) or not size.any():
+    if row.lacks_a_class(flagged, passed) or not size.any():
         message = (
             f"{limit} says nothing in a window of {flagged} flagged and {passed} passed items: "
             f"there {limit.metric} is undefined or cannot vary"
@@ -242,6 +242,10 @@ class _Row:
     of: Callable[[_Window], tuple[Floats, float]]
     needs_flagged: bool
     needs_passed: bool
+
+    def lacks_a_class(self, flagged: int, passed: int) -> bool:
+        """Whether a class has no item without which the metric is undefined or constant."""
+        return (self.needs_flagged and not flagged) or (self.needs_passed and not passed)
 
 
 _ROWS = {

@@ -65,14 +65,16 @@ class RunLength:
         if not (self.restart > 0 and math.isfinite(self.restart)):
             message = f"restart must be a positive count, got {self.restart!r}"
             raise ValueError(message)
-        if not self.shifts or not all(
-            math.isfinite(shift) and weight > 0 for shift, weight in self.shifts
-        ):
+        if not _are_shifts(self.shifts):
             message = f"shifts are (finite log odds, positive weight), got {self.shifts!r}"
             raise ValueError(message)
         if self.keep < 1:
             message = f"keep must be at least 1 component, got {self.keep!r}"
             raise ValueError(message)
+
+
+def _are_shifts(shifts: tuple[tuple[float, float], ...]) -> bool:
+    return bool(shifts) and all(math.isfinite(shift) and weight > 0 for shift, weight in shifts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
