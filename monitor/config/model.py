@@ -32,9 +32,9 @@ from monitor.domain.settings import (
     FalseAlarms,
     Labeling,
     Limits,
-    Matrix,
     MonitorSettings,
     Pooling,
+    ReferenceMatrix,
     RoundSettings,
     Sample,
     Schedule,
@@ -89,7 +89,7 @@ def _matrix_or_file(value: object) -> str:
 
 
 Reference = Annotated[
-    Annotated[Matrix, Tag("matrix")] | Annotated[ReferenceFile, Tag("file")],
+    Annotated[ReferenceMatrix, Tag("matrix")] | Annotated[ReferenceFile, Tag("file")],
     Discriminator(_matrix_or_file),
 ]
 
@@ -136,7 +136,7 @@ class MonitorConfig(Settings):
             raise SettingRefused(setting="sample.bands", why=message)
         return self
 
-    def settings(self, reference: Matrix | None = None) -> MonitorSettings:
+    def settings(self, reference: ReferenceMatrix | None = None) -> MonitorSettings:
         """Return what the rounds need, without secrets or places.
 
         Parameters
@@ -145,7 +145,7 @@ class MonitorConfig(Settings):
             The matrix counted from `ReferenceFile`; one that stands in the config is used as
             it is.
         """
-        given = self.reference if isinstance(self.reference, Matrix) else reference
+        given = self.reference if isinstance(self.reference, ReferenceMatrix) else reference
         scored = self.source.has_scores
         sample = self.sample if scored else self.sample.model_copy(update={"bands": ONE_BAND})
         return MonitorSettings(

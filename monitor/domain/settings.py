@@ -283,7 +283,7 @@ def _bound(metric: str, value: object) -> object:
     return {"at_most" if metric in _LOWER_IS_BETTER else "at_least": value}
 
 
-class Matrix(Settings):
+class ReferenceMatrix(Settings):
     """A labeled confusion matrix from a plain random sample, such as before launch."""
 
     tp: Annotated[int, Field(ge=0)]
@@ -292,7 +292,7 @@ class Matrix(Settings):
     tn: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
-    def _holds_labels(self) -> Matrix:
+    def _holds_labels(self) -> ReferenceMatrix:
         if self.tp + self.fp + self.fn + self.tn == 0:
             message = "all four counts are 0; leave the reference out if there is none"
             raise ValueError(message)
@@ -366,7 +366,7 @@ class RoundSettings(Settings):
     sample: Sample = Sample()
     pooling: Pooling = Pooling()
     limits: Limits = Limits()
-    reference: Matrix | None = None
+    reference: ReferenceMatrix | None = None
     deadline: Duration
     late_labels: Duration
     matures: Duration = timedelta(0)  # no label is expected before

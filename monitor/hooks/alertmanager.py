@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator, model_va
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import Duration, Settings
 from monitor.hooks.links import no_link, read_notice
-from monitor.hooks.posting import Place, Timeout, address, check_url, post
+from monitor.hooks.posting import Receiver, Timeout, address, check_url, post
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class AlertmanagerHandler:
         self._settings = settings
         self._clock = clock
         self._link = link
-        self._place = Place(
+        self._receiver = Receiver(
             hook=name,
             url=settings.url.rstrip("/").removesuffix(_PATH) + _PATH,
             allow_private=settings.allow_private,
@@ -151,7 +151,7 @@ class AlertmanagerHandler:
             headers["authorization"] = self._settings.authorization.get_secret_value()
         notices = [read_notice(payload, self._link) for payload in payloads]
         alerts = [as_alert(notice, self._settings, self._clock()) for notice in notices]
-        return post(self._place, headers, json.dumps(alerts, allow_nan=False))
+        return post(self._receiver, headers, json.dumps(alerts, allow_nan=False))
 
 
 def as_alert(notice: Notice, settings: AlertmanagerSettings, now: datetime) -> dict[str, Any]:

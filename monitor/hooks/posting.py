@@ -33,7 +33,7 @@ SERVER_ERROR = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Receiver:
     """Where to post, and how to name it to people.
 
     Parameters
@@ -74,7 +74,7 @@ class _Answer:
     text: str
 
 
-def post(place: Place, headers: Mapping[str, str], body: str) -> int:
+def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
     """Post and return the status of the answer, which is a success.
 
     No redirect is followed and no proxy of the environment is used, so that the peer that is
@@ -86,24 +86,24 @@ def post(place: Place, headers: Mapping[str, str], body: str) -> int:
         If the receiver did not take it, or may not have taken it.
     """
     try:
-        answer = _posted(place, headers, body)
+        answer = _posted(receiver, headers, body)
     except AddressRefused as error:
-        raise place.failed(str(error), lasting=True) from None
+        raise receiver.failed(str(error), lasting=True) from None
     except httpcore.TimeoutException as error:
-        reason = f"it did not answer within {place.timeout.total_seconds():g} s"
-        raise place.failed(reason) from error
+        reason = f"it did not answer within {receiver.timeout.total_seconds():g} s"
+        raise receiver.failed(reason) from error
     except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
         reason = f"the connection failed ({clean(str(error), 200)})"
-        raise place.failed(reason) from error
+        raise receiver.failed(reason) from error
     if answer.status in _SUCCESS:
         return answer.status
-    raise _refused(place, answer)
+    raise _refused(receiver, answer)
 
 
-def _refused(place: Place, answer: _Answer) -> DeliveryFailed:
+def _refused(receiver: Receiver, answer: _Answer) -> DeliveryFailed:
     passes = answer.status in MAY_PASS or answer.status >= SERVER_ERROR
     said = f": {clean(answer.text, 300)}" if answer.text.strip() else ""
-    return place.failed(
+    return receiver.failed(
         _refusal(answer.status) + said,
         sink_down=passes,
         lasting=not passes,
@@ -111,15 +111,15 @@ def _refused(place: Place, answer: _Answer) -> DeliveryFailed:
     )
 
 
-def _posted(place: Place, headers: Mapping[str, str], body: str) -> _Answer:
-    seconds = place.timeout.total_seconds()
-    backend = GuardedBackend(allow_private=place.allow_private, seconds=seconds)
+def _posted(receiver: Receiver, headers: Mapping[str, str], body: str) -> _Answer:
+    seconds = receiver.timeout.total_seconds()
+    backend = GuardedBackend(allow_private=receiver.allow_private, seconds=seconds)
     with (
         httpcore.ConnectionPool(ssl_context=_trust(), network_backend=backend) as pool,
         pool.stream(
             "POST",
-            place.url,
-            headers=[("host", urlsplit(place.url).netloc), *headers.items()],
+            receiver.url,
+            headers=[("host", urlsplit(receiver.url).netloc), *headers.items()],
             content=body.encode(),
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
         ) as response,
@@ -129,7 +129,7 @@ def _posted(place: Place, headers: Mapping[str, str], body: str) -> _Answer:
         return _Answer(
             status=status,
             retry_after=retry_after(said, datetime.now(UTC)),
-            text=_beginning(response) if place.repeats and status not in _SUCCESS else "",
+            text=_beginning(response) if receiver.repeats and status not in _SUCCESS else "",
         )
 
 

@@ -25,8 +25,8 @@ from monitor.labeling.label_files import (
     read_labels,
     write_tasks,
 )
-from monitor.labeling.looking import Look
-from monitor.labeling.stillness import Stamp, stamp
+from monitor.labeling.looking import FolderLook
+from monitor.labeling.stillness import FileStamp, file_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -142,7 +142,7 @@ class FilesLabeler:
             return Collected(cursor=cursor, waits=before.waits, anew=False)
         if any(each.is_fresh() for each in stamps.values()):
             stillness.pause()
-        look = Look(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
+        look = FolderLook(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
         read = look.read(before)
         state = "" if look.again else self._state(look.stamps, tasks)
         return replace(
@@ -188,10 +188,10 @@ class FilesLabeler:
         readable = [os.access(path, os.R_OK) for path in stamps]
         return f"{self._state(stamps, {})} {readable}"
 
-    def _stamps(self) -> dict[Path, Stamp]:
-        return {path: stamp(path) for path in self._filled_files()}
+    def _stamps(self) -> dict[Path, FileStamp]:
+        return {path: file_stamp(path) for path in self._filled_files()}
 
-    def _state(self, stamps: Mapping[Path, Stamp], tasks: Mapping[str, Task]) -> str:
+    def _state(self, stamps: Mapping[Path, FileStamp], tasks: Mapping[str, Task]) -> str:
         """Tell one state of the folder and the tasks from another, without reading the files.
 
         That a file has come to stand still for long is another state.

@@ -11,7 +11,7 @@ from monitor.domain.model import Collected, LabelEvent, Refusal
 from monitor.labeling.file_cursor import CutRow, cut_row
 from monitor.labeling.label_files import read_file
 from monitor.labeling.reading import ends_whole, printable
-from monitor.labeling.stillness import STILL, Stamp, stamp
+from monitor.labeling.stillness import STILL, FileStamp, file_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Look:
+class FolderLook:
     """The filled files, stamped twice a moment apart: those that moved meanwhile are not read.
 
     ``again`` tells that another look may find more though nothing changes.
     """
 
-    earlier: Mapping[Path, Stamp]
-    stamps: Mapping[Path, Stamp]
+    earlier: Mapping[Path, FileStamp]
+    stamps: Mapping[Path, FileStamp]
     tasks: Mapping[str, Task]
     known: str
     again: bool = False
@@ -56,7 +56,7 @@ class Look:
             waits=tuple(self._waits),
         )
 
-    def _take(self, path: Path, found: Stamp) -> None:
+    def _take(self, path: Path, found: FileStamp) -> None:
         name = printable(path.name)
         if found.is_link:
             what = "is a link or has a second name elsewhere, so it is not read; put a copy there"
@@ -73,7 +73,7 @@ class Look:
         else:
             self._read(path, found)
 
-    def _read(self, path: Path, found: Stamp) -> None:
+    def _read(self, path: Path, found: FileStamp) -> None:
         saved = datetime.fromtimestamp(found.changed / 1e9, tz=UTC)
         try:
             reading = read_file(path, self.tasks, known=self.known)
@@ -82,7 +82,7 @@ class Look:
             self._refuse(path, found, str(error))
             self.again = self.again or isinstance(error.__cause__, OSError)
             return
-        if stamp(path) not in {found, Stamp()}:
+        if file_stamp(path) not in {found, FileStamp()}:
             self._wait(f"{printable(path.name)} changed while it was read; it is read again")
             self.again = True
             return
@@ -99,7 +99,7 @@ class Look:
         if end is not None:
             self.cut[path.name] = cut_row(path, end, end.at or saved)
 
-    def _refuse(self, path: Path, found: Stamp, reason: str) -> None:
+    def _refuse(self, path: Path, found: FileStamp, reason: str) -> None:
         name = printable(path.name)
         self._refused.append(
             Refusal(name, reason, f"{found.changed} {found.size}", is_problem=True)

@@ -20,7 +20,7 @@ STILL = 600.0
 """Seconds after which a file whose last row has no line break is taken for whole."""
 
 
-class Stamp(NamedTuple):
+class FileStamp(NamedTuple):
     """What tells one state of a file from another without reading it; zeros where it is gone."""
 
     changed: int = 0
@@ -46,13 +46,13 @@ class Stamp(NamedTuple):
         return self.age() >= STILL
 
 
-def stamp(path: Path) -> Stamp:
+def file_stamp(path: Path) -> FileStamp:
     """Stamp a file, following no link."""
     try:
         found = path.lstat()
     except OSError:
-        return Stamp()
-    return Stamp(found.st_mtime_ns, found.st_size, found.st_nlink, stat.S_IFMT(found.st_mode))
+        return FileStamp()
+    return FileStamp(found.st_mtime_ns, found.st_size, found.st_nlink, stat.S_IFMT(found.st_mode))
 
 
 def pause() -> None:

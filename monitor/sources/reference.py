@@ -88,7 +88,7 @@ def read_reference(
             f"from {data.relation}",
             values,
         )
-    read = [_Row(*row) for row in rows]
+    read = [_ReferenceRow(*row) for row in rows]
     return _arrays(path, read, value=value, score=score, needs_score=predicted is None)
 
 
@@ -130,7 +130,7 @@ def _yes_or_no(
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _ReferenceRow:
     """A row as read: parsed values, and texts for errors."""
 
     score: float | None
@@ -155,7 +155,7 @@ class _Row:
 
 
 def _arrays(
-    path: str, rows: Sequence[_Row], *, value: str, score: str | None, needs_score: bool
+    path: str, rows: Sequence[_ReferenceRow], *, value: str, score: str | None, needs_score: bool
 ) -> LabeledReference:
     import numpy as np  # noqa: PLC0415
 

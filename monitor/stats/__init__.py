@@ -47,8 +47,8 @@ from monitor.stats.curves.weighted_curves import (
 from monitor.stats.design.allocation import Allocation, allocate, random_sampling_labels
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.planning import (
-    Bought,
-    Needed,
+    LabelsNeeded,
+    MarginsBought,
     Outlook,
     Prospect,
     WidthCurve,
@@ -81,11 +81,11 @@ from monitor.stats.detection.projection import project
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change, split_change
 from monitor.stats.drift.shift import (
-    Move,
+    WindowDistance,
     flagged_rate_move,
     kolmogorov_smirnov,
-    moves,
     population_stability_index,
+    window_distances,
 )
 from monitor.stats.estimation.missing import missing_bounds, point_range
 from monitor.stats.estimation.paired import Comparison, PairedMetric, compare, compare_threshold
@@ -148,7 +148,6 @@ __all__ = [
     "AuditAtChance",
     "Basis",
     "BetaMixture",
-    "Bought",
     "Comparison",
     "Contradiction",
     "CorrectedDraws",
@@ -169,15 +168,15 @@ __all__ = [
     "JointPosterior",
     "LabelAudit",
     "LabeledSample",
+    "LabelsNeeded",
     "Limit",
     "LimitCannotBeTested",
+    "MarginsBought",
     "Matrix",
     "Metric",
     "MetricEstimate",
     "MetricValue",
     "MoreLabels",
-    "Move",
-    "Needed",
     "NextEstimate",
     "NoAgreement",
     "NoBetterThanChance",
@@ -198,6 +197,7 @@ __all__ = [
     "UndefinedDraws",
     "Unlabeled",
     "WidthCurve",
+    "WindowDistance",
     "Working",
     "adjusted_matrix",
     "affordable_bands",
@@ -250,7 +250,6 @@ __all__ = [
     "metric_quantile",
     "missing_bounds",
     "more_labels",
-    "moves",
     "next_estimates",
     "point_range",
     "pool",
@@ -282,5 +281,6 @@ __all__ = [
     "widest",
     "width_curve",
     "width_of_variations",
+    "window_distances",
     "with_robust_weight",
 ]

@@ -20,7 +20,7 @@ from monitor.config.errors import kind_in
 from monitor.config.load import load_config
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.domain.errors import ConfigRefused
-from monitor.domain.settings import LIMITED_METRICS, Limits, Matrix, RoundSettings
+from monitor.domain.settings import LIMITED_METRICS, Limits, ReferenceMatrix, RoundSettings
 from monitor.stats.detection.half_space import WATCHABLE
 from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals, sentences
 
@@ -45,7 +45,7 @@ def test_the_shape_of_the_design_is_read_as_it_stands(load, tmp_path):
     assert (config.folder, config.store_url) == (tmp_path, f"sqlite:///{tmp_path}/monitor.db")
     assert monitor.schedule.lag == timedelta(hours=6)
     assert monitor.source.where == {"tenant": ("eu", "us")}
-    assert monitor.reference == Matrix(tp=138, fp=22, fn=108, tn=4732)
+    assert monitor.reference == ReferenceMatrix(tp=138, fp=22, fn=108, tn=4732)
     assert config.hooks["ops"].secret.get_secret_value() == ENVIRONMENT["OPS_HOOK_SECRET"]
 
 
@@ -97,7 +97,7 @@ def test_bands_without_a_score_are_refused_rather_than_ignored(refused):
 def test_a_reference_may_be_a_file_and_its_matrix_is_handed_in(load):
     text = changed("{tp: 138, fp: 22, fn: 108, tn: 4732}", "{path: l.csv, value: y, positive: 1}")
     monitor = load(text).monitors[0]
-    counted = Matrix(tp=1, fp=2, fn=3, tn=4)
+    counted = ReferenceMatrix(tp=1, fp=2, fn=3, tn=4)
 
     assert monitor.reference == ReferenceFile(path="l.csv", value="y", positive=1)
     assert monitor.settings().round.reference is None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from monitor.rounds.forecast.plan_window import PlanForecast
-    from monitor.stats.design.planning import Needed
+    from monitor.stats.design.planning import LabelsNeeded
     from monitor.stats.detection.power import AlertOutlook
 
 METRICS = ("precision", "recall")
@@ -138,7 +138,7 @@ def _delay(each: AlertOutlook) -> str:
     return f"{each.mean:.1f} rounds"
 
 
-def _asked(each: Needed) -> str:
+def _asked(each: LabelsNeeded) -> str:
     if len(set(each.margins.values())) == 1:
         return _width(next(iter(each.margins.values())))
     return _widths(each.margins)

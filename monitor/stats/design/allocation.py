@@ -15,7 +15,7 @@ from scipy import optimize, special
 
 from monitor.stats.core.beta_mixture import round_priors
 from monitor.stats.design.blending import Design, spread_by_class, without_bands
-from monitor.stats.design.neyman import Problem, coefficients_of
+from monitor.stats.design.neyman import AllocationProblem, coefficients_of
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.rounding import at_most_total, level_total, rounded_up
 
@@ -152,7 +152,7 @@ def allocate(
     _check_settings(level, blend, floor)
     price = _prices(cost, size)
     coefficients, notes = coefficients_of(size, up, prior_rates)
-    problem = Problem(
+    problem = AllocationProblem(
         size=size.astype(np.float64),
         is_flagged=up,
         low=np.minimum(floor, size).astype(np.float64),
@@ -217,7 +217,7 @@ def random_sampling_labels(
     return math.ceil(needed)
 
 
-def _design(problem: Problem, prior_rates: PriorRates, blend: float | None) -> Design:
+def _design(problem: AllocationProblem, prior_rates: PriorRates, blend: float | None) -> Design:
     """Blend in the plan without bands: as much as asked, or as the source of the rates wants."""
     if blend is None:
         blend = SCORE_BLEND if prior_rates.source == "scores" else 0.0
@@ -254,7 +254,7 @@ def _within_margins(design: Design, margins: Mapping[str, float]) -> Labels:
 
 
 def _out_of_reach(
-    problem: Problem, margins: Mapping[str, float], labels: Labels
+    problem: AllocationProblem, margins: Mapping[str, float], labels: Labels
 ) -> tuple[PlanNote, ...]:
     """Name the margins that labels cannot buy, since the window has too few items."""
     return tuple(
@@ -286,11 +286,13 @@ def _within_budget(
     return at_most_total(design.plan(margins, factor), problem.is_flagged, budget), ()
 
 
-def _equal_margins(problem: Problem) -> dict[str, float]:
+def _equal_margins(problem: AllocationProblem) -> dict[str, float]:
     return dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
 
 
-def _even_split(problem: Problem, budget: int | None) -> tuple[Labels, tuple[PlanNote, ...]]:
+def _even_split(
+    problem: AllocationProblem, budget: int | None
+) -> tuple[Labels, tuple[PlanNote, ...]]:
     """Half of the budget for each predicted class, in proportion to size within it."""
     if budget is None:
         message = (

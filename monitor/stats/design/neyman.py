@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class AllocationProblem:
     """Strata, bounds on their labels, and each metric's coefficients c, shape ``(H,)``.
 
     ``doubt`` is d, in labels; ``cost`` is that of one label of each stratum, in any unit.
@@ -158,7 +158,7 @@ def _cubic_root(p: Values, q: Values) -> Values:
     return n
 
 
-def optimum(problem: Problem, margins: Mapping[str, float]) -> Values:
+def optimum(problem: AllocationProblem, margins: Mapping[str, float]) -> Values:
     r"""Cheapest labels, not yet whole numbers, that keep all margins.
 
     In the flagged strata the coefficients of recall are those of precision times one constant.

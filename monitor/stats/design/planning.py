@@ -163,7 +163,7 @@ class Prospect:
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class LabelsNeeded:
     """Labels that margins need, by three designs; ``None`` where nothing is known."""
 
     margins: Mapping[str, float]
@@ -173,7 +173,7 @@ class Needed:
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class MarginsBought:
     """Margins that a number of labels buys, with the bands and without them."""
 
     labels: int
@@ -188,8 +188,8 @@ class Outlook:
 
     prospect: Prospect
     plan: Allocation
-    needed: tuple[Needed, ...]
-    bought: tuple[Bought, ...]
+    needed: tuple[LabelsNeeded, ...]
+    bought: tuple[MarginsBought, ...]
 
 
 def look_ahead(
@@ -242,9 +242,9 @@ def _mean_margin(margins: Mapping[str, float]) -> float:
     return sum(margins.values()) / len(margins)
 
 
-def _needed(prospect: Prospect, margins: Mapping[str, float], level: float) -> Needed:
+def _needed(prospect: Prospect, margins: Mapping[str, float], level: float) -> LabelsNeeded:
     pooled = prospect.without_bands
-    return Needed(
+    return LabelsNeeded(
         margins=margins,
         labels=prospect.allocate(margins=margins, level=level).total,
         two_strata=pooled.allocate(margins=margins, level=level).total,
@@ -254,10 +254,10 @@ def _needed(prospect: Prospect, margins: Mapping[str, float], level: float) -> N
     )
 
 
-def _bought(prospect: Prospect, labels: int, level: float) -> Bought:
+def _bought(prospect: Prospect, labels: int, level: float) -> MarginsBought:
     plan = prospect.allocate(max_labels=labels, level=level)
     pooled = prospect.without_bands.allocate(max_labels=labels, level=level)
-    return Bought(plan.total, plan.cost, plan.margins, pooled.margins)
+    return MarginsBought(plan.total, plan.cost, plan.margins, pooled.margins)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
