@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ItemFormat(NamedTuple):
-    """How files of items are read that lie beside a source, as far as they do not say it.
+    """How files of items are read that accompany a source, where they do not define it.
 
     ``id``, ``score`` and ``predicted`` name columns; ``flagged`` are values of ``predicted`` that
     flag an item, ``passed`` the texts of those that do not.
@@ -55,7 +55,7 @@ class SourceSettings(Settings):
 
     @property
     def item_format(self) -> ItemFormat:
-        """How a reference, or another classifier's decisions, are read beside this source."""
+        """How a reference, or another classifier's decisions, are read with this source."""
         return ItemFormat()
 
 

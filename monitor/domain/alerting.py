@@ -30,7 +30,7 @@ class AlertState(StrEnum):
 
 
 class EvidenceState(StrEnum):
-    """What a round says about a limit, or why it says nothing.
+    """The evidence of a round on a limit, or why there is none.
 
     ``learning``: there was nothing to compare the round with. ``silent``: no label of it bears on
     the limit, or the metric is not defined in its window. ``other_version``: the program that read
@@ -115,7 +115,7 @@ def next_reading(
     if last is not None and gathered is None:
         chain += 1
     before = _chain(gathered)
-    # A round that says nothing (e = 1) takes no step: M would grow by 1 and in the end fire.
+    # A round without evidence (e = 1) takes no step: M would grow by 1 and in the end fire.
     after = before.after(log_e) if any(log_e) else before
     return Reading(
         limit=limit,
@@ -141,7 +141,7 @@ def _gathered(
 
 
 def resolves(last: Reading, now: Reading) -> bool:
-    """Whether two rounds in a row, both after the one that fired, say that the limit is kept."""
+    """Whether two rounds in a row, both after the one that fired, show that the limit is kept."""
     return last.recovered > RECOVERED and now.recovered > RECOVERED
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MOST_VALUES = 20
-"""Values of a segment column that are told apart in a window, the largest ones."""
+"""Values of a segment column that are shown separately in a window, the largest ones."""
 
 OTHER = "(other)"
 NO_VALUE = "(no value)"

@@ -270,7 +270,7 @@ class FalseAlarms(Settings):
     It takes the place of every monitor's own ``false_alarm_every`` and is shared out in
     proportion to their rounds: each may raise one false alarm in as many rounds as all monitors
     have in the time, divided by ``at_most``. Another promise, schedule or number of monitors
-    starts all evidence anew.
+    restarts all evidence.
     """
 
     at_most: Annotated[float, Field(gt=0)] = 1

@@ -1,8 +1,8 @@
-"""A hook that tells Prometheus' Alertmanager which alerts are open.
+"""A hook that sends open alerts to Prometheus' Alertmanager.
 
 Grouping, silences, inhibition and repeats are Alertmanager's. It keeps alerts in memory, and ends
 those whose ``endsAt`` passes. So an open alert gets an end far away, which ours replaces when the
-alert ends; and it is posted again at every pass, so that a restarted Alertmanager knows it too.
+alert ends; and it is posted again at every pass, so that a restarted Alertmanager gets it too.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class AlertmanagerHandler:
         return f"HTTP {self._post([effect.payload])}"
 
     def keep(self, notices: Sequence[Mapping[str, Any]]) -> None:
-        """Post alerts that Alertmanager was told of before, should it have forgotten them."""
+        """Post alerts that Alertmanager got before, should it have lost them."""
         self._post(notices)
 
     def _post(self, payloads: Sequence[Mapping[str, Any]]) -> int:
@@ -157,7 +157,7 @@ class AlertmanagerHandler:
 def as_alert(notice: Notice, settings: AlertmanagerSettings, now: datetime) -> dict[str, Any]:
     """Write a notice as API v2 wants it.
 
-    What opens and what ends an alert give the same labels, by which Alertmanager knows it.
+    What opens and what ends an alert give the same labels, by which Alertmanager identifies it.
     """
     start, end = _span(notice, settings, now)
     alert = {

@@ -1,4 +1,4 @@
-"""A hook that tells one of the services that Apprise knows, by its URL.
+"""A hook that notifies one of the services that Apprise supports, by its URL.
 
 https://github.com/caronc/apprise: mail, Slack, Teams, Telegram, PagerDuty and many more. It comes
 with the extra ``apprise`` and is loaded when a notice is sent.
@@ -117,7 +117,7 @@ class AppriseHandler:
         return service, str(service[0].service_name)
 
     def _failure(self, service: str, result: Any) -> DeliveryFailed:
-        """Say why, as far as that can be said without showing the URL."""
+        """Give the reason, as far as that is possible without showing the URL."""
         logs = " ".join(str(entry) for entry in result.logs())
         found = _STATUS.search(logs)
         if found is None:

@@ -56,7 +56,7 @@ class CommandSettings(Settings):
     notice as JSON on standard input, runs in the folder of the config, and sees only ``PATH`` and
     the variables that ``environment`` names. It ends by itself or is killed after ``timeout``; what
     it started, and left running, ends with it. A repeat carries the same ``id``. What it writes to
-    standard error is shown when it fails; exit code 65 says that it will never take this notice,
+    standard error is shown when it fails; exit code 65 means that it will never take this notice,
     78 that its own setup is wrong.
     """
 

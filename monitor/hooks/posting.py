@@ -41,7 +41,7 @@ class Receiver:
     hook
         Name of the hook, for errors.
     repeats
-        Whether the answer of the receiver may be shown; one that knows a secret may repeat it.
+        Whether the answer of the receiver may be shown; one that holds a secret may repeat it.
     """
 
     hook: str
@@ -58,7 +58,7 @@ class Receiver:
         lasting: bool = False,
         retry_after: timedelta | None = None,
     ) -> DeliveryFailed:
-        """Say that the receiver did not take it, and why."""
+        """Make the error of a notice that the receiver did not take."""
         message = f"hook {self.hook}: {address(self.url)} did not take the notice: {reason}"
         return DeliveryFailed(
             message, sink_down=sink_down, lasting=lasting, retry_after=retry_after
@@ -67,7 +67,7 @@ class Receiver:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a receiver said; ``text`` only where it may be shown."""
+    """The answer of a receiver; ``text`` only where it may be shown."""
 
     status: int
     retry_after: timedelta | None

@@ -39,7 +39,7 @@ class AbsentLabeler:
         self._refuse(round_name)
 
     def forget(self, round_name: str, keys: Collection[str]) -> Sequence[str]:
-        """Refuse to say that something was deleted."""
+        """Refuse to report anything as deleted."""
         del keys
         self._refuse(round_name)
 

@@ -32,7 +32,7 @@ WITHOUT_NOTES = KEPT - {"note"}
 
 
 def blank(path: Path, keys: Collection[str], kept: Collection[str] = KEPT) -> bool:
-    """Empty what the rows of these tasks hold outside the kept columns; tell if anything was there.
+    """Empty what the rows of these tasks hold outside the kept columns; true if anything was there.
 
     Rows of other tasks stay as they are, whatever is in them. A file that is no label file, or
     that cannot be read, is left alone.
@@ -51,7 +51,7 @@ def blank(path: Path, keys: Collection[str], kept: Collection[str] = KEPT) -> bo
 
 
 def _text_with(path: Path, keys: Collection[str]) -> str | None:
-    """Text of a file, cells of any length among it; None where it speaks of none of the tasks."""
+    """Text of a file, cells of any length among it; None where it names none of the tasks."""
     with opened(path) as stream:
         content = stream.read()
     words = (found[0].decode() for found in _WORD.finditer(content))

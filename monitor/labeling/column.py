@@ -119,7 +119,7 @@ class ColumnSettings(Labeling):
 
 @dataclass(frozen=True, slots=True)
 class _Truth:
-    """A value found for an item, and when it became known (microseconds; 0: nobody says)."""
+    """A value found for an item, and when it became known (microseconds; 0: unknown)."""
 
     value: str
     known: int
@@ -127,7 +127,7 @@ class _Truth:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What the truth says of some items: of how many, how many are positive; ids that it has."""
+    """The truth about some items: of how many, how many are positive; ids that it has."""
 
     known: int
     positive: int
@@ -141,7 +141,7 @@ def _now() -> datetime:
 class ColumnLabeler:
     """A `Labeler` that reads the truth for the items asked for, in one scan.
 
-    Each reading tells all that is true now: an item without an answer is withdrawn, which the
+    Each reading returns all that is true now: an item without an answer is withdrawn, which the
     store ignores unless there was one before.
 
     Parameters
@@ -151,7 +151,7 @@ class ColumnLabeler:
     base_folder
         Where relative paths start: the folder of the config file.
     clock
-        Tells whether an item has matured.
+        Decides whether an item has matured.
     """
 
     name = "column"
@@ -171,7 +171,7 @@ class ColumnLabeler:
         """Do nothing: nobody is asked."""
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Tell the answer of every task, unless neither files nor maturity changed.
+        """Return the answer of every task, unless neither files nor maturity changed.
 
         Raises
         ------
@@ -224,7 +224,7 @@ class ColumnLabeler:
         return f"{self.files.folder}: {self.files}"
 
     def state(self) -> str:
-        """Tell one state of the files from another, without reading them."""
+        """Text that differs between states of the files, found without reading them."""
         return within(_TO_LOOK, self.place, lambda: self._state({}))
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
@@ -253,7 +253,7 @@ class ColumnLabeler:
         return unknown, sum(int(count) for _, count in rows)
 
     def unknown_sentence(self, values: Mapping[str, int]) -> str:
-        """Say which values mean nothing, and where to list them."""
+        """Name the values that mean nothing, and where to list them."""
         return (
             f"{self.files}: column {self.settings.value!r} (labeling.value) holds "
             f"{listed(values)}, which the config does not name; list each value under "
@@ -261,7 +261,7 @@ class ColumnLabeler:
         )
 
     def truth_of(self, ids: Sequence[str]) -> Truth:
-        """Say what is known of some items, and which ids there are."""
+        """Summarise what is known of some items, with examples of ids."""
         known = self._truths(ids)
         values = [truth.value for truths in known.values() for truth in truths[:1]]
         with opened(self.files) as table:
@@ -310,7 +310,7 @@ class ColumnLabeler:
         return truths
 
     def _answer(self, task: Task, truths: Sequence[_Truth]) -> Answer | None:
-        """Say what the rows of one item mean; a ValueError says why they mean nothing."""
+        """Return what the rows of one item mean; a ValueError has the reason if nothing."""
         if not truths:
             return Answer.NEGATIVE if self._matured(task) else None
         values = self._newest_values(truths)
@@ -349,9 +349,9 @@ class ColumnLabeler:
         return self._clock() >= task.predicted_before + self.settings.matures
 
     def _state(self, tasks: Mapping[str, Task]) -> str:
-        """Tell one state of the files, tasks and maturity from another, without reading rows.
+        """Text that differs between states of the files, tasks and maturity; no row is read.
 
-        The settings count too: one that is put right gives the same rows another meaning.
+        The settings count too: one that is corrected gives the same rows another meaning.
         """
         files = []
         for path in self.files.found():

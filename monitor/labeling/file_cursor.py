@@ -52,7 +52,7 @@ class CutRow:
 class Cursor:
     """What was read: a state of the folder, and the rows that may have been cut, by file name.
 
-    ``waits`` says which files were not taken yet.
+    ``waits`` lists which files were not taken yet.
     """
 
     state: str = ""
@@ -61,7 +61,7 @@ class Cursor:
 
     @classmethod
     def of(cls, text: str | None) -> Cursor:
-        """Read a stored cursor; one of an older version knows nothing, so all is read again."""
+        """Read a stored cursor; one of an older version is empty, so all is read again."""
         try:
             plain: dict[str, Any] = json.loads(text or "")
             cut = {name: CutRow(**row) for name, row in plain["cut"].items()}

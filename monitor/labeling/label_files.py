@@ -59,7 +59,7 @@ def write_tasks(
     """Write tasks for people to label: shuffled, blind, with empty cells to fill.
 
     A path appears whole or not at all, if ``new`` never in place of another. Tasks come in the
-    order of a hash of their keys, which tells nothing about their stratum and is the same on
+    order of a hash of their keys, which reveals nothing about their stratum and is the same on
     every export.
     """
     shuffled = sorted(tasks, key=lambda task: hashlib.sha256(task.key.encode()).digest())
@@ -126,7 +126,7 @@ def read_labels(
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """What a file says; ``cut`` is the answer of a last row that has no line break after it."""
+    """The answers in a file; ``cut`` is that of a last row that has no line break after it."""
 
     collected: Collected
     cut: LabelEvent | None = None
@@ -135,7 +135,7 @@ class FileReading:
 def read_file(
     path: Path, tasks: Mapping[str, Task], *, known: str = "", follow: bool = False
 ) -> FileReading:
-    """Read a filled file as `read_labels` does, and tell what its last row says."""
+    """Read a filled file as `read_labels` does, and return the answer of a cut last row."""
     found = _Rows(printable(path.name), tasks, known)
     for line in read_lines(path, follow=follow):
         found.add(line)
@@ -180,7 +180,7 @@ class _Rows:
             self.rows.append(row)
 
     def reading(self) -> FileReading:
-        """Say what the rows mean together."""
+        """Combine the rows."""
         if not self.is_known and (unknown := self._unknown()):
             return self._refused_whole(unknown)
         events: list[LabelEvent] = []
@@ -209,7 +209,7 @@ class _Rows:
         return Refusal(f"{self.name} row {row.number}", problem)
 
     def _event(self, row: _AnsweredRow) -> LabelEvent:
-        """Make the event of a row; a ValueError says why there is none."""
+        """Make the event of a row; a ValueError has the reason why there is none."""
         if row.problem is not None or row.answer is None:
             raise ValueError(row.problem)
         key = self._key(row.key)
@@ -252,7 +252,7 @@ class _Rows:
 
 
 def _row(line: Line) -> _AnsweredRow | None:
-    """Read the cells of a row; None where it is not answered. A ValueError says what is wrong."""
+    """Read the cells of a row; None where it is not answered. A ValueError has what is wrong."""
     if line.problem is not None:
         raise ValueError(line.problem)
     answer = answer_of(line.cells.get("label"))

@@ -1,4 +1,4 @@
-"""One look into a folder of filled files: which are taken now, and what they say."""
+"""One look into a folder of filled files: which are taken now, and the answers in them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class FolderLook:
     """The filled files, stamped twice a moment apart: those that moved meanwhile are not read.
 
-    ``again`` tells that another look may find more though nothing changes.
+    ``again`` is true where another look may find more though nothing changes.
     """
 
     earlier: Mapping[Path, FileStamp]
@@ -41,7 +41,7 @@ class FolderLook:
     _went_on: list[CutRow] = field(default_factory=list)
 
     def read(self, before: Cursor) -> Collected:
-        """Read the files, the one saved last at the end, and say what came of each."""
+        """Read the files, the one saved last at the end, and collect what came of each."""
         self.cut = dict(before.cut)
         for path in sorted(self.stamps, key=lambda path: (self.stamps[path].changed, path.name)):
             self._take(path, self.stamps[path])

@@ -35,7 +35,7 @@ _LIMIT = threading.RLock()
 class Line:
     """One row of a label file, as written there; ``problem`` where it is no row at all.
 
-    ``missing`` are the columns of the file that the row has no cell for, and ``cut`` tells that
+    ``missing`` are the columns of the file that the row has no cell for, and ``cut`` marks that
     the file ends with this row and without a line break.
     """
 
@@ -116,7 +116,7 @@ def _unreadable(path: Path, error: OSError) -> LabelsRefused:
 def ends_whole(path: Path) -> bool:
     """Whether the last row of a file has its end: a line break, or the brace of its JSON object.
 
-    True where the file cannot be read, which reading it tells.
+    True where the file cannot be read, which reading it reports.
     """
     try:
         with opened(path) as stream:
@@ -302,7 +302,7 @@ def _jsonl_line(number: int, text: str) -> Line:
 
 
 def _jsonl_cells(text: str) -> dict[str, Any]:
-    """Cells of a row by column; `LabelsRefused` says what is wrong with it."""
+    """Cells of a row by column; `LabelsRefused` has what is wrong with it."""
     row = _json(text)
     cells = dict(zip(own_names(list(row)), row.values(), strict=True))
     if not {"task", "label"} <= cells.keys():

@@ -21,7 +21,7 @@ STILL = 600.0
 
 
 class FileStamp(NamedTuple):
-    """What tells one state of a file from another without reading it; zeros where it is gone."""
+    """What differs between states of a file, known without reading it; zeros where it is gone."""
 
     changed: int = 0
     size: int = 0
@@ -38,7 +38,7 @@ class FileStamp(NamedTuple):
         return time.time() - self.changed / 1e9
 
     def is_fresh(self) -> bool:
-        """Whether it changed just now, or has a time to come, which says nothing."""
+        """Whether it changed just now, or has a time to come, which proves nothing."""
         return self.age() < SETTLED
 
     def stood(self) -> bool:

@@ -41,7 +41,7 @@ class Columns(Settings):
     """Which column holds what; ``show`` names what people see while labeling.
 
     ``segments`` names columns, such as a country or a client, for whose values precision and
-    recall are shown by themselves; the 20 largest values of a window are told apart.
+    recall are shown by themselves; the 20 largest values of a window are shown separately.
     """
 
     id: str
@@ -89,8 +89,8 @@ class DuckdbSettings(SourceSettings):
 
     ``timeout`` is how long one reading may take; then the round waits, and other monitors go on.
     ``grace`` is how long a round waits, from its first look, for predictions that are missing or
-    cannot be used as they are; it is abandoned and told after that, and never waits beyond the
-    next slot. Without it: a quarter of the window, at least 6 hours.
+    cannot be used as they are; after that it is abandoned, with a notice. It never waits beyond
+    the next slot. Without it: a quarter of the window, at least 6 hours.
     """
 
     kind: Literal["duckdb"] = "duckdb"

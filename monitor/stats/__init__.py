@@ -49,10 +49,10 @@ from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.planning import (
     LabelsNeeded,
     MarginsBought,
-    Outlook,
+    PlanOptions,
     Prospect,
     WidthCurve,
-    look_ahead,
+    plan_options,
     width_curve,
 )
 from monitor.stats.design.prior import PriorRates
@@ -76,7 +76,7 @@ from monitor.stats.detection.delay import (
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.fleet import expected_alarms, shared_promise
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.power import AlertOutlook, alert_outlook, assumed_limits
+from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits
 from monitor.stats.detection.projection import project
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change, split_change
@@ -143,7 +143,7 @@ __all__ = [
     "METRICS",
     "PASSED_BANDS",
     "Agreement",
-    "AlertOutlook",
+    "AlertPower",
     "Allocation",
     "AuditAtChance",
     "Basis",
@@ -181,8 +181,8 @@ __all__ = [
     "NoAgreement",
     "NoBetterThanChance",
     "OutOfReach",
-    "Outlook",
     "PairedMetric",
+    "PlanOptions",
     "PoolingStep",
     "PrecisionChange",
     "PrevalenceCurve",
@@ -201,7 +201,7 @@ __all__ = [
     "Working",
     "adjusted_matrix",
     "affordable_bands",
-    "alert_outlook",
+    "alert_power",
     "allocate",
     "alternatives",
     "area_under_gain",
@@ -244,13 +244,13 @@ __all__ = [
     "large_drop_delay",
     "log_e_factor",
     "log_threshold",
-    "look_ahead",
     "look_like_probabilities",
     "metric",
     "metric_quantile",
     "missing_bounds",
     "more_labels",
     "next_estimates",
+    "plan_options",
     "point_range",
     "pool",
     "pooling_steps",

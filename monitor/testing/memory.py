@@ -44,7 +44,7 @@ class MemorySource:
         Each with ``id``, ``time`` (aware) and ``score`` or ``predicted`` or both; optionally
         ``model_version``. May grow between scans.
     threshold
-        Score from which a row is flagged; without it ``predicted`` (a bool) says so.
+        Score from which a row is flagged; without it ``predicted`` (a bool) decides.
     show
         Names of the values that labelers see.
     segments
@@ -144,7 +144,7 @@ class MemorySource:
 
     def _answer(self) -> None:
         if self.down:
-            message = "the source in memory was told to be down"
+            message = "the source in memory was set to be down"
             raise SourceUnavailable(message)
 
     def _place(self, row: Row, strata: Sequence[Stratum]) -> str | BadRow:
@@ -235,14 +235,14 @@ class MemoryLabeler:
     Parameters
     ----------
     answers
-        What the annotator says about each item id; an item without one waits.
+        The annotator's answer for each item id; an item without one waits.
     annotator
-        Who says it.
+        Name of the annotator.
 
     Attributes
     ----------
     second_answers, second_annotator
-        What somebody else says about each item id on second copies.
+        Another person's answer for each item id on second copies.
     sent
         The tasks handed out, per round; a closed round is gone from it.
     down
@@ -300,5 +300,5 @@ class MemoryLabeler:
 
     def _answer(self) -> None:
         if self.down:
-            message = "the labeler in memory was told to be down"
+            message = "the labeler in memory was set to be down"
             raise TryLater(message)

@@ -101,7 +101,7 @@ class SourceContract:
         ]
 
     def test_the_time_of_the_newest_row_of_the_window_is_told(self) -> None:
-        """So a window that ends early can be told from one that is whole."""
+        """So a window that ends early can be distinguished from one that is whole."""
         rows = example_rows()
 
         frame = self.source(rows).scan(self.window, self.strata, 1, "seed")
@@ -170,7 +170,7 @@ class SourceContract:
         assert (first.rows, second.rows) == (2, 1)
 
     def test_a_window_without_rows_is_an_empty_frame(self) -> None:
-        """Not an error: the round says that there was nothing."""
+        """Not an error: the round reports that there was nothing."""
         later = Window(MONDAY + 50 * DAY, MONDAY + 51 * DAY)
 
         frame = self.source(example_rows()).scan(later, self.strata, 9, "s")
@@ -228,9 +228,9 @@ class SourceContract:
 
         frame = self.source(rows).scan(Window(MONDAY, MONDAY + 2 * DAY), self.strata, 900, "s")
 
-        told = {value for part in frame.strata for value in part.segments[0]}
-        assert told == {"big", OTHER, *(f"tiny {2 * i:03}" for i in range(MOST_VALUES - 1))}
-        assert {c.segments[0] for part in frame.strata for c in part.candidates} == told
+        shown = {value for part in frame.strata for value in part.segments[0]}
+        assert shown == {"big", OTHER, *(f"tiny {2 * i:03}" for i in range(MOST_VALUES - 1))}
+        assert {c.segments[0] for part in frame.strata for c in part.candidates} == shown
         assert all(sum(part.segments[0].values()) == part.size for part in frame.strata)
 
     def test_segments_add_up_where_ids_come_twice(self) -> None:

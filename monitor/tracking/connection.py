@@ -40,7 +40,7 @@ _FORBIDDEN = frozenset({401, 403})
 _SERVER_ERROR = 500
 _ONE_AT_A_TIME = threading.Lock()  # settings of MLflow's client hold for the whole process
 
-# Here, before there are threads (`client_settings` says why), and not when MLflow is loaded.
+# Here, before there are threads (`client_settings` has the reason), and not when MLflow is loaded.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 
@@ -188,7 +188,7 @@ class Connection:
     def _ask_health(self) -> None:
         """Ask whether MLflow takes requests now.
 
-        Only these two answers say that it does not: a gateway may not know the path.
+        Only these two answers mean that it does not: a gateway may not route the path.
         """
         found = ask_health(self.tracking_uri)
         if found.status not in {TOO_MANY, UNAVAILABLE}:
@@ -265,9 +265,9 @@ def _quiet() -> Iterator[None]:
 
 
 def _forget_artifact_places() -> None:
-    """Let MLflow's client ask anew where a run's files go.
+    """Let MLflow's client ask again where a run's files go.
 
-    It keeps what it was told for as long as the process lives, also by an answer that was spoiled.
+    It keeps the answer for as long as the process lives, also one that was spoiled.
     """
     from mlflow.tracking._tracking_service import utils  # noqa: PLC0415
 

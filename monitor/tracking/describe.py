@@ -64,7 +64,7 @@ def _cell(text: str) -> str:
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
-    """Write a table; MLflow's page sets cells edge to edge and knows no alignment, hence _GAP."""
+    """Write a table; MLflow's page sets cells edge to edge and ignores alignment, hence _GAP."""
     if not rows:
         return ""
     lines = [f"{_GAP} | ".join(cells) for cells in [head, *rows]]
@@ -104,12 +104,12 @@ def _cause(report: RoundReport) -> list[str]:
         (alert.metric, alert.side, alert.state) == ("precision", "at_least", AlertState.FIRING)
         for alert in report.alerts
     )
-    told = cause_beside_alert(report.cause) if is_low else report.cause.sentence
-    return [f"**Against earlier rounds:** {_cell(told)}."]
+    cause = cause_beside_alert(report.cause) if is_low else report.cause.sentence
+    return [f"**Against earlier rounds:** {_cell(cause)}."]
 
 
 def _learning(report: RoundReport) -> list[str]:
-    """Say which limits this round could say nothing about, as there was nothing to go by."""
+    """Name the limits that this round has no evidence on, as there was nothing to compare with."""
     limits = [
         f"{row.metric} {bound_sign(row.side, row.limit)}"
         for row in report.evidence
@@ -177,8 +177,8 @@ def _corrected(report: RoundReport) -> list[str]:
         report.estimate(metric, basis=basis, estimand=estimand)
         for metric in ("precision", "recall")
     ]
-    told = [f"{row.metric.replace('_', ' ')} {_estimate(row)}" for row in rows if row is not None]
-    return [f"Corrected for label errors, this round has {', '.join(told)}."] if told else []
+    values = [f"{row.metric.replace('_', ' ')} {_estimate(row)}" for row in rows if row is not None]
+    return [f"Corrected for label errors, this round has {', '.join(values)}."] if values else []
 
 
 def _agreement(report: RoundReport) -> list[str]:

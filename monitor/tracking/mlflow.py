@@ -99,7 +99,7 @@ class MlflowHandler:
 
         That is ``experiments/<id>/runs/<id>``, its path in MLflow's pages, or
         ``models:/<name>/<version>``. A model version that is not there, or takes no tags, costs
-        its tags and nothing else: the receipt says so, and the runs behind it do not wait.
+        its tags and nothing else: the receipt records it, and the runs behind it do not wait.
 
         Raises
         ------

@@ -111,7 +111,7 @@ def _log_batch(
 
 
 def _log_inputs(client: MlflowClient, run: Run, report: RoundReport) -> None:
-    """Link the window's predictions and, where MLflow knows it, the model."""
+    """Link the window's predictions and, where MLflow has it, the model."""
     from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelInput  # noqa: PLC0415
 
     if run.inputs is not None and run.inputs.dataset_inputs:

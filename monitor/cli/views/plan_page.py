@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from monitor.rounds.forecast.plan_window import PlanForecast
     from monitor.stats.design.planning import LabelsNeeded
-    from monitor.stats.detection.power import AlertOutlook
+    from monitor.stats.detection.power import AlertPower
 
 METRICS = ("precision", "recall")
 WHOLE = "labeled whole"
@@ -124,7 +124,7 @@ def _say_alerts(found: PlanForecast) -> None:
         say("(no limits are set; these are 5 points under what is expected)", indent="  ")
 
 
-def _smallest(each: AlertOutlook) -> str:
+def _smallest(each: AlertPower) -> str:
     if each.expected < each.limit.value:
         return f"{each.expected:.3g} is expected: under it already"
     if each.smallest_drop is None:
@@ -132,7 +132,7 @@ def _smallest(each: AlertOutlook) -> str:
     return f"{each.smallest_drop * 100:.0f} points in {WITHIN} rounds ({PROBABILITY:.0%})"
 
 
-def _delay(each: AlertOutlook) -> str:
+def _delay(each: AlertPower) -> str:
     if each.median is None or each.mean is None:
         return "longer than 26 rounds"
     return f"{each.mean:.1f} rounds"

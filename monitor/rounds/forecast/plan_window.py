@@ -16,8 +16,8 @@ from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.draw import look, why_unusable
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
 from monitor.rounds.sampling.prior import known_before, reference_of
-from monitor.stats.design.planning import Outlook, Prospect, look_ahead
-from monitor.stats.detection.power import DROP, WITHIN, AlertOutlook, alert_outlook, assumed_limits
+from monitor.stats.design.planning import PlanOptions, Prospect, plan_options
+from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
 from monitor.storage import round_store
 from monitor.storage.round_store import Round
 
@@ -54,8 +54,8 @@ class PlanForecast:
     """A plan, told both ways, and what the alerts would find with it."""
 
     sighted: Sighted
-    outlook: Outlook
-    alerts: tuple[AlertOutlook, ...]
+    outlook: PlanOptions
+    alerts: tuple[AlertPower, ...]
     limits_assumed: bool
     every: float
 
@@ -93,7 +93,7 @@ class PlanForecast:
         }
 
 
-def _alert_json(found: AlertOutlook) -> dict[str, Any]:
+def _alert_json(found: AlertPower) -> dict[str, Any]:
     return {
         "metric": found.limit.metric,
         "at_least": found.limit.value,
@@ -163,10 +163,10 @@ def foretell(
         If neither is given, or nothing is known and there is no number of labels.
     """
     prospect = sighted.prospect
-    outlook = look_ahead(prospect, margins=margins, max_labels=max_labels)
+    outlook = plan_options(prospect, margins=margins, max_labels=max_labels)
     known = bool(outlook.plan.margins)
     watched = tuple(limits) or (assumed_limits(prospect) if known else ())
-    alerts = alert_outlook(prospect, outlook.plan.labels, watched, every=every) if known else ()
+    alerts = alert_power(prospect, outlook.plan.labels, watched, every=every) if known else ()
     return PlanForecast(sighted, outlook, alerts, limits_assumed=not limits, every=every)
 
 

@@ -1,7 +1,7 @@
 r"""What labels buy, both ways: from margins to labels, and from a number of labels to margins.
 
 A ``Prospect`` is a window as it will be sampled: its strata and what is known of them before any
-label of the round. ``look_ahead`` sets the plan beside the same window without bands (two strata,
+label of the round. ``plan_options`` sets the plan beside the same window without bands (two strata,
 Shang et al. 2023) and beside a plain random sample, and says what the alerts would find.
 ``width_curve`` is Figure 1 of Shang et al. for any strata: interval width against the
 over-sampling ratio :math:`s = (n_+/n_-)/k`, :math:`k = N_+/N_-`.
@@ -183,7 +183,7 @@ class MarginsBought:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outlook:
+class PlanOptions:
     """A plan, and what other margins and other numbers of labels would mean."""
 
     prospect: Prospect
@@ -192,13 +192,13 @@ class Outlook:
     bought: tuple[MarginsBought, ...]
 
 
-def look_ahead(
+def plan_options(
     prospect: Prospect,
     *,
     margins: Mapping[str, float] | None = None,
     max_labels: int | None = None,
     level: float = 0.95,
-) -> Outlook:
+) -> PlanOptions:
     """Plan a round and tell it both ways.
 
     Parameters
@@ -211,7 +211,7 @@ def look_ahead(
     Examples
     --------
     >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
-    >>> found = look_ahead(window, max_labels=1000)
+    >>> found = plan_options(window, max_labels=1000)
     >>> found.plan.labels, {name: round(half, 3) for name, half in found.plan.margins.items()}
     (array([ 61, 939]), {'precision': 0.1, 'recall': 0.122})
     >>> [(each.labels, each.random) for each in found.needed if each.margins["recall"] == 0.05]
@@ -221,7 +221,7 @@ def look_ahead(
     names = [name for name in ("precision", "recall") if name in plan.margins]
     ladder = _ladder(names, margins or {})
     steps = sorted({plan.total // 2, plan.total, 2 * plan.total})
-    return Outlook(
+    return PlanOptions(
         prospect=prospect,
         plan=plan,
         needed=tuple(_needed(prospect, each, level) for each in ladder),

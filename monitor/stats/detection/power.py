@@ -29,7 +29,7 @@ PATHS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class AlertOutlook:
+class AlertPower:
     """What one limit would find.
 
     Parameters
@@ -75,7 +75,7 @@ def assumed_limits(prospect: Prospect) -> tuple[Limit, ...]:
     )
 
 
-def alert_outlook(
+def alert_power(
     prospect: Prospect,
     labels: ArrayLike,
     limits: Sequence[Limit],
@@ -83,7 +83,7 @@ def alert_outlook(
     every: float = 52,
     paths: int = PATHS,
     seed: int = 0,
-) -> tuple[AlertOutlook, ...]:
+) -> tuple[AlertPower, ...]:
     """Foretell what each lower limit would find, all of them watched together.
 
     Parameters
@@ -104,7 +104,7 @@ def alert_outlook(
     --------
     >>> from monitor.stats.design.planning import Prospect
     >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
-    >>> [found, _] = alert_outlook(window, [260, 2440], assumed_limits(window), paths=100)
+    >>> [found, _] = alert_power(window, [260, 2440], assumed_limits(window), paths=100)
     >>> found.limit.metric, round(found.smallest_drop, 1)
     ('precision', 0.1)
     """
@@ -128,7 +128,7 @@ def alert_outlook(
         except LimitCannotBeTested:
             continue
         delay = _delay(scenario, limits, limit.metric, every, paths, seed)
-        found.append(AlertOutlook(limit, expected, least, *delay))
+        found.append(AlertPower(limit, expected, least, *delay))
     return tuple(found)
 
 
