@@ -154,30 +154,35 @@ def _parts(
         clock=clock,
         reference=_reference(config, monitor),
         runs=MlflowRuns(config.mlflow, config.folder),
-        labelers=partial(_labelers, config, labeler, clock),
+        labelers=partial(_labelers, config, monitor.labeling, labeler, clock),
     )
 
 
 def _labelers(
-    config: Config, today: Labeler, clock: Clock, settings: RoundSettings
+    config: Config, asked: Labeling, today: Labeler, clock: Clock, settings: RoundSettings
 ) -> tuple[Labeler, ...]:
     """Labelers of a round, the one that it was opened with first.
 
     A round that asks people keeps the folder that its tasks went to, and is read from today's as
-    well, where there is one: people may bring answers there. A column is read as the config says
-    today, so that a wrong path or name can be put right.
+    well, where there is one: people may bring answers there. Any other kind is read as the config
+    says today, so that a wrong path or name can be corrected.
     """
-    if settings.labeling is None:
+    is_same_kind = (settings.labeling or {}).get("kind") == asked.own()["kind"]
+    if settings.labeling is None or (is_same_kind and type(today) is not FilesLabeler):
         return (today,)
     kept = _kept_labeler(config, settings.labeling, clock)
-    if not isinstance(kept, FilesLabeler):
-        return (today,) if kept.name == today.name else (kept,)
-    if not isinstance(today, FilesLabeler) or not today.filled.exists():
+    # By the very class: a package may derive its own labeler from it.
+    if type(kept) is not FilesLabeler or type(today) is not FilesLabeler:
         return (kept,)
-    return (today,) if kept.settings.own() == today.settings.own() else _both(kept, today)
+    return _folders(kept, today)
 
 
-def _both(kept: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
+def _folders(kept: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
+    """Labelers of a round's own folder and of today's, where that is another one."""
+    if not today.filled.exists():
+        return (kept,)
+    if kept.settings.own() == today.settings.own():
+        return (today,)
     return (kept,) if kept.place == today.place else (kept, today)
 
 

@@ -20,6 +20,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    SecretStr,
     field_validator,
     model_validator,
 )
@@ -346,8 +347,9 @@ class Labeling(Settings):
     audit: AuditCounts | None = None
 
     def own(self) -> dict[str, Any]:
-        """Return what this kind of labeler has alone, such as where labels lie."""
-        return self.model_dump(mode="json", exclude=set(Labeling.model_fields))
+        """Return what this kind of labeler has alone, such as where labels lie; no secret."""
+        secrets = {name for name, value in self if isinstance(value, SecretStr)}
+        return self.model_dump(mode="json", exclude={*Labeling.model_fields, *secrets})
 
 
 class RoundSettings(Settings):

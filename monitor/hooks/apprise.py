@@ -85,12 +85,12 @@ class AppriseHandler:
         return name
 
     def usable(self) -> str:
-        """Say which service it is, without sending anything.
+        """Name the service, without sending anything.
 
         Raises
         ------
         DeliveryFailed
-            If Apprise is not installed or does not know the URL.
+            If Apprise is not installed or does not support the URL.
         """
         with _quiet():
             return self._service()[1]
@@ -107,8 +107,8 @@ class AppriseHandler:
             app_id="pr-monitor",
             app_desc="mlflow-pr-monitor",
             async_mode=False,
-            http_redirects=False,
-            storage_mode="memory",
+            http_redirects=False,  # else a receiver could lead us into our own network
+            storage_mode="memory",  # tokens are not written to disk
         )
         service = apprise.Apprise(asset=asset)
         if not service.add(self._settings.url.get_secret_value()):

@@ -28,7 +28,7 @@ Timeout = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(second
 _ANSWER = 2000  # bytes of an answer that are read
 _SUCCESS = range(200, 300)
 _REDIRECT = range(300, 400)
-MAY_PASS = {408, 425, 429}
+MAY_PASS = {408, 425, 429}  # too slow, too early, too many: what a later try may not meet
 SERVER_ERROR = 500
 
 
@@ -143,7 +143,7 @@ def _beginning(response: httpcore.Response) -> str:
     found = b""
     for part in response.iter_stream():
         found += part
-        if len(found) >= _ANSWER:
+        if len(found) >= _ANSWER:  # an answer may be endless
             break
     return found[:_ANSWER].decode(errors="replace")
 

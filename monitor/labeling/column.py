@@ -188,6 +188,7 @@ class ColumnLabeler:
             return Collected(cursor=cursor, anew=False)
         truths = self._truths({task.item_id for task in tasks.values()})
         answers, refused = self._answers(tasks, truths)
+        # No answer at all: then the column or its values may be named wrongly, not a row be wrong.
         if refused and not any(answers.values()):
             self._refuse_unknown(truths)
         events = tuple(self._event(key, answer) for key, answer in answers.items())

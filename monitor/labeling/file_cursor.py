@@ -20,7 +20,7 @@ from monitor.labeling.reading import opened
 if TYPE_CHECKING:
     from pathlib import Path
 
-_INSTANT = timedelta(microseconds=1)
+_INSTANT = timedelta(microseconds=1)  # the least by which a withdrawal is later than its answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Cursor:
             cut = {name: CutRow(**row) for name, row in plain["cut"].items()}
             return cls(plain["state"], tuple(plain["waits"]), cut)
         except (ValueError, TypeError, KeyError, AttributeError):
-            return cls()
+            return cls()  # to read all files again is safe: events are stored once
 
     def text(self) -> str:
         """Write it for the store."""

@@ -112,7 +112,7 @@ class FilesLabeler:
         try:
             self.filled.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder):
-                pass
+                pass  # permission bits do not show a full disk or a read-only mount
         except OSError as error:
             raise self._unwritable(self.folder, error) from error
 
@@ -141,9 +141,10 @@ class FilesLabeler:
         if self._state(stamps, tasks) == before.state:
             return Collected(cursor=cursor, waits=before.waits, anew=False)
         if any(each.is_fresh() for each in stamps.values()):
-            stillness.pause()
+            stillness.pause()  # so that the second stamps show who is being written
         look = FolderLook(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
         read = look.read(before)
+        # An empty state equals none, so that the next pass reads the folder again.
         state = "" if look.again else self._state(look.stamps, tasks)
         return replace(
             read,
@@ -152,7 +153,7 @@ class FilesLabeler:
         )
 
     def _check_folder(self) -> None:
-        """Tell a folder that is gone from one without files.
+        """Refuse a folder that is gone, unlike one without files.
 
         Else a round whose deadline passes while a share is not mounted would close without the
         labels that lie there.
@@ -166,7 +167,7 @@ class FilesLabeler:
         if not self.filled.exists():
             message = (
                 f"labeling.folder: {self.filled} is not there, so labels cannot be read; mount "
-                "or restore it, or make it anew if it is no longer needed"
+                "or restore it, or make an empty one if it is no longer needed"
             )
             raise LabelsRefused(message)
 
@@ -176,7 +177,7 @@ class FilesLabeler:
         return str(self.filled)
 
     def state(self) -> str:
-        """Tell one state of the filled files from another, without reading them.
+        """Text that differs between states of the filled files, found without reading them.
 
         Raises
         ------
@@ -192,7 +193,7 @@ class FilesLabeler:
         return {path: file_stamp(path) for path in self._filled_files()}
 
     def _state(self, stamps: Mapping[Path, FileStamp], tasks: Mapping[str, Task]) -> str:
-        """Tell one state of the folder and the tasks from another, without reading the files.
+        """Text that differs between states of the folder and the tasks; no file is read.
 
         That a file has come to stand still for long is another state.
         """

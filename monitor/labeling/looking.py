@@ -80,9 +80,10 @@ class FolderLook:
             self._note_end(path, reading.cut, saved)
         except LabelsRefused as error:
             self._refuse(path, found, str(error))
+            # A file that could not be opened may be there the next time, by an equal stamp.
             self.again = self.again or isinstance(error.__cause__, OSError)
             return
-        if file_stamp(path) not in {found, FileStamp()}:
+        if file_stamp(path) not in {found, FileStamp()}:  # one that was removed was read whole
             self._wait(f"{printable(path.name)} changed while it was read; it is read again")
             self.again = True
             return

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SETTLED = 1.0
-"""Seconds that a file has to stand still before it is read."""
+"""Seconds that a file has to stand still before it is read; whoever still saves or copies it
+changes its size or time within that."""
 
 STILL = 600.0
-"""Seconds after which a file whose last row has no line break is taken for whole."""
+"""Seconds after which a file whose last row has no line break is taken for whole: some programs
+never write that break."""
 
 
 class FileStamp(NamedTuple):
@@ -38,7 +40,7 @@ class FileStamp(NamedTuple):
         return time.time() - self.changed / 1e9
 
     def is_fresh(self) -> bool:
-        """Whether it changed just now, or has a time to come, which proves nothing."""
+        """Whether it changed just now, or has a time in the future, which proves nothing."""
         return self.age() < SETTLED
 
     def stood(self) -> bool:

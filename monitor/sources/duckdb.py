@@ -313,6 +313,8 @@ class DuckdbSource:
             raise SourceRefused(message)
 
     def _timed_rows(self, table: OpenTable, query: Query, groups: Sequence[frames.Group]) -> int:
+        # Texts are scanned whole, so the groups hold all rows; of other files the scan skipped
+        # those far from the window. Without untimed rows nothing depends on the number.
         if table.is_text or not frames.rows_in(groups, *frames.UNTIMED):
             return sum(group.rows for group in groups if group.bucket not in frames.UNTIMED)
         sql, parameters = query.timed_rows()

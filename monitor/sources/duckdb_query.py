@@ -26,7 +26,7 @@ _AWARE_TEXT = rf"{_DAY}[T ]{_CLOCK} ?(Z|UTC|[+-]\d{{2}}(:?\d{{2}})?)"
 _ANY_TYPE = ("predicted", "model_version")
 _MOST_CANDIDATES = 999_999  # min(x, n) takes fewer than a million
 _LONGEST_VALUE = 100  # characters by which segment values are distinguished
-_SLACK = timedelta(days=1)  # more than any time zone is away from UTC
+_SLACK = timedelta(days=1)  # more than any time zone is away from UTC (14 hours)
 
 Bound = tuple[str, dict[str, Any]]
 

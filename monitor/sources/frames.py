@@ -151,6 +151,7 @@ def _other_versions(here: Sequence[Group], newest: str | None) -> dict[str, int]
 def _untimed(groups: Sequence[Group], *, rows: int, timed_rows: int) -> dict[BadRow, int]:
     share = rows / timed_rows if timed_rows else 1.0
     counted = {REASONS[bucket]: rows_in(groups, bucket) for bucket in sorted(UNTIMED)}
+    # Rounded up: where rows lack a time, no window may look clean.
     return {reason: math.ceil(n * share) for reason, n in counted.items() if n * share > 0}
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mlflow import MlflowClient
 
-CALL_SECONDS = 10
+CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
 
 _NOISY = ("mlflow", "alembic")
 _TAKEN_OVER = ("alembic", "sqlalchemy.engine", "huey")  # loggers that `import mlflow` resets
@@ -126,6 +126,7 @@ class Connection:
         with ExitStack() as stack:
             stack.enter_context(_ONE_AT_A_TIME)
             stack.enter_context(_quiet())
+            # From here on, not before the lock: who waits for another's delivery loses no time.
             deadline = Deadline(self._patience if self._remote else math.inf)
             try:
                 self._probe()
@@ -151,7 +152,7 @@ class Connection:
             raise self.failure(error, asked) from error
 
     def failure(self, error: Exception, asked: str) -> DeliveryFailed:
-        """Say what an error of MLflow, or of what it stores its files on, means for us."""
+        """Turn an error of MLflow, or of what it stores its files on, into ours."""
         where = f"MLflow at {shown(self.tracking_uri)}"
         if _denied(error):
             message = (
@@ -287,7 +288,7 @@ def _denied(error: BaseException) -> bool:
 
 
 def _no_answer(error: BaseException) -> bool:
-    """Tell a peer that did not answer from one that answered no."""
+    """Whether the peer did not answer, unlike one that refused."""
     if _status(error) is not None:
         return bool((_status(error) or 0) >= _SERVER_ERROR)
     inner = error.__cause__ or error.__context__

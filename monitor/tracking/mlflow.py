@@ -47,7 +47,7 @@ _FIGURES: dict[EffectKind, tuple[str, ...]] = {
     EffectKind.FLEET_POINT: (_TIMELINE,),
     EffectKind.MODEL_TAGS: (),
 }
-_SETTLING = 3  # times that a racing worker may change which run is kept
+_SETTLING = 3  # times that a racing worker may change which run is kept; then a later try settles
 
 
 def _prefix(value: str) -> str:

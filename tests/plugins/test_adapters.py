@@ -271,9 +271,11 @@ class DeskSettings(Labeling):
     desk: str
     token: SecretStr
 
+class Desk(FilesLabeler):
+    name = "desk"
+
 def make(settings, folder, clock):
-    labeler = FilesLabeler(FilesSettings(folder=settings.desk), folder)
-    labeler.name = "desk"
+    labeler = Desk(FilesSettings(folder=settings.desk), folder)
     print(settings.token.get_secret_value(), clock().year)
     return labeler
 
@@ -285,7 +287,7 @@ from monitor.config.load import load_config
 from monitor.wiring import build
 [context] = build(load_config("config.yaml")).monitors
 frozen = context.settings.round
-print(frozen.labeling["desk"], frozen.deadline.days)
+print(frozen.labeling, frozen.deadline.days)
 print([labeler.name for labeler in context.labelers_of(frozen)])
 """
 
@@ -301,7 +303,7 @@ def test_a_labeler_of_a_package_has_its_secrets_from_files_and_its_rounds_keep_w
 
     assert done.stderr == ""
     assert done.stdout.splitlines()[0] == f"canary {NOW.year}"
-    assert "third 3" in done.stdout
+    assert "{'kind': 'desk', 'desk': 'third'} 3" in done.stdout
     assert done.stdout.splitlines()[-1] == "['desk']"
 
 
@@ -313,6 +315,45 @@ def test_a_secret_of_an_installed_kind_may_not_stand_in_the_file(package, config
 
     assert "labeling.token: a secret may not stand in this file" in refused.stderr
     assert "canary" not in refused.stderr
+
+
+AFTER_A_CHANGE = """
+from monitor.config.load import load_config
+from monitor.wiring import build
+[context] = build(load_config("config.yaml")).monitors
+settings = {"kind": "desk", "desk": "second"}
+frozen = context.settings.round.model_copy(update={"labeling": settings})
+[labeler] = context.labelers_of(frozen)
+print(labeler is context.labeler)
+try:
+    labeler.collect({}, None)
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_a_round_of_the_same_kind_is_read_as_the_config_says_now(package, config, ran, tmp_path):
+    site = package("acme-desk", "pr_monitor.labelers", "desk", LABELER)
+    config(labeling="{kind: desk, desk: third, token_file: token}")
+    (tmp_path / "token").write_text("canary\n")
+
+    done = ran(site=site, code=AFTER_A_CHANGE)
+
+    assert done.stdout.splitlines()[1] == "True", done.stderr
+
+
+def test_a_secret_is_not_kept_with_a_round_so_it_is_refused_once_the_config_has_another_kind(
+    package, config, ran
+):
+    site = package("acme-desk", "pr_monitor.labelers", "desk", LABELER)
+    config()
+
+    done = ran(site=site, code=AFTER_A_CHANGE)
+
+    different, refusal = done.stdout.splitlines()
+    assert different == "False", done.stderr
+    assert refusal.startswith("ConfigRefused the labeler of these rounds cannot be used: ")
+    assert "token" in refusal
 
 
 WITHOUT_ITS_PACKAGE = """

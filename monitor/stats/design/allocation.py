@@ -42,9 +42,9 @@ much (benchmarks/label_cost.py)."""
 PRIOR_PART = 0.3
 """Part of the prior's variance that the interval's width shows. The whole of it would be right
 for a variance; but a stratum with few positives has a long tail, which the 95 % interval leaves
-out. With 0.3 a plan for the default bands foretells its labels to a few percent."""
+out. With 0.3 a plan for the default bands predicts its labels to a few percent."""
 
-DEFAULT_MARGIN = 0.05
+DEFAULT_MARGIN = 0.05  # for both metrics: with a budget alone only their ratio matters
 
 _MEETS = 1 + 1e-9  # a margin counts as met up to rounding
 _TIGHTEST, _LOOSEST = 1e-8, 1e6  # factors on the margins between census and floors
@@ -249,7 +249,7 @@ def _within_margins(design: Design, margins: Mapping[str, float]) -> Labels:
         ends = math.log(_TIGHTEST), math.log(_LOOSEST)
         low, high = (excess(end) for end in ends)
         root = optimize.brentq(excess, *ends) if low < 0 < high else ends[int(high <= 0)]
-        factor = math.exp(root) * (1 - 1e-9)
+        factor = math.exp(root) * (1 - 1e-9)  # the root may lie a rounding error outside
     return rounded_up(design.plan(margins, factor), problem.size)
 
 

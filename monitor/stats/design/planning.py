@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MARGINS = (0.10, 0.05, 0.03)
 """Margins that a prospect is always asked for."""
 
-CURVE_POINTS = 81
+CURVE_POINTS = 81  # enough for a smooth line in a figure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,7 +199,7 @@ def plan_options(
     max_labels: int | None = None,
     level: float = 0.95,
 ) -> PlanOptions:
-    """Plan a round and tell it both ways.
+    """Plan a round, with the labels of other margins and the margins of other numbers of labels.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ _REFUSED = {
 
 
 class LimitCannotBeTested(ValueError):
-    """No labels could ever speak against this limit in a window of these sizes."""
+    """No labels could ever count against this limit in a window of these sizes."""
 
 
 @dataclass(frozen=True, slots=True)

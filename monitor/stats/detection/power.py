@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 ROOM = 0.05
 """A limit that nobody set is taken this far under the expected value."""
 
-WITHIN = 4
-PROBABILITY = 0.8
-DROP = 0.10
-PATHS = 400
+WITHIN = 4  # rounds: a month of weeks
+PROBABILITY = 0.8  # of an alert within them
+DROP = 0.10  # points under the expected value
+PATHS = 400  # a probability of .8 is then right to about .02
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def alert_power(
         Its plan, shape ``(H,)``.
     limits
         All that is watched. Upper limits, and those that the window cannot test, are watched but
-        not told of.
+        not returned.
     every
         The promise: at most one false alarm per so many rounds.
     paths, seed

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-_DOUBLINGS = 200
-_STEPS = 60
+_DOUBLINGS = 200  # of the multiplier; a limit that is reached at all is reached long before
+_STEPS = 60  # halvings alone leave no float between the ends of a bracket after 53
 _CLOSE = 1e-12  # of the constraint, whose coefficients are scaled to 1
 
 
@@ -154,6 +154,7 @@ def _root(excess: Callable[[float], float], start: float) -> float:
     high = start
     for _ in range(_DOUBLINGS):
         if excess(high) >= 0:
+            # A multiplier may be tiny, so only its relative error counts.
             return float(optimize.brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15))
         high *= 2
     message = "no rates lie strictly within the limit, so there is nothing to test against"

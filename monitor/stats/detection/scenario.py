@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-_NEAR = 1e-6
+_NEAR = 1e-6  # of a metric's value: a drop is reached, or the rates have come to their end
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-r"""The detector on many simulated histories at once, to foretell its alarms and its delay.
+r"""The detector on many simulated histories at once, to predict its alarms and its delay.
 
 The same rule as ``e_detector``, with arrays of paths in place of one monitor; the tests hold the
 one against the other, round by round.
@@ -141,7 +141,7 @@ class Paths:
     def close(self, window: RoundStrata, positive: Ints) -> Flags:
         """Judge one round of all paths, then learn from it.
 
-        Evidence that fires starts anew at once, as if a person had ended the alert.
+        Evidence that fires starts over at once, as if a person had ended the alert.
 
         Returns
         -------

@@ -30,17 +30,18 @@ if TYPE_CHECKING:
 Kind = Literal["psi", "ks", "flagged_rate"]
 
 LEVEL = 0.995
-"""Chance that an ordinary window stays under one bar, by its own history."""
+"""Chance that an ordinary window stays under one bar, by its own history: of weekly windows one
+crosses it in four years."""
 
 MEMORY = 26
-"""Windows that are looked back at. A move that stays is told for about a tenth of them, by when
+"""Windows that are looked back at. A move that stays is reported for about a tenth of them, by when
 it is part of what is usual."""
 
 FEWEST = 3
-"""Earlier windows needed: from fewer their wobble cannot be told."""
+"""Earlier windows needed: from fewer their wobble cannot be estimated."""
 
 FLOORS: Mapping[Kind, float] = {"psi": 0.01, "ks": 0.02, "flagged_rate": 0.1}
-"""Moves too small to tell anyone, however certain: 2 % of the items in another score band, or a
+"""Moves too small to report, however certain: 2 % of the items in another score band, or a
 tenth more or less flagged."""
 
 

@@ -62,7 +62,7 @@ Basis = Literal["round", "pooled"]
 UNDEFINED_LIMIT = 0.05
 """Largest share of draws without a value of the metric at which an estimate is still given.
 
-Up to here the interval speaks of the draws that have a value, and ``undefined_share`` says how
+Up to here the interval describes the draws that have a value, and ``undefined_share`` says how
 many have none; above, whether the metric exists at all is the open question."""
 
 
@@ -329,7 +329,7 @@ def _check_strata(counts: Counts, posterior: JointPosterior) -> None:
 def _no_estimate(
     wanted: Metric, counts: Counts, estimand: Estimand, basis: Basis
 ) -> NoEstimate | None:
-    """Find why the labels cannot tell the metric, whatever the draws have; ``None`` if they can."""
+    """Find why the labels do not determine the metric; ``None`` if they do."""
     needs_items = estimand == "rate" and wanted.by_truth
     for name, strata in ((FLAGGED, counts.flagged), (PASSED, counts.passed)):
         needs_labels = basis == "round" and name in wanted.uses

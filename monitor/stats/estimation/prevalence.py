@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LOWEST, HIGHEST = 1e-6, 0.999
 """Prevalences between which two classifiers are searched for a swap."""
 
-_STEPS = 200
+_STEPS = 200  # on the log axis; two swaps between neighbours would be missed
 
 
 def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Values:
