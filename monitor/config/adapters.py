@@ -87,6 +87,7 @@ class Kinds(Generic[AdapterT, SettingsT]):
             If there is no such kind, or more than one, or the package that brings it is broken.
         """
         brought = [one for one in _installed(self.group) if one.name == kind]
+        # Refused and not overridden: which of two wins would depend on the order of installation.
         if len(brought) > (kind not in self.built_in):
             others = " and ".join(map(_described, brought))
             also = " and is built in" if kind in self.built_in else ""

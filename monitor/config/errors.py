@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
@@ -51,10 +51,9 @@ def kinds_at(keys: tuple[str, ...]) -> tuple[object, ...]:
         return (Config,)
     above = kinds_at(keys[:-1])
     models = models_in(above)
-    if opened := [
-        place for place in above if isinstance(place, Kinds) and keys[-1] in place.names()
-    ]:
-        return _settings_of(opened[0], keys[-1])
+    chosen = _of_kind(above, keys[-1])
+    if chosen is not None:
+        return chosen
     if len(models) > 1 and (named := [model for model in models if kind_in(model) == keys[-1]]):
         return tuple(named)
     found = [model.model_fields[keys[-1]] for model in models if keys[-1] in model.model_fields]
@@ -71,12 +70,15 @@ def _types_of(setting: FieldInfo) -> list[object]:
     return [*built_in, *opened] if opened else kinds_in(setting.annotation)
 
 
-def _settings_of(opened: Kinds[Any, Any], kind: str) -> tuple[object, ...]:
-    """Class of a kind's settings; none if its package is broken, which its validation says."""
-    try:
-        return (opened.adapter(kind).settings,)
-    except SettingRefused:
-        return ()
+def _of_kind(place: tuple[object, ...], kind: str) -> tuple[object, ...] | None:
+    """Class of the settings of a kind; None where a place has no such kinds."""
+    for opened in place:
+        if isinstance(opened, Kinds) and kind in opened.names():
+            try:
+                return (opened.adapter(kind).settings,)
+            except SettingRefused:
+                return ()  # its package is broken, which the validation reports
+    return None
 
 
 def keys_of(way: Way) -> tuple[str, ...]:

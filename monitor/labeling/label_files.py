@@ -50,6 +50,7 @@ an earlier one and does not outvote it."""
 LETTER = "t"
 """What keys of tasks begin with; those of older versions are the same without it."""
 
+# Keys of older versions, of digits and one E, are numbers to a spreadsheet: 12E5 becomes 1.2E+06.
 _MANGLED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.IGNORECASE)
 
 

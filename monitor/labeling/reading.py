@@ -79,6 +79,7 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise _unreadable(path, error) from error
     with stream:
+        # Asked of the open file: at the path there may be another one by now.
         found = os.fstat(stream.fileno())
         if not stat.S_ISREG(found.st_mode):
             message = f"{name} is no file; label files are .csv or .jsonl"

@@ -104,6 +104,7 @@ class MemorySource:
         taken: set[str] = set()
         for row in rows:
             place = self._place(row, strata)
+            # A bad row takes no id: of a bad and a good one with the same id the good one stays.
             if isinstance(place, BadRow):
                 bad[place] += 1
             elif row["id"] in taken:

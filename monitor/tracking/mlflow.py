@@ -127,7 +127,7 @@ class MlflowHandler:
             raise
 
     def check_model(self, uri: str) -> str:
-        """Say which version of a registered model a URI names.
+        """Find which version of a registered model a URI names.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class MlflowHandler:
         return f"models:/{found.name}/{found.version}"
 
     def check(self, monitors: Sequence[str] = ()) -> list[str]:
-        """Say what keeps this MLflow from taking reports; nothing if all is well.
+        """List what keeps this MLflow from taking reports; empty if all is well.
 
         Makes the experiments if they are not there and writes what they are into each: the
         cheapest way to learn whether the user may.

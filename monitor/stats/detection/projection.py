@@ -106,7 +106,7 @@ def project_many(space: HalfSpace, alternative: Floats, labeled: NDArray[np.int6
     >>> print(project_many(space, np.array([[0.8, 0.05]]), np.array([20, 80])).round(4))
     [[0.8125 0.0339]]
     """
-    scale = float(np.abs(space.c).max())
+    scale = float(np.abs(space.c).max())  # so that _CLOSE means the same for every limit
     c, d = space.c / scale, space.d / scale
     x = np.where(c > 0, 1.0, np.where(c < 0, 0.0, alternative))
     seen = labeled > 0

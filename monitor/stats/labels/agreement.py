@@ -241,6 +241,7 @@ def disagreement(
     >>> print(disagreement([1000, 9000], [40, 40], [8, 1]))
     0.047 [0.016, 0.111]
     """
+    # All strata as passed, beside a flagged one without items: the split makes no difference here.
     counts = Counts.of_arrays(
         size=np.append(np.asarray(size, dtype=np.int64), 0),
         labeled=np.append(np.asarray(doubled, dtype=np.int64), 0),
