@@ -27,7 +27,7 @@ from scipy import special
 from monitor.stats.design.score_bands import band_edges, band_of
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.detection.simulated_paths import Paths, Window
+from monitor.stats.detection.simulated_paths import Paths, RoundStrata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,7 +108,7 @@ def at_limits(scenario: Scenario) -> Scenario:
 class Truth(Protocol):
     """What the labels of a round are drawn from: sizes, and rates of shape (H,) or (paths, H)."""
 
-    def __call__(self, rng: np.random.Generator) -> tuple[Window, Values]:
+    def __call__(self, rng: np.random.Generator) -> tuple[RoundStrata, Values]:
         """Return the window and the rates of one more round."""
 
 
@@ -123,7 +123,7 @@ def wobbling(scenario: Scenario, paths: int) -> Truth:
     p, r = (level(scenario, metric) for metric in METRICS)
     found, missed = (scenario.size * rates)[up].sum(), (scenario.size * rates)[~up].sum()
 
-    def week(rng: np.random.Generator) -> tuple[Window, Values]:
+    def week(rng: np.random.Generator) -> tuple[RoundStrata, Values]:
         precision = rng.uniform(p - ROOM["precision"], p + ROOM["precision"], (paths, 1))
         recall = rng.uniform(r - ROOM["recall"], r + ROOM["recall"], (paths, 1))
         wrong = (1 - precision) / (1 - p) * (1 - rates)
@@ -136,7 +136,7 @@ def wobbling(scenario: Scenario, paths: int) -> Truth:
 class Rule(Protocol):
     """A rule that watches all paths at once."""
 
-    def close(self, window: Window, positive: Ints) -> Flags:
+    def close(self, window: RoundStrata, positive: Ints) -> Flags:
         """Judge one more round; which paths raise an alarm, shape ``(paths,)``."""
 
 
@@ -148,7 +148,7 @@ class Ours:
         for positive in reference:
             self._paths.learn(scenario.window, positive)
 
-    def close(self, window: Window, positive: Ints) -> Flags:
+    def close(self, window: RoundStrata, positive: Ints) -> Flags:
         """Judge one more round."""
         return np.asarray(self._paths.close(window, positive).any(axis=0))
 
@@ -159,7 +159,7 @@ class Ranges:
     def __init__(self, low: Values, high: Values) -> None:
         self._low, self._high = low, high  # (paths, 2)
 
-    def close(self, window: Window, positive: Ints) -> Flags:
+    def close(self, window: RoundStrata, positive: Ints) -> Flags:
         """Judge one more round."""
         found = estimates(window, positive)
         return np.asarray(((found < self._low) | (found > self._high)).any(axis=-1))
@@ -174,7 +174,7 @@ class Cusum:
         self._threshold = threshold
         self._sums = np.zeros((len(METRICS), len(before)))
 
-    def close(self, window: Window, positive: Ints) -> Flags:
+    def close(self, window: RoundStrata, positive: Ints) -> Flags:
         """Judge one more round."""
         negative = window.labeled - positive
         gain = positive * np.log(self._after / self._before)
@@ -199,7 +199,7 @@ def rules(scenario: Scenario, reference: Ints, threshold: float) -> dict[str, Ru
     }
 
 
-def estimates(window: Window, positive: Ints) -> Values:
+def estimates(window: RoundStrata, positive: Ints) -> Values:
     """Precision and recall, shape ``(..., 2)``, from answers of shape ``(..., H)``."""
     weighted = window.size * positive / window.labeled
     found, missed = weighted[..., window.is_flagged], weighted[..., ~window.is_flagged]
@@ -292,7 +292,7 @@ def play(
 
 def answers(
     stretches: Sequence[tuple[Truth, int]], paths: int, rng: np.random.Generator
-) -> Iterator[tuple[Window, Ints]]:
+) -> Iterator[tuple[RoundStrata, Ints]]:
     """Draw the labels of every round."""
     for truth, rounds in stretches:
         for _ in range(rounds):

@@ -28,7 +28,7 @@ from monitor.rounds.estimation.anomalies import round_news
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.design.score_bands import band_edges, band_of
-from monitor.stats.drift.shift import moves
+from monitor.stats.drift.shift import window_distances
 from monitor.storage.frame_store import StratumTally
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _is_told(
     rng: np.random.Generator,
 ) -> bool:
     windows = [rng.multinomial(items, share) for share in mix(past + 1, moved, rng)]
-    found = moves(windows[-1], windows[:-1], FLAGGED)
+    found = window_distances(windows[-1], windows[:-1], FLAGGED)
     return any(move.is_unusual for move in found)
 
 

@@ -30,7 +30,7 @@ from benchmarks.label_cost import DEFAULT, MARGIN, METRICS, Design, fitted, plan
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.design.allocation import PRIOR_PART, allocate
-from monitor.stats.design.neyman import Problem, coefficients_of, optimum
+from monitor.stats.design.neyman import AllocationProblem, coefficients_of, optimum
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
@@ -141,7 +141,7 @@ def second_block(case: Case, first: Whole, positive: Whole, margins: Mapping[str
     known = PriorRates(case.kept[0] + positive, case.kept[1] + first - positive, "rounds")
     coefficients, _ = coefficients_of(design.size, design.is_flagged, known)
     prior = np.where(design.is_flagged, *(part.mean() for part in _priors(design)))
-    problem = Problem(
+    problem = AllocationProblem(
         size=design.size.astype(np.float64),
         is_flagged=design.is_flagged,
         low=first.astype(np.float64),

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
+from pydantic import ValidationError
 
-from monitor.config.model import Labeler as LabelingSettings
+from monitor.config.adapters import LABELERS, SOURCES
 from monitor.config.model import ReferenceFile
 from monitor.domain.model import EffectKind
+from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.time_limit import within
 from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
@@ -20,10 +21,10 @@ from monitor.hooks.apprise import AppriseHandler, AppriseSettings
 from monitor.hooks.command import CommandHandler, CommandSettings
 from monitor.hooks.log import LogHandler
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
-from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.absent import AbsentLabeler
+from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
 from monitor.rounds.context import MonitorContext, ReferenceItems
-from monitor.sources.duckdb import DuckdbSource
 from monitor.storage import effect_admin
 from monitor.storage.database import Database
 from monitor.tracking.links import round_link
@@ -36,11 +37,8 @@ if TYPE_CHECKING:
     from monitor.config.model import Config, Hook, MonitorConfig
     from monitor.domain.ports import Clock, EffectHandler, Labeler
     from monitor.domain.report import Notice
-    from monitor.domain.settings import RoundSettings
+    from monitor.domain.settings import Labeling, RoundSettings
     from monitor.hooks.links import Link
-
-
-_LABELING: TypeAdapter[LabelingSettings] = TypeAdapter(LabelingSettings)
 
 
 def utc_now() -> datetime:
@@ -151,42 +149,54 @@ def _parts(
     return MonitorContext(
         settings=config.settings_of(monitor),
         database=database,
-        source=DuckdbSource(monitor.source, config.folder),
+        source=SOURCES.adapter_of(monitor.source).make(monitor.source, config.folder),
         labeler=labeler,
         clock=clock,
         reference=_reference(config, monitor),
         runs=MlflowRuns(config.mlflow, config.folder),
-        labelers=partial(_labelers, config, labeler, clock),
+        labelers=partial(_labelers, config, monitor.labeling, labeler, clock),
     )
 
 
 def _labelers(
-    config: Config, today: Labeler, clock: Clock, settings: RoundSettings
+    config: Config, asked: Labeling, today: Labeler, clock: Clock, settings: RoundSettings
 ) -> tuple[Labeler, ...]:
     """Labelers of a round, the one that it was opened with first.
 
     A round that asks people keeps the folder that its tasks went to, and is read from today's as
-    well, where there is one: people may bring answers there. A column is read as the config says
-    today, so that a wrong path or name can be put right.
+    well, where there is one: people may bring answers there. Any other kind is read as the config
+    says today, so that a wrong path or name can be corrected.
     """
-    if settings.labeling is None:
+    is_same_kind = (settings.labeling or {}).get("kind") == asked.own()["kind"]
+    if settings.labeling is None or (is_same_kind and type(today) is not FilesLabeler):
         return (today,)
-    kept = _labeler(config, _LABELING.validate_python(settings.labeling), clock)
-    if not isinstance(kept, FilesLabeler):
-        return (today,) if kept.name == today.name else (kept,)
-    if not isinstance(today, FilesLabeler) or not today.filled.exists():
+    kept = _kept_labeler(config, settings.labeling, clock)
+    # By the very class: a package may derive its own labeler from it.
+    if type(kept) is not FilesLabeler or type(today) is not FilesLabeler:
         return (kept,)
-    return (today,) if kept.settings.own() == today.settings.own() else _both(kept, today)
+    return _folders(kept, today)
 
 
-def _both(kept: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
+def _folders(kept: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
+    """Labelers of a round's own folder and of today's, where that is another one."""
+    if not today.filled.exists():
+        return (kept,)
+    if kept.settings.own() == today.settings.own():
+        return (today,)
     return (kept,) if kept.place == today.place else (kept, today)
 
 
-def _labeler(config: Config, labeling: LabelingSettings, clock: Clock) -> Labeler:
-    if isinstance(labeling, ColumnSettings):
-        return ColumnLabeler(labeling, config.folder, clock=clock)
-    return FilesLabeler(labeling, config.folder)
+def _kept_labeler(config: Config, labeling: dict[str, Any], clock: Clock) -> Labeler:
+    try:
+        settings = LABELERS.settings(labeling)
+    except (SettingRefused, ValidationError) as error:
+        # its package was uninstalled or changed while the round was open: that round alone stops
+        return AbsentLabeler(" ".join(str(error).split()))
+    return _labeler(config, settings, clock)
+
+
+def _labeler(config: Config, labeling: Labeling, clock: Clock) -> Labeler:
+    return LABELERS.adapter_of(labeling).make(labeling, config.folder, clock)
 
 
 def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], ReferenceItems] | None:
@@ -197,7 +207,7 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
     def read() -> ReferenceItems:
         from monitor.sources.reference import read_reference  # noqa: PLC0415  rarely needed
 
-        source = monitor.source
+        source, usual = monitor.source, monitor.source.item_format
         found = within(
             source.timeout,
             str(config.folder / asked.path),
@@ -206,11 +216,11 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
                 config.folder,
                 value=asked.value,
                 positive=(1, True) if asked.positive is None else asked.positive,
-                score=asked.score or source.columns.score,
-                predicted=asked.predicted or source.columns.predicted,
+                score=asked.score or usual.score,
+                predicted=asked.predicted or usual.predicted,
                 threshold=source.threshold,
-                flagged_values=source.positive,
-                passed_values=source.negatives,
+                flagged_values=usual.flagged,
+                passed_values=usual.passed,
             ),
         )
         return ReferenceItems(found.scores, found.flagged, found.labels)

@@ -62,7 +62,7 @@ every: 52 => every: true
 models:/mail-travel/7 => 7
     5, monitors[mail-travel].model: it should be a valid string, found a number; put it in quotes
 duckdb => duckbd
-    7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb?
+    7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb? (installed are duckdb)
 id: mail_id,  => <nothing>
     9, monitors[mail-travel].source.columns.id: this setting is missing; add a line `id: ...`
 [subject, body] => subject
@@ -92,7 +92,13 @@ max_labels: 2000 => max_labels: 2.5
 max_labels: 2000 => max_labels: <nothing>
     14, monitors[mail-travel].sample.max_labels: it should be a valid integer, found nothing; write a value or leave the line out
 kind: files => kind: file
-    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files?
+    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column)
+late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
+    15, monitors[mail-travel].labeling.gold: there is no such setting here; it is called audit now
+pooling: {hazard => carry: {hazard
+    19, monitors[mail-travel].carry: there is no such setting here; it is called pooling now
+pooling: {hazard => pooling: {lean: 0.4, hazard
+    19, monitors[mail-travel].pooling.lean: there is no such setting here; it is called shift now
 kind: files,  => <nothing>
     15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column
 tp: 138 => tp: 0.3

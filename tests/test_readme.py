@@ -49,7 +49,7 @@ def test_the_readmes_column_labels_load(tmp_path):
 
     [monitor] = load_config(config).monitors
 
-    assert monitor.labeling.kind == "column"
+    assert monitor.labeling.own()["kind"] == "column"
 
 
 def test_every_file_the_readme_links_to_is_there():

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
+from monitor.config.adapters import Kinds
 from monitor.config.model import Config
 from monitor.config.yaml_tree import Problem, Tree, Way, kind_of
 from monitor.domain.refused_setting import SettingRefused
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
 _KIND = "kind"
@@ -33,6 +35,12 @@ _PLAIN = {  # pydantic's words, for who knows YAML and not Python
     r"datetime\.timedelta\(days=(\d+)\)": r"\1d",
     r"datetime\.timedelta\((?:seconds=)?(\d+)\)": r"\1s",
 }
+_RENAMED = {  # settings of configs that were written for an earlier version
+    "carry": "pooling",
+    "own_share": "robust_weight",
+    "lean": "shift",
+    "gold": "audit",
+}
 _MAY_HIDE = ("string_", "model_", "dict_")  # a secret may stand where text or a section is wanted
 
 
@@ -43,13 +51,34 @@ def kinds_at(keys: tuple[str, ...]) -> tuple[object, ...]:
         return (Config,)
     above = kinds_at(keys[:-1])
     models = models_in(above)
+    chosen = _of_kind(above, keys[-1])
+    if chosen is not None:
+        return chosen
     if len(models) > 1 and (named := [model for model in models if kind_in(model) == keys[-1]]):
         return tuple(named)
     found = [model.model_fields[keys[-1]] for model in models if keys[-1] in model.model_fields]
     if found:
-        return tuple(kind for setting in found for kind in kinds_in(setting.annotation))
+        return tuple(kind for setting in found for kind in _types_of(setting))
     mappings = [get_args(kind)[1] for kind in above if get_origin(kind) is dict]
     return tuple(kind for of in mappings for kind in kinds_in(of)) or tuple(models)
+
+
+def _types_of(setting: FieldInfo) -> list[object]:
+    """Types of a setting; those of a section that is open to other packages come with `Kinds`."""
+    opened = [one for one in setting.metadata if isinstance(one, Kinds)]
+    built_in = [adapter.settings for one in opened for adapter in one.built_in.values()]
+    return [*built_in, *opened] if opened else kinds_in(setting.annotation)
+
+
+def _of_kind(place: tuple[object, ...], kind: str) -> tuple[object, ...] | None:
+    """Class of the settings of a kind; None where a place has no such kinds."""
+    for opened in place:
+        if isinstance(opened, Kinds) and kind in opened.names():
+            try:
+                return (opened.adapter(kind).settings,)
+            except SettingRefused:
+                return ()  # its package is broken, which the validation reports
+    return None
 
 
 def keys_of(way: Way) -> tuple[str, ...]:
@@ -73,6 +102,13 @@ def kind_in(model: type[BaseModel]) -> str | None:
     """Return the ``kind`` by which a union knows this model."""
     kind = model.model_fields.get("kind")
     return str(get_args(kind.annotation)[0]) if kind and get_args(kind.annotation) else None
+
+
+def names_at(keys: tuple[str, ...]) -> set[str | None]:
+    """Return every ``kind`` that the section at a place may have."""
+    kinds = kinds_at(keys)
+    installed = {name for place in kinds if isinstance(place, Kinds) for name in place.names()}
+    return installed | {kind_in(model) for model in models_in(kinds)}
 
 
 @cache
@@ -145,6 +181,8 @@ def _said(errors: list[ErrorDetails]) -> _Said:
 def _of_a_key(problem: str, keys: tuple[str, ...]) -> str:
     key, settings = keys[-1], _settings_at(keys[:-1])
     if problem == "extra_forbidden":
+        if _RENAMED.get(key) in settings:
+            return f"there is no such setting here; it is called {_RENAMED[key]} now"
         return f"there is no such setting here; {_closest(key, settings)}"
     if f"{key}_file" in settings:
         return f"this setting is missing; add `{key}: ${{NAME}}` or `{key}_file: PATH`"

@@ -17,20 +17,24 @@ from pydantic import (
     Discriminator,
     Field,
     PrivateAttr,
+    SerializeAsAny,
     Tag,
     model_validator,
 )
 
+from monitor.config.adapters import LABELERS, SOURCES
 from monitor.config.web import WebSettings
+from monitor.domain.adapters import SourceSettings
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import (
     Bands,
     FalseAlarms,
+    Labeling,
     Limits,
-    Matrix,
     MonitorSettings,
     Pooling,
+    ReferenceMatrix,
     RoundSettings,
     Sample,
     Schedule,
@@ -42,9 +46,6 @@ from monitor.hooks.apprise import AppriseSettings
 from monitor.hooks.command import CommandSettings
 from monitor.hooks.log import LogSettings
 from monitor.hooks.webhook import WebhookSettings
-from monitor.labeling.column import ColumnSettings
-from monitor.labeling.files import FilesSettings
-from monitor.sources.duckdb import DuckdbSettings
 from monitor.tracking.mlflow import MlflowSettings
 
 
@@ -88,12 +89,11 @@ def _matrix_or_file(value: object) -> str:
 
 
 Reference = Annotated[
-    Annotated[Matrix, Tag("matrix")] | Annotated[ReferenceFile, Tag("file")],
+    Annotated[ReferenceMatrix, Tag("matrix")] | Annotated[ReferenceFile, Tag("file")],
     Discriminator(_matrix_or_file),
 ]
 
 
-Labeler = Annotated[FilesSettings | ColumnSettings, Field(discriminator="kind")]
 Hook = Annotated[
     WebhookSettings | AppriseSettings | AlertmanagerSettings | CommandSettings | LogSettings,
     Field(discriminator="kind"),
@@ -115,10 +115,10 @@ class MonitorConfig(Settings):
 
     name: Name
     model: str | None = None
-    source: DuckdbSettings
+    source: Annotated[SerializeAsAny[SourceSettings], SOURCES]
     schedule: Schedule
     sample: Sample = Sample()
-    labeling: Labeler
+    labeling: Annotated[SerializeAsAny[Labeling], LABELERS]
     reference: Reference | None = None
     limits: Limits = Limits()
     pooling: Pooling = Pooling()
@@ -128,7 +128,7 @@ class MonitorConfig(Settings):
     @model_validator(mode="after")
     def _bands_have_scores(self) -> MonitorConfig:
         asked = "bands" in self.sample.model_fields_set
-        if asked and self.source.columns.score is None and self.sample.bands != ONE_BAND:
+        if asked and not self.source.has_scores and self.sample.bands != ONE_BAND:
             message = (
                 "the source has no score to cut bands by; leave bands out, or name "
                 "the column in source.columns.score"
@@ -136,7 +136,7 @@ class MonitorConfig(Settings):
             raise SettingRefused(setting="sample.bands", why=message)
         return self
 
-    def settings(self, reference: Matrix | None = None) -> MonitorSettings:
+    def settings(self, reference: ReferenceMatrix | None = None) -> MonitorSettings:
         """Return what the rounds need, without secrets or places.
 
         Parameters
@@ -145,8 +145,8 @@ class MonitorConfig(Settings):
             The matrix counted from `ReferenceFile`; one that stands in the config is used as
             it is.
         """
-        given = self.reference if isinstance(self.reference, Matrix) else reference
-        scored = self.source.columns.score is not None
+        given = self.reference if isinstance(self.reference, ReferenceMatrix) else reference
+        scored = self.source.has_scores
         sample = self.sample if scored else self.sample.model_copy(update={"bands": ONE_BAND})
         return MonitorSettings(
             name=self.name,
@@ -163,7 +163,7 @@ class MonitorConfig(Settings):
                 matures=getattr(self.labeling, "matures", timedelta(0)),
                 overlap=self.labeling.overlap,
                 adjudicator=self.labeling.adjudicator,
-                gold=self.labeling.gold,
+                audit=self.labeling.audit,
                 labeling=self.labeling.own(),
                 bad_rows_max=self.bad_rows_max,
                 grace=self.source.grace,

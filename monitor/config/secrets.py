@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from monitor.config.errors import keys_of, kind_in, kinds_at, models_in, secrets_in
+from monitor.config.errors import keys_of, kinds_at, models_in, names_at, secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,8 +45,8 @@ class Filled:
             return [self.values(item, (*way, i), place) for i, item in enumerate(value)]
         if not isinstance(value, dict):
             return self._scalar(value, way, kinds_at(place))
-        kind, models = value.get("kind"), models_in(kinds_at(place))
-        if isinstance(kind, str) and kind in {kind_in(model) for model in models}:
+        kind = value.get("kind")
+        if isinstance(kind, str) and kind in names_at(place):
             place = (*place, kind)
         filled = {key: self.values(of, (*way, key), (*place, key)) for key, of in value.items()}
         for model in models_in(kinds_at(place)):

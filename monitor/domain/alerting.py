@@ -30,7 +30,7 @@ class AlertState(StrEnum):
 
 
 class EvidenceState(StrEnum):
-    """What a round says about a limit, or why it says nothing.
+    """The evidence of a round on a limit, or why there is none.
 
     ``learning``: there was nothing to compare the round with. ``silent``: no label of it bears on
     the limit, or the metric is not defined in its window. ``other_version``: the program that read
@@ -108,24 +108,19 @@ def next_reading(
     recovered: float,
 ) -> Reading:
     """Read one more closing, after ``last``."""
-    order = 1 if last is None else last.order + 1
-    chain = 1 if last is None else last.chain
+    order, chain = (1, 1) if last is None else (last.order + 1, last.chain)
     if alert_open:
         return Reading(limit, log_threshold, chain, order, log_e, None, False, recovered)
-    goes_on = (
-        last is not None
-        and last.log_m is not None
-        and not last.fires
-        and (last.limit, last.log_threshold) == (limit, log_threshold)
-        and len(last.log_m) == len(log_e)  # else from a version with other alternatives
-    )
-    before = _chain(last.log_m if goes_on and last else None)
-    # A round that says nothing (e = 1) takes no step: M would grow by 1 and in the end fire.
+    gathered = _gathered(last, (limit, log_threshold), len(log_e))
+    if last is not None and gathered is None:
+        chain += 1
+    before = _chain(gathered)
+    # A round without evidence (e = 1) takes no step: M would grow by 1 and in the end fire.
     after = before.after(log_e) if any(log_e) else before
     return Reading(
         limit=limit,
         log_threshold=log_threshold,
-        chain=chain if goes_on or last is None else chain + 1,
+        chain=chain,
         order=order,
         log_e=log_e,
         log_m=after.log_m,
@@ -134,8 +129,19 @@ def next_reading(
     )
 
 
+def _gathered(
+    last: Reading | None, limit: tuple[float, float], alternatives: int
+) -> tuple[float, ...] | None:
+    """Evidence that a round adds to; None where a chain begins with it."""
+    if last is None or last.log_m is None or last.fires:
+        return None
+    same_limit = (last.limit, last.log_threshold) == limit
+    same_alternatives = len(last.log_m) == alternatives  # else from another version
+    return last.log_m if same_limit and same_alternatives else None
+
+
 def resolves(last: Reading, now: Reading) -> bool:
-    """Whether two rounds in a row, both after the one that fired, say that the limit is kept."""
+    """Whether two rounds in a row, both after the one that fired, show that the limit is kept."""
     return last.recovered > RECOVERED and now.recovered > RECOVERED
 
 

@@ -34,7 +34,7 @@ _BY_GRAVITY = (0, EXIT_TRY_LATER, EXIT_INPUT, EXIT_CONFIG, 1)
 
 
 def gravest(codes: Iterable[int]) -> int:
-    """Choose the exit code of several problems: what somebody must mend before what passes.
+    """Choose the exit code of several problems: what somebody must fix before what passes.
 
     >>> gravest([75, 65, 0]), gravest([78, 65]), gravest([])
     (65, 78, 0)
@@ -104,7 +104,7 @@ class DeliveryFailed(TryLater):
 
     ``sink_down`` says that the sink itself did not answer, so that the other effects
     waiting for it need not find out one by one. ``lasting`` says that trying again will not help
-    until somebody mends something, such as an address or a permission. ``retry_after`` is for how
+    until somebody fixes something, such as an address or a permission. ``retry_after`` is for how
     long the sink itself asked to be left alone.
     """
 

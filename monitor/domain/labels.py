@@ -1,4 +1,4 @@
-"""What counts for an item, from everything annotators said about it.
+"""What counts for an item, from all answers of its annotators.
 
 Estimates take the majority of today, and nothing where people contradict each other. Evidence must
 not: whether an item counts would then depend on its answers, and the promise on false alarms holds
@@ -34,15 +34,16 @@ class Statement(NamedTuple):
 def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
     """Latest standing answer of each annotator; withdrawn ones are gone.
 
-    What one annotator said at the same moment counts the same in any order of arrival: an answer
-    outlives a withdrawal, since no answer may be lost, and two that differ are "cannot tell".
+    Answers that one annotator gave at the same moment count the same in any order of arrival: an
+    answer outlives a withdrawal, since no answer may be lost, and two that differ are "cannot
+    tell".
     """
     standing = {name: _said_at_once(found) for name, found in _latest(statements).items()}
     return {name: answer for name, answer in standing.items() if answer is not None}
 
 
 def _latest(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
-    """Give what each annotator said last: several statements where they have the same time."""
+    """Find the latest statements of each annotator: several where they have the same time."""
     latest: dict[str, list[Statement]] = {}
     for statement in statements:
         found = latest.get(statement.annotator, [])
@@ -89,21 +90,26 @@ def evidence_label(
     The ``adjudicator``'s, else that of the annotator whose answer was accepted first, as it
     stands now. Others who contradict it change neither it nor whether the item counts.
     """
-    standing = {
-        name: answers[0]
-        for name, said in _latest(statements).items()
-        if (answers := [each.answer for each in said if _is_answer(each)])
-    }
+    standing = _standing(statements)
     if adjudicator in standing:
         return standing[adjudicator]
     first = (each.annotator for each in statements if _is_answer(each))
     return next((standing[name] for name in first if name in standing), None)
 
 
+def _standing(statements: Sequence[Statement]) -> dict[str, Answer | None]:
+    """Answer of each annotator as it stands now, the first of several given at once."""
+    given = {
+        name: [statement.answer for statement in latest if _is_answer(statement)]
+        for name, latest in _latest(statements).items()
+    }
+    return {name: answers[0] for name, answers in given.items() if answers}
+
+
 def corrected_evidence_label(
     statements: Sequence[Statement], adjudicator: str | None = None
 ) -> Answer | None:
-    """Choose the answer that counts when evidence is computed anew with the labels of today.
+    """Choose the answer that counts when evidence is recomputed with the labels of today.
 
     Answers that changed count as they are now. An item that lost its answer, since people
     contradict each other by now or somebody took it back, keeps the one that it had: to take

@@ -44,6 +44,11 @@ class Stratum:
     high: float | None = None
     unscored: bool = False
 
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether it holds every score of its class."""
+        return self.low is None and self.high is None
+
 
 @dataclass(frozen=True, slots=True)
 class BandEdges:
@@ -133,7 +138,7 @@ class Frame:
     bad_rows
         Rows excluded from the strata, per reason.
     notes
-        Rows worth telling about that are not bad, per reason (another model version, ...).
+        Rows worth a note that are not bad, per reason (another model version, ...).
     model_version
         The version that made the newest prediction, where the source has a column for it.
     segment_columns
@@ -195,7 +200,7 @@ class Task:
 
 
 class Answer(StrEnum):
-    """What an annotator may say."""
+    """The answers that an annotator may give."""
 
     POSITIVE = "1"
     NEGATIVE = "0"
@@ -211,7 +216,7 @@ class LabelKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LabelEvent:
-    """What one annotator said, or took back, about a task. Append-only.
+    """An answer of one annotator to a task, or its withdrawal. Append-only.
 
     ``at`` is the annotator's own time, or None where the labeler has none: then the store
     takes the event only if it changes the annotator's current answer, at the time of arrival.
@@ -233,9 +238,9 @@ class LabelEvent:
 class Refusal:
     """A row that was not taken, where it stands and why.
 
-    ``version`` tells one state of what it stands in from another, such as a file that is saved
+    ``version`` differs between states of what it stands in, such as a file that is saved
     again; ``rows`` is how many rows it is about. ``is_problem`` where `Collected.problems` has a
-    sentence about it, so that nobody is told of it twice.
+    sentence about it, so that nobody is notified of it twice.
     """
 
     where: str
@@ -252,7 +257,7 @@ class Refusal:
 class Collected:
     """What a labeler brought: events, refused rows, and where to go on next time.
 
-    ``problems`` are sentences about what somebody has to put right, ``waits`` about what is there
+    ``problems`` are sentences about what somebody has to fix, ``waits`` about what is there
     and not taken yet; ``anew`` is false where nothing was read, since nothing had changed.
     """
 
@@ -289,7 +294,7 @@ class Effect:
     """Something to be done outside, kept in the store until it is done.
 
     ``key`` is stable over retries; ``payload`` is all a handler needs, JSON-ready. ``has_failed``
-    tells whether an earlier try did, ``is_deadly`` that process after process did not come back
+    records whether an earlier try did, ``is_deadly`` that process after process did not come back
     from delivering it.
     """
 

@@ -79,10 +79,10 @@ class Labeler(Protocol):
 
 @runtime_checkable
 class Watchable(Protocol):
-    """A labeler that can tell cheaply whether there may be news, so that it need not be asked.
+    """A labeler that detects cheaply whether there may be news, so that it need not be asked.
 
     Labelers of one ``place`` share their ``state``: any text that is another one whenever
-    `Labeler.collect` may say something else, but for time going by.
+    `Labeler.collect` may bring something else, but for time going by.
     """
 
     @property
@@ -90,7 +90,7 @@ class Watchable(Protocol):
         """Where the labels come from."""
 
     def state(self) -> str:
-        """Tell one state of the place from another."""
+        """Text that differs between states of the place."""
 
 
 class EffectHandler(Protocol):
@@ -108,10 +108,10 @@ class EffectHandler(Protocol):
 
 @runtime_checkable
 class AlertKeeper(Protocol):
-    """A sink that holds alerts as state and may lose them, so it is told of them again."""
+    """A sink that holds alerts as state and may lose them, so it gets them again."""
 
     def keep(self, notices: Sequence[Mapping[str, Any]]) -> None:
-        """Say how these alerts stand; safe to repeat, and in any order.
+        """Send the state of these alerts; safe to repeat, and in any order.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class RoundRuns(Protocol):
         """Find all runs of a monitor's rounds, deleted ones too, in slot order."""
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
-        """Tell the latest slot that a live run is of; None where there is none."""
+        """Find the latest slot that has a live run; None where there is none."""
 
     def report(self, run: ShownRun) -> Mapping[str, Any] | None:
         """Read the report that a run was written from; None where it is not there any more."""

@@ -1,4 +1,4 @@
-"""Receipts: what the outside said of an effect that is done, kept with it as text."""
+"""Receipts: the answer to an effect that is done, kept with it as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a check of settings says which of them cannot be used."""
+"""The error of a setting that cannot be used, with its name."""
 
 from __future__ import annotations
 

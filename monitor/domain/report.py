@@ -1,4 +1,4 @@
-"""What a round tells the outside: the payloads of effects, JSON-ready and complete.
+"""What a round publishes: the payloads of effects, JSON-ready and complete.
 
 A handler needs nothing but the payload, so delivering late, twice, or by another process gives
 the same result.

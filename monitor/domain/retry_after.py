@@ -1,4 +1,4 @@
-"""For how long a server asks to be left alone, as HTTP's header ``Retry-After`` says it."""
+"""For how long a server asks to be left alone, by HTTP's header ``Retry-After``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_DIGITS = 9
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
-    """Read seconds or an HTTP date (RFC 9110, 10.2.3); None where it says neither.
+    """Read seconds or an HTTP date (RFC 9110, 10.2.3); None where it is neither.
 
     Parameters
     ----------

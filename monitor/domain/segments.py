@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MOST_VALUES = 20
-"""Values of a segment column that are told apart in a window, the largest ones."""
+"""Values of a segment column that are shown separately in a window, the largest ones."""
 
 OTHER = "(other)"
 NO_VALUE = "(no value)"
@@ -89,14 +89,17 @@ def with_segments(
     empty: tuple[Mapping[str, int], ...] = tuple({} for _ in columns)
     sizes = [tuple(map(_shown, part.segments)) or empty for part in parts]
     kept = [kept_values([of[i] for of in sizes]) for i in range(len(columns))]
-    return tuple(
-        StratumFrame(
-            part.stratum,
-            part.size,
-            tuple(_named(candidate, kept) for candidate in part.candidates),
-            tuple(folded(values, keep) for values, keep in zip(of, kept, strict=True)),
-        )
-        for part, of in zip(parts, sizes, strict=True)
+    return tuple(_with_kept(part, of, kept) for part, of in zip(parts, sizes, strict=True))
+
+
+def _with_kept(
+    part: StratumFrame, sizes: Sequence[Mapping[str, int]], kept: Sequence[frozenset[str]]
+) -> StratumFrame:
+    return StratumFrame(
+        part.stratum,
+        part.size,
+        tuple(_named(candidate, kept) for candidate in part.candidates),
+        tuple(folded(values, keep) for values, keep in zip(sizes, kept, strict=True)),
     )
 
 

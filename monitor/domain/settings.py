@@ -20,6 +20,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    SecretStr,
     field_validator,
     model_validator,
 )
@@ -270,7 +271,7 @@ class FalseAlarms(Settings):
     It takes the place of every monitor's own ``false_alarm_every`` and is shared out in
     proportion to their rounds: each may raise one false alarm in as many rounds as all monitors
     have in the time, divided by ``at_most``. Another promise, schedule or number of monitors
-    starts all evidence anew.
+    restarts all evidence.
     """
 
     at_most: Annotated[float, Field(gt=0)] = 1
@@ -283,7 +284,7 @@ def _bound(metric: str, value: object) -> object:
     return {"at_most" if metric in _LOWER_IS_BETTER else "at_least": value}
 
 
-class Matrix(Settings):
+class ReferenceMatrix(Settings):
     """A labeled confusion matrix from a plain random sample, such as before launch."""
 
     tp: Annotated[int, Field(ge=0)]
@@ -292,14 +293,14 @@ class Matrix(Settings):
     tn: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
-    def _holds_labels(self) -> Matrix:
+    def _holds_labels(self) -> ReferenceMatrix:
         if self.tp + self.fp + self.fn + self.tn == 0:
             message = "all four counts are 0; leave the reference out if there is none"
             raise ValueError(message)
         return self
 
 
-class Gold(Settings):
+class AuditCounts(Settings):
     """An audit of the labels: items whose truth is known, and how they were labeled.
 
     ``tp`` of the truly positive ones were labeled 1 and ``fn`` 0; ``tn`` of the truly negative
@@ -312,7 +313,7 @@ class Gold(Settings):
     fp: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
-    def _labels_tell_something(self) -> Gold:
+    def _labels_tell_something(self) -> AuditCounts:
         if not self.tp + self.fn or not self.tn + self.fp:
             message = (
                 "an audit needs truly positive items (tp, fn) and truly negative ones (tn, fp)"
@@ -335,19 +336,20 @@ class Labeling(Settings):
     ``deadline`` counts from the draw of the round, or from its slot where nobody is asked; labels
     that come within ``late_labels`` of its closing still correct it. ``overlap`` is the share of
     the items that a second person labels too, ``adjudicator`` the name of the annotator whose
-    answer decides where others disagree (else a tie counts as "cannot tell"), ``gold`` an audit
-    of the labels.
+    answer decides where others disagree (else a tie counts as "cannot tell"), ``audit`` counts
+    how labels of known items came out.
     """
 
     deadline: Duration = timedelta(days=5)
     late_labels: Duration = timedelta(days=90)
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: Annotated[str, Field(min_length=1)] | None = None
-    gold: Gold | None = None
+    audit: AuditCounts | None = None
 
     def own(self) -> dict[str, Any]:
-        """Return what this kind of labeler has alone, such as where labels lie."""
-        return self.model_dump(mode="json", exclude=set(Labeling.model_fields))
+        """Return what this kind of labeler has alone, such as where labels lie; no secret."""
+        secrets = {name for name, value in self if isinstance(value, SecretStr)}
+        return self.model_dump(mode="json", exclude={*Labeling.model_fields, *secrets})
 
 
 class RoundSettings(Settings):
@@ -366,13 +368,13 @@ class RoundSettings(Settings):
     sample: Sample = Sample()
     pooling: Pooling = Pooling()
     limits: Limits = Limits()
-    reference: Matrix | None = None
+    reference: ReferenceMatrix | None = None
     deadline: Duration
     late_labels: Duration
     matures: Duration = timedelta(0)  # no label is expected before
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: str | None = None
-    gold: Gold | None = None
+    audit: AuditCounts | None = None
     labeling: dict[str, Any] | None = None
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     grace: Duration | None = None

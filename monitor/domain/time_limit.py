@@ -26,10 +26,10 @@ _left_behind: dict[str, _Reading[object]] = {}
 
 
 class _Reading(threading.Thread, Generic[T]):
-    """A thread that reads, and keeps what came of it."""
+    """A thread that reads, and keeps the result."""
 
     def __init__(self, read: Callable[[], T]) -> None:
-        super().__init__(name="reading", daemon=True)
+        super().__init__(name="reading", daemon=True)  # one that hangs must not keep us from ending
         self.stops: list[Callable[[], object]] = []
         self.error: BaseException | None = None
         self.result: T | None = None
@@ -43,7 +43,7 @@ class _Reading(threading.Thread, Generic[T]):
 
 
 def within(limit: timedelta, place: str, read: Callable[[], T]) -> T:
-    """Read, and wait for it no longer than this; whoever still hangs there is not asked again.
+    """Read, and wait for it no longer than this; where one still hangs, none is started.
 
     Parameters
     ----------
@@ -55,6 +55,7 @@ def within(limit: timedelta, place: str, read: Callable[[], T]) -> T:
     SourceUnavailable
         If nothing came in time.
     """
+    # Else every pass would leave one more thread behind at a mount that is gone.
     hung = _left_behind.get(place)
     if hung is not None and hung.is_alive():
         message = f"{place} still does not answer: {_ADVICE}"

@@ -1,8 +1,8 @@
-"""A hook that tells Prometheus' Alertmanager which alerts are open.
+"""A hook that sends open alerts to Prometheus' Alertmanager.
 
 Grouping, silences, inhibition and repeats are Alertmanager's. It keeps alerts in memory, and ends
 those whose ``endsAt`` passes. So an open alert gets an end far away, which ours replaces when the
-alert ends; and it is posted again at every pass, so that a restarted Alertmanager knows it too.
+alert ends; and it is posted again at every pass, so that a restarted Alertmanager gets it too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator, model_va
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import Duration, Settings
 from monitor.hooks.links import no_link, read_notice
-from monitor.hooks.posting import Place, Timeout, address, check_url, post
+from monitor.hooks.posting import Receiver, Timeout, address, check_url, post
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class AlertmanagerHandler:
         self._settings = settings
         self._clock = clock
         self._link = link
-        self._place = Place(
+        self._receiver = Receiver(
             hook=name,
             url=settings.url.rstrip("/").removesuffix(_PATH) + _PATH,
             allow_private=settings.allow_private,
@@ -142,7 +142,7 @@ class AlertmanagerHandler:
         return f"HTTP {self._post([effect.payload])}"
 
     def keep(self, notices: Sequence[Mapping[str, Any]]) -> None:
-        """Post alerts that Alertmanager was told of before, should it have forgotten them."""
+        """Post alerts that Alertmanager got before, should it have lost them."""
         self._post(notices)
 
     def _post(self, payloads: Sequence[Mapping[str, Any]]) -> int:
@@ -151,13 +151,13 @@ class AlertmanagerHandler:
             headers["authorization"] = self._settings.authorization.get_secret_value()
         notices = [read_notice(payload, self._link) for payload in payloads]
         alerts = [as_alert(notice, self._settings, self._clock()) for notice in notices]
-        return post(self._place, headers, json.dumps(alerts, allow_nan=False))
+        return post(self._receiver, headers, json.dumps(alerts, allow_nan=False))
 
 
 def as_alert(notice: Notice, settings: AlertmanagerSettings, now: datetime) -> dict[str, Any]:
     """Write a notice as API v2 wants it.
 
-    What opens and what ends an alert give the same labels, by which Alertmanager knows it.
+    What opens and what ends an alert give the same labels, by which Alertmanager identifies it.
     """
     start, end = _span(notice, settings, now)
     alert = {

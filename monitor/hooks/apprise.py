@@ -1,4 +1,4 @@
-"""A hook that tells one of the services that Apprise knows, by its URL.
+"""A hook that notifies one of the services that Apprise supports, by its URL.
 
 https://github.com/caronc/apprise: mail, Slack, Teams, Telegram, PagerDuty and many more. It comes
 with the extra ``apprise`` and is loaded when a notice is sent.
@@ -85,12 +85,12 @@ class AppriseHandler:
         return name
 
     def usable(self) -> str:
-        """Say which service it is, without sending anything.
+        """Name the service, without sending anything.
 
         Raises
         ------
         DeliveryFailed
-            If Apprise is not installed or does not know the URL.
+            If Apprise is not installed or does not support the URL.
         """
         with _quiet():
             return self._service()[1]
@@ -107,8 +107,8 @@ class AppriseHandler:
             app_id="pr-monitor",
             app_desc="mlflow-pr-monitor",
             async_mode=False,
-            http_redirects=False,
-            storage_mode="memory",
+            http_redirects=False,  # else a receiver could lead us into our own network
+            storage_mode="memory",  # tokens are not written to disk
         )
         service = apprise.Apprise(asset=asset)
         if not service.add(self._settings.url.get_secret_value()):
@@ -117,7 +117,7 @@ class AppriseHandler:
         return service, str(service[0].service_name)
 
     def _failure(self, service: str, result: Any) -> DeliveryFailed:
-        """Say why, as far as that can be said without showing the URL."""
+        """Give the reason, as far as that is possible without showing the URL."""
         logs = " ".join(str(entry) for entry in result.logs())
         found = _STATUS.search(logs)
         if found is None:

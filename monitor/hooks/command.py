@@ -56,7 +56,7 @@ class CommandSettings(Settings):
     notice as JSON on standard input, runs in the folder of the config, and sees only ``PATH`` and
     the variables that ``environment`` names. It ends by itself or is killed after ``timeout``; what
     it started, and left running, ends with it. A repeat carries the same ``id``. What it writes to
-    standard error is shown when it fails; exit code 65 says that it will never take this notice,
+    standard error is shown when it fails; exit code 65 means that it will never take this notice,
     78 that its own setup is wrong.
     """
 
@@ -91,6 +91,7 @@ class CommandHandler:
         """
         notice = read_notice(effect.payload, self._link)
         text = json.dumps(notice.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
+        # Files and no pipes: a program that reads or writes nothing cannot block us.
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
             given.write(text.encode())
             given.seek(0)
@@ -100,7 +101,7 @@ class CommandHandler:
             raise self._failure(code, _tail(said))
 
     def usable(self) -> str:
-        """Say which program it is, without running it.
+        """Find the program, without running it.
 
         Raises
         ------
@@ -126,7 +127,7 @@ class CommandHandler:
                 stderr=said,
                 cwd=self._folder,
                 env=self._environment(),
-                start_new_session=True,
+                start_new_session=True,  # a group of its own, to end all that it started
             )
         except OSError as error:
             reason = f"{program} cannot be run: {(error.strerror or str(error)).lower()}"

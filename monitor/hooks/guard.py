@@ -28,7 +28,7 @@ class AddressRefused(Exception):
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an address is reachable by anyone, looking into embedded IPv4 addresses.
+    """Whether an address is reachable by anyone, looking into embedded IPv4 addresses.
 
     Examples
     --------
@@ -120,10 +120,11 @@ class TimedStream(httpcore.NetworkStream):
         return TimedStream(self._inner.start_tls(ssl_context, server_hostname, left), self._end)
 
     def get_extra_info(self, info: str) -> Any:
-        """Tell about the connection."""
+        """Return a fact about the connection."""
         return self._inner.get_extra_info(info)
 
     def _left(self, timeout: float | None, error: type[httpcore.TimeoutException]) -> float | None:
+        # One end for all reads: a peer that sends a byte now and then would else hold us for ever.
         left = self._end - time.monotonic()
         if left <= 0:
             raise error

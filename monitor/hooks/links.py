@@ -22,7 +22,7 @@ def read_notice(payload: Mapping[str, Any], link: Link = no_link) -> Notice:
     """Read a notice.
 
     The link is made when the notice is first delivered, since MLflow may have moved meanwhile, and
-    stays with it: an empty one says that there was none. Then what is sent again is the same.
+    stays with it: an empty one records that there was none. Then what is sent again is the same.
     """
     notice = Notice.model_validate(dict(payload))
     if notice.link is not None:

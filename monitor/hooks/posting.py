@@ -28,12 +28,12 @@ Timeout = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(second
 _ANSWER = 2000  # bytes of an answer that are read
 _SUCCESS = range(200, 300)
 _REDIRECT = range(300, 400)
-MAY_PASS = {408, 425, 429}
+MAY_PASS = {408, 425, 429}  # too slow, too early, too many: what a later try may not meet
 SERVER_ERROR = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Receiver:
     """Where to post, and how to name it to people.
 
     Parameters
@@ -41,7 +41,7 @@ class Place:
     hook
         Name of the hook, for errors.
     repeats
-        Whether the answer of the receiver may be shown; one that knows a secret may repeat it.
+        Whether the answer of the receiver may be shown; one that holds a secret may repeat it.
     """
 
     hook: str
@@ -58,7 +58,7 @@ class Place:
         lasting: bool = False,
         retry_after: timedelta | None = None,
     ) -> DeliveryFailed:
-        """Say that the receiver did not take it, and why."""
+        """Make the error of a notice that the receiver did not take."""
         message = f"hook {self.hook}: {address(self.url)} did not take the notice: {reason}"
         return DeliveryFailed(
             message, sink_down=sink_down, lasting=lasting, retry_after=retry_after
@@ -67,14 +67,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a receiver said; ``text`` only where it may be shown."""
+    """The answer of a receiver; ``text`` only where it may be shown."""
 
     status: int
     retry_after: timedelta | None
     text: str
 
 
-def post(place: Place, headers: Mapping[str, str], body: str) -> int:
+def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
     """Post and return the status of the answer, which is a success.
 
     No redirect is followed and no proxy of the environment is used, so that the peer that is
@@ -86,24 +86,24 @@ def post(place: Place, headers: Mapping[str, str], body: str) -> int:
         If the receiver did not take it, or may not have taken it.
     """
     try:
-        answer = _posted(place, headers, body)
+        answer = _posted(receiver, headers, body)
     except AddressRefused as error:
-        raise place.failed(str(error), lasting=True) from None
+        raise receiver.failed(str(error), lasting=True) from None
     except httpcore.TimeoutException as error:
-        reason = f"it did not answer within {place.timeout.total_seconds():g} s"
-        raise place.failed(reason) from error
+        reason = f"it did not answer within {receiver.timeout.total_seconds():g} s"
+        raise receiver.failed(reason) from error
     except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
         reason = f"the connection failed ({clean(str(error), 200)})"
-        raise place.failed(reason) from error
+        raise receiver.failed(reason) from error
     if answer.status in _SUCCESS:
         return answer.status
-    raise _refused(place, answer)
+    raise _refused(receiver, answer)
 
 
-def _refused(place: Place, answer: _Answer) -> DeliveryFailed:
+def _refused(receiver: Receiver, answer: _Answer) -> DeliveryFailed:
     passes = answer.status in MAY_PASS or answer.status >= SERVER_ERROR
     said = f": {clean(answer.text, 300)}" if answer.text.strip() else ""
-    return place.failed(
+    return receiver.failed(
         _refusal(answer.status) + said,
         sink_down=passes,
         lasting=not passes,
@@ -111,15 +111,15 @@ def _refused(place: Place, answer: _Answer) -> DeliveryFailed:
     )
 
 
-def _posted(place: Place, headers: Mapping[str, str], body: str) -> _Answer:
-    seconds = place.timeout.total_seconds()
-    backend = GuardedBackend(allow_private=place.allow_private, seconds=seconds)
+def _posted(receiver: Receiver, headers: Mapping[str, str], body: str) -> _Answer:
+    seconds = receiver.timeout.total_seconds()
+    backend = GuardedBackend(allow_private=receiver.allow_private, seconds=seconds)
     with (
         httpcore.ConnectionPool(ssl_context=_trust(), network_backend=backend) as pool,
         pool.stream(
             "POST",
-            place.url,
-            headers=[("host", urlsplit(place.url).netloc), *headers.items()],
+            receiver.url,
+            headers=[("host", urlsplit(receiver.url).netloc), *headers.items()],
             content=body.encode(),
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
         ) as response,
@@ -129,7 +129,7 @@ def _posted(place: Place, headers: Mapping[str, str], body: str) -> _Answer:
         return _Answer(
             status=status,
             retry_after=retry_after(said, datetime.now(UTC)),
-            text=_beginning(response) if place.repeats and status not in _SUCCESS else "",
+            text=_beginning(response) if receiver.repeats and status not in _SUCCESS else "",
         )
 
 
@@ -143,7 +143,7 @@ def _beginning(response: httpcore.Response) -> str:
     found = b""
     for part in response.iter_stream():
         found += part
-        if len(found) >= _ANSWER:
+        if len(found) >= _ANSWER:  # an answer may be endless
             break
     return found[:_ANSWER].decode(errors="replace")
 
@@ -163,30 +163,32 @@ def check_url(url: str, *, allow_private: bool) -> None:
     ValueError
         With what is wrong and what to write.
     """
-    wrong = None
     try:
         parts = urlsplit(url)
-        port_is_fine = parts.port is None or parts.port > 0
+        has_port_0 = parts.port == 0
     except ValueError:  # its text quotes the URL
         message = "this is not a URL; write https://host/path"
         raise SettingRefused(setting="url", why=message) from None
-    if parts.scheme not in {"http", "https"}:
-        wrong = "it must start with https://"
-    elif not parts.hostname or not port_is_fine:
-        wrong = "it names no host"
-    elif parts.username or parts.password:
-        wrong = "it holds a user or password, which do not belong there"
-    elif not url.isascii() or any(character.isspace() for character in url):
-        wrong = "it holds blanks or characters that must be percent-encoded"
-    if wrong:
-        message = f"{wrong}; write https://host/path"
-        raise SettingRefused(setting="url", why=message)
+    flaws = {
+        "it must start with https://": parts.scheme not in {"http", "https"},
+        "it names no host": not parts.hostname or has_port_0,
+        "it holds a user or password, which do not belong there": parts.username or parts.password,
+        "it holds blanks or characters that must be percent-encoded": _needs_encoding(url),
+    }
+    for flaw, is_there in flaws.items():
+        if is_there:
+            message = f"{flaw}; write https://host/path"
+            raise SettingRefused(setting="url", why=message)
     if parts.scheme == "http" and not allow_private:
         message = (
             "plain http would show the notice to everyone on the way; use https, or set "
             "allow_private: true if the receiver stands in your own network"
         )
         raise SettingRefused(setting="url", why=message)
+
+
+def _needs_encoding(url: str) -> bool:
+    return not url.isascii() or any(character.isspace() for character in url)
 
 
 def _refusal(status: int) -> str:

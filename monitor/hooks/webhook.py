@@ -17,7 +17,7 @@ from pydantic import ConfigDict, SecretStr, field_validator, model_validator
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import Settings
 from monitor.hooks.links import no_link, read_notice
-from monitor.hooks.posting import Place, Timeout, address, check_url, post
+from monitor.hooks.posting import Receiver, Timeout, address, check_url, post
 
 if TYPE_CHECKING:
     from monitor.domain.model import Effect
@@ -97,7 +97,7 @@ class WebhookHandler:
         self._settings = settings
         self._clock = clock
         self._link = link
-        self._place = Place(
+        self._receiver = Receiver(
             hook=name,
             url=settings.url.get_secret_value(),
             allow_private=settings.allow_private,
@@ -108,7 +108,7 @@ class WebhookHandler:
         """Post the notice; safe to repeat, since the receiver gets the same ``webhook-id``."""
         notice = read_notice(effect.payload, self._link)
         body = notice_body(notice)
-        return f"HTTP {post(self._place, self._signed_headers(notice.id, body), body)}"
+        return f"HTTP {post(self._receiver, self._signed_headers(notice.id, body), body)}"
 
     def _signed_headers(self, notice_id: str, body: str) -> dict[str, str]:
         from standardwebhooks import Webhook  # noqa: PLC0415  only needed when something happens

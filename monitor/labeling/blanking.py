@@ -32,7 +32,7 @@ WITHOUT_NOTES = KEPT - {"note"}
 
 
 def blank(path: Path, keys: Collection[str], kept: Collection[str] = KEPT) -> bool:
-    """Empty what the rows of these tasks hold outside the kept columns; tell if anything was there.
+    """Empty what the rows of these tasks hold outside the kept columns; true if anything was there.
 
     Rows of other tasks stay as they are, whatever is in them. A file that is no label file, or
     that cannot be read, is left alone.
@@ -51,7 +51,7 @@ def blank(path: Path, keys: Collection[str], kept: Collection[str] = KEPT) -> bo
 
 
 def _text_with(path: Path, keys: Collection[str]) -> str | None:
-    """Text of a file, cells of any length among it; None where it speaks of none of the tasks."""
+    """Text of a file, cells of any length among it; None where it names none of the tasks."""
     with opened(path) as stream:
         content = stream.read()
     words = (found[0].decode() for found in _WORD.finditer(content))
@@ -62,15 +62,17 @@ def _blank_csv(name: str, text: str, keys: frozenset[str], kept: frozenset[str])
     with cells_up_to(MOST_BYTES):
         header, separator, _ = read_header(name, io.StringIO(text, newline=""))
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    blanked = rows[:1] + [_blank_row(row, header, keys, kept) for row in rows[1:]]
+    return partial(_write_rows, rows=blanked, separator=separator) if blanked != rows else None
+
+
+def _blank_row(
+    row: list[str], header: Sequence[str], keys: frozenset[str], kept: frozenset[str]
+) -> list[str]:
     place = header.index("task")
-    changed = False
-    for row in rows[1:]:
-        if len(row) > place and unescape(row[place].strip()) in keys:
-            shown = [at for at, cell in enumerate(row) if cell and not _is_kept(header, at, kept)]
-            changed = changed or bool(shown)
-            for at in shown:
-                row[at] = ""
-    return partial(_write_rows, rows=rows, separator=separator) if changed else None
+    if len(row) <= place or unescape(row[place].strip()) not in keys:
+        return row
+    return [cell if _is_kept(header, at, kept) else "" for at, cell in enumerate(row)]
 
 
 def _is_kept(header: Sequence[str], at: int, kept: frozenset[str]) -> bool:

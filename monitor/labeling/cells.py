@@ -17,7 +17,7 @@ OWN_COLUMNS = ("task", "label", "annotator", "note")
 LABELED_AT = "labeled_at"
 LONGEST_NAME = 200
 FIRST_YEAR, LAST_YEAR = 1970, 2199
-"""Of an answer: beyond them a time is a slip, and some cannot be told in another zone."""
+"""Of an answer: beyond them a time is a slip, and some do not exist in another zone."""
 
 _DANGEROUS = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # the last four: full width
 _MEANINGS = {
@@ -52,7 +52,7 @@ def text_of(cell: object) -> str:
 
 
 def answer_of(cell: object) -> Answer | None:
-    """Meaning of a label; None where it is empty. A ValueError says why it means nothing."""
+    """Meaning of a label; None where it is empty. A ValueError has the reason if it has none."""
     text = " ".join(text_of(cell).lower().split())
     if not text:
         return None
@@ -75,7 +75,7 @@ def annotator_of(cell: object) -> str:
 
 
 def time_of(cell: object) -> datetime | None:
-    """Time of an answer; None where it is empty. A ValueError says why it is none."""
+    """Time of an answer; None where it is empty. A ValueError has the reason why it is none."""
     text = text_of(cell)
     if not text:
         return None

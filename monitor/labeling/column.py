@@ -119,7 +119,7 @@ class ColumnSettings(Labeling):
 
 @dataclass(frozen=True, slots=True)
 class _Truth:
-    """A value found for an item, and when it became known (microseconds; 0: nobody says)."""
+    """A value found for an item, and when it became known (microseconds; 0: unknown)."""
 
     value: str
     known: int
@@ -127,7 +127,7 @@ class _Truth:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What the truth says of some items: of how many, how many are positive; ids that it has."""
+    """The truth about some items: of how many, how many are positive; ids that it has."""
 
     known: int
     positive: int
@@ -141,7 +141,7 @@ def _now() -> datetime:
 class ColumnLabeler:
     """A `Labeler` that reads the truth for the items asked for, in one scan.
 
-    Each reading tells all that is true now: an item without an answer is withdrawn, which the
+    Each reading returns all that is true now: an item without an answer is withdrawn, which the
     store ignores unless there was one before.
 
     Parameters
@@ -151,7 +151,7 @@ class ColumnLabeler:
     base_folder
         Where relative paths start: the folder of the config file.
     clock
-        Tells whether an item has matured.
+        Decides whether an item has matured.
     """
 
     name = "column"
@@ -171,7 +171,7 @@ class ColumnLabeler:
         """Do nothing: nobody is asked."""
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Tell the answer of every task, unless neither files nor maturity changed.
+        """Return the answer of every task, unless neither files nor maturity changed.
 
         Raises
         ------
@@ -187,19 +187,29 @@ class ColumnLabeler:
         if now == cursor:
             return Collected(cursor=cursor, anew=False)
         truths = self._truths({task.item_id for task in tasks.values()})
-        events: list[LabelEvent] = []
+        answers, refused = self._answers(tasks, truths)
+        # No answer at all: then the column or its values may be named wrongly, not a row be wrong.
+        if refused and not any(answers.values()):
+            self._refuse_unknown(truths)
+        events = tuple(self._event(key, answer) for key, answer in answers.items())
+        return Collected(events, tuple(refused), now)
+
+    def _answers(
+        self, tasks: Mapping[str, Task], truths: Mapping[str, Sequence[_Truth]]
+    ) -> tuple[dict[str, Answer | None], list[Refusal]]:
+        """Answer of each task, None where there is none, and the rows that mean nothing."""
+        answers: dict[str, Answer | None] = dict.fromkeys(tasks)
         refused: list[Refusal] = []
         for key, task in tasks.items():
             try:
-                answer = self._answer(task, truths.get(task.item_id, []))
+                answers[key] = self._answer(task, truths.get(task.item_id, []))
             except ValueError as problem:
                 refused.append(Refusal(f"{self.files}, id {task.item_id}", str(problem)))
-                answer = None
-            kind = LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN
-            events.append(LabelEvent(key, self.name, answer, kind=kind))
-        if refused and not any(event.answer for event in events):
-            self._refuse_unknown(truths)
-        return Collected(tuple(events), tuple(refused), now)
+        return answers, refused
+
+    def _event(self, key: str, answer: Answer | None) -> LabelEvent:
+        kind = LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN
+        return LabelEvent(key, self.name, answer, kind=kind)
 
     def _refuse_unknown(self, truths: Mapping[str, Sequence[_Truth]]) -> None:
         values = Counter(truth.value for of_item in truths.values() for truth in of_item)
@@ -215,7 +225,7 @@ class ColumnLabeler:
         return f"{self.files.folder}: {self.files}"
 
     def state(self) -> str:
-        """Tell one state of the files from another, without reading them."""
+        """Text that differs between states of the files, found without reading them."""
         return within(_TO_LOOK, self.place, lambda: self._state({}))
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
@@ -244,7 +254,7 @@ class ColumnLabeler:
         return unknown, sum(int(count) for _, count in rows)
 
     def unknown_sentence(self, values: Mapping[str, int]) -> str:
-        """Say which values mean nothing, and where to list them."""
+        """Name the values that mean nothing, and where to list them."""
         return (
             f"{self.files}: column {self.settings.value!r} (labeling.value) holds "
             f"{listed(values)}, which the config does not name; list each value under "
@@ -252,7 +262,7 @@ class ColumnLabeler:
         )
 
     def truth_of(self, ids: Sequence[str]) -> Truth:
-        """Say what is known of some items, and which ids there are."""
+        """Summarise what is known of some items, with examples of ids."""
         known = self._truths(ids)
         values = [truth.value for truths in known.values() for truth in truths[:1]]
         with opened(self.files) as table:
@@ -301,19 +311,24 @@ class ColumnLabeler:
         return truths
 
     def _answer(self, task: Task, truths: Sequence[_Truth]) -> Answer | None:
-        """Say what the rows of one item mean; a ValueError says why they mean nothing."""
+        """Return what the rows of one item mean; a ValueError has the reason if nothing."""
         if not truths:
             return Answer.NEGATIVE if self._matured(task) else None
-        if self.settings.time is not None:
-            newest = max(truth.known for truth in truths)
-            truths = [truth for truth in truths if truth.known == newest]
-        answers = {self._meaning(truth.value) for truth in truths}
+        values = self._newest_values(truths)
+        answers = {self._meaning(value) for value in values}
         if len(answers) > 1:
-            found = ", ".join(repr(truth.value) for truth in truths)
-            way_out = "" if self.settings.time else "; name labeling.time so that the newest counts"
-            message = f"several rows contradict one another ({found}){way_out}"
-            raise ValueError(message)
+            raise ValueError(self._contradiction(values))
         return answers.pop()
+
+    def _newest_values(self, truths: Sequence[_Truth]) -> list[str]:
+        newest = max(truth.known for truth in truths)
+        is_timed = self.settings.time is not None
+        return [truth.value for truth in truths if not is_timed or truth.known == newest]
+
+    def _contradiction(self, values: Sequence[str]) -> str:
+        listed_values = ", ".join(map(repr, values))
+        way_out = "" if self.settings.time else "; name labeling.time so that the newest counts"
+        return f"several rows contradict one another ({listed_values}){way_out}"
 
     def _meaning(self, text: str) -> Answer:
         if text in self._positives:
@@ -335,9 +350,9 @@ class ColumnLabeler:
         return self._clock() >= task.predicted_before + self.settings.matures
 
     def _state(self, tasks: Mapping[str, Task]) -> str:
-        """Tell one state of the files, tasks and maturity from another, without reading rows.
+        """Text that differs between states of the files, tasks and maturity; no row is read.
 
-        The settings count too: one that is put right gives the same rows another meaning.
+        The settings count too: one that is corrected gives the same rows another meaning.
         """
         files = []
         for path in self.files.found():

@@ -20,7 +20,7 @@ from monitor.labeling.reading import opened
 if TYPE_CHECKING:
     from pathlib import Path
 
-_INSTANT = timedelta(microseconds=1)
+_INSTANT = timedelta(microseconds=1)  # the least by which a withdrawal is later than its answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class CutRow:
 class Cursor:
     """What was read: a state of the folder, and the rows that may have been cut, by file name.
 
-    ``waits`` says which files were not taken yet.
+    ``waits`` lists which files were not taken yet.
     """
 
     state: str = ""
@@ -61,13 +61,13 @@ class Cursor:
 
     @classmethod
     def of(cls, text: str | None) -> Cursor:
-        """Read a stored cursor; one of an older version knows nothing, so all is read again."""
+        """Read a stored cursor; one of an older version is empty, so all is read again."""
         try:
             plain: dict[str, Any] = json.loads(text or "")
             cut = {name: CutRow(**row) for name, row in plain["cut"].items()}
             return cls(plain["state"], tuple(plain["waits"]), cut)
         except (ValueError, TypeError, KeyError, AttributeError):
-            return cls()
+            return cls()  # to read all files again is safe: events are stored once
 
     def text(self) -> str:
         """Write it for the store."""

@@ -25,8 +25,8 @@ from monitor.labeling.label_files import (
     read_labels,
     write_tasks,
 )
-from monitor.labeling.looking import Look
-from monitor.labeling.stillness import Stamp, stamp
+from monitor.labeling.looking import FolderLook
+from monitor.labeling.stillness import FileStamp, file_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -88,8 +88,7 @@ class FilesLabeler:
         missing = [task for task in tasks if task.key not in out]
         if not missing:
             return True
-        free = (self._part(round_name, number, second=second) for number in count(1))
-        path = next(path for path in free if path not in parts)
+        path = self._free_part(round_name, parts, second=second)
         try:
             write_tasks(path, missing, self.settings.format, new=True)
         except FileExistsError:
@@ -97,6 +96,10 @@ class FilesLabeler:
         except OSError as error:
             raise self._unwritable(path, error) from error
         return True
+
+    def _free_part(self, round_name: str, parts: Collection[Path], *, second: bool) -> Path:
+        names = (self._part(round_name, number, second=second) for number in count(1))
+        return next(path for path in names if path not in parts)
 
     def make_folder(self) -> None:
         """Make the folders for task files and filled ones.
@@ -109,7 +112,7 @@ class FilesLabeler:
         try:
             self.filled.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder):
-                pass
+                pass  # permission bits do not show a full disk or a read-only mount
         except OSError as error:
             raise self._unwritable(self.folder, error) from error
 
@@ -138,9 +141,10 @@ class FilesLabeler:
         if self._state(stamps, tasks) == before.state:
             return Collected(cursor=cursor, waits=before.waits, anew=False)
         if any(each.is_fresh() for each in stamps.values()):
-            stillness.pause()
-        look = Look(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
+            stillness.pause()  # so that the second stamps show who is being written
+        look = FolderLook(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
         read = look.read(before)
+        # An empty state equals none, so that the next pass reads the folder again.
         state = "" if look.again else self._state(look.stamps, tasks)
         return replace(
             read,
@@ -149,7 +153,7 @@ class FilesLabeler:
         )
 
     def _check_folder(self) -> None:
-        """Tell a folder that is gone from one without files.
+        """Refuse a folder that is gone, unlike one without files.
 
         Else a round whose deadline passes while a share is not mounted would close without the
         labels that lie there.
@@ -163,7 +167,7 @@ class FilesLabeler:
         if not self.filled.exists():
             message = (
                 f"labeling.folder: {self.filled} is not there, so labels cannot be read; mount "
-                "or restore it, or make it anew if it is no longer needed"
+                "or restore it, or make an empty one if it is no longer needed"
             )
             raise LabelsRefused(message)
 
@@ -173,7 +177,7 @@ class FilesLabeler:
         return str(self.filled)
 
     def state(self) -> str:
-        """Tell one state of the filled files from another, without reading them.
+        """Text that differs between states of the filled files, found without reading them.
 
         Raises
         ------
@@ -185,11 +189,11 @@ class FilesLabeler:
         readable = [os.access(path, os.R_OK) for path in stamps]
         return f"{self._state(stamps, {})} {readable}"
 
-    def _stamps(self) -> dict[Path, Stamp]:
-        return {path: stamp(path) for path in self._filled_files()}
+    def _stamps(self) -> dict[Path, FileStamp]:
+        return {path: file_stamp(path) for path in self._filled_files()}
 
-    def _state(self, stamps: Mapping[Path, Stamp], tasks: Mapping[str, Task]) -> str:
-        """Tell one state of the folder and the tasks from another, without reading the files.
+    def _state(self, stamps: Mapping[Path, FileStamp], tasks: Mapping[str, Task]) -> str:
+        """Text that differs between states of the folder and the tasks; no file is read.
 
         That a file has come to stand still for long is another state.
         """

@@ -50,6 +50,7 @@ an earlier one and does not outvote it."""
 LETTER = "t"
 """What keys of tasks begin with; those of older versions are the same without it."""
 
+# Keys of older versions, of digits and one E, are numbers to a spreadsheet: 12E5 becomes 1.2E+06.
 _MANGLED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.IGNORECASE)
 
 
@@ -59,7 +60,7 @@ def write_tasks(
     """Write tasks for people to label: shuffled, blind, with empty cells to fill.
 
     A path appears whole or not at all, if ``new`` never in place of another. Tasks come in the
-    order of a hash of their keys, which tells nothing about their stratum and is the same on
+    order of a hash of their keys, which reveals nothing about their stratum and is the same on
     every export.
     """
     shuffled = sorted(tasks, key=lambda task: hashlib.sha256(task.key.encode()).digest())
@@ -125,8 +126,8 @@ def read_labels(
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What a file says; ``cut`` is the answer of a last row that has no line break after it."""
+class FileReading:
+    """The answers in a file; ``cut`` is that of a last row that has no line break after it."""
 
     collected: Collected
     cut: LabelEvent | None = None
@@ -134,8 +135,8 @@ class Reading:
 
 def read_file(
     path: Path, tasks: Mapping[str, Task], *, known: str = "", follow: bool = False
-) -> Reading:
-    """Read a filled file as `read_labels` does, and tell what its last row says."""
+) -> FileReading:
+    """Read a filled file as `read_labels` does, and return the answer of a cut last row."""
     found = _Rows(printable(path.name), tasks, known)
     for line in read_lines(path, follow=follow):
         found.add(line)
@@ -143,7 +144,7 @@ def read_file(
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _AnsweredRow:
     """An answered row, or why it is none."""
 
     number: int
@@ -163,7 +164,7 @@ class _Rows:
     name: str
     tasks: Mapping[str, Task]
     known: str
-    rows: list[_Row] = field(default_factory=list)
+    rows: list[_AnsweredRow] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     is_known: bool = False
     first: dict[tuple[str, str, datetime | None], tuple[int, Answer]] = field(default_factory=dict)
@@ -173,36 +174,43 @@ class _Rows:
         try:
             row = _row(line)
         except ValueError as problem:
-            row = _Row(line.number, problem=str(problem))
+            row = _AnsweredRow(line.number, problem=str(problem))
         self.used |= {name for name in ("annotator", LABELED_AT) if text_of(line.cells.get(name))}
         self.is_known = self.is_known or self._key(text_of(line.cells.get("task"))) is not None
         if row is not None:
             self.rows.append(row)
 
-    def reading(self) -> Reading:
-        """Say what the rows mean together."""
+    def reading(self) -> FileReading:
+        """Combine the rows."""
+        if not self.is_known and (unknown := self._unknown()):
+            return self._refused_whole(unknown)
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
         cut: LabelEvent | None = None
-        unknown = [row for row in self.rows if row.problem is None and self._key(row.key) is None]
-        none_known = bool(unknown) and not self.is_known
         for row in self.rows:
-            if none_known and row.problem is None:
-                continue
             try:
                 event = self._event(row)
             except ValueError as problem:
-                refused.append(Refusal(f"{self.name} row {row.number}", str(problem)))
+                refused.append(self._refusal(row, str(problem)))
                 continue
             events.append(event)
             cut = event if row.cut else None
-        if not none_known:
-            return Reading(Collected(tuple(events), tuple(refused)), cut)
-        refusal = Refusal(self.name, self._none_known(unknown), rows=len(unknown), is_problem=True)
-        return Reading(Collected((), (refusal, *refused), problems=(str(refusal),)))
+        return FileReading(Collected(tuple(events), tuple(refused)), cut)
 
-    def _event(self, row: _Row) -> LabelEvent:
-        """Make the event of a row; a ValueError says why there is none."""
+    def _unknown(self) -> list[_AnsweredRow]:
+        return [row for row in self.rows if row.problem is None and self._key(row.key) is None]
+
+    def _refused_whole(self, unknown: Sequence[_AnsweredRow]) -> FileReading:
+        """Refuse all rows without a known task as one: most likely it is the wrong file."""
+        whole = Refusal(self.name, self._none_known(unknown), rows=len(unknown), is_problem=True)
+        unread = [self._refusal(row, row.problem) for row in self.rows if row.problem is not None]
+        return FileReading(Collected((), (whole, *unread), problems=(str(whole),)))
+
+    def _refusal(self, row: _AnsweredRow, problem: str) -> Refusal:
+        return Refusal(f"{self.name} row {row.number}", problem)
+
+    def _event(self, row: _AnsweredRow) -> LabelEvent:
+        """Make the event of a row; a ValueError has the reason why there is none."""
         if row.problem is not None or row.answer is None:
             raise ValueError(row.problem)
         key = self._key(row.key)
@@ -217,7 +225,7 @@ class _Rows:
         _check_once(event, row.number, self.first)
         return event
 
-    def _check_whole(self, row: _Row) -> None:
+    def _check_whole(self, row: _AnsweredRow) -> None:
         """Refuse a row that lacks cells: but spreadsheets leave out those of an empty column."""
         lacking = row.missing if row.cut else [name for name in row.missing if name in self.used]
         if lacking:
@@ -233,7 +241,7 @@ class _Rows:
             return written
         return LETTER + written if LETTER + written in self.tasks else None
 
-    def _none_known(self, unknown: Sequence[_Row]) -> str:
+    def _none_known(self, unknown: Sequence[_AnsweredRow]) -> str:
         example = next((row.key for row in unknown if row.key), "")
         hint = f"; {self.known}" if self.known else ""
         mangled = " (a spreadsheet has made a number of it)" if _MANGLED.fullmatch(example) else ""
@@ -244,8 +252,8 @@ class _Rows:
         )
 
 
-def _row(line: Line) -> _Row | None:
-    """Read the cells of a row; None where it is not answered. A ValueError says what is wrong."""
+def _row(line: Line) -> _AnsweredRow | None:
+    """Read the cells of a row; None where it is not answered. A ValueError has what is wrong."""
     if line.problem is not None:
         raise ValueError(line.problem)
     answer = answer_of(line.cells.get("label"))
@@ -253,7 +261,7 @@ def _row(line: Line) -> _Row | None:
         return None
     annotator, at = annotator_of(line.cells.get("annotator")), time_of(line.cells.get(LABELED_AT))
     key = text_of(line.cells.get("task"))
-    return _Row(line.number, key, answer, annotator, at, line.missing, line.cut)
+    return _AnsweredRow(line.number, key, answer, annotator, at, line.missing, line.cut)
 
 
 def _unnamed(task: Task) -> str:

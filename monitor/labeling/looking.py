@@ -1,4 +1,4 @@
-"""One look into a folder of filled files: which are taken now, and what they say."""
+"""One look into a folder of filled files: which are taken now, and the answers in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from monitor.domain.model import Collected, LabelEvent, Refusal
 from monitor.labeling.file_cursor import CutRow, cut_row
 from monitor.labeling.label_files import read_file
 from monitor.labeling.reading import ends_whole, printable
-from monitor.labeling.stillness import STILL, Stamp, stamp
+from monitor.labeling.stillness import STILL, FileStamp, file_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Look:
+class FolderLook:
     """The filled files, stamped twice a moment apart: those that moved meanwhile are not read.
 
-    ``again`` tells that another look may find more though nothing changes.
+    ``again`` is true where another look may find more though nothing changes.
     """
 
-    earlier: Mapping[Path, Stamp]
-    stamps: Mapping[Path, Stamp]
+    earlier: Mapping[Path, FileStamp]
+    stamps: Mapping[Path, FileStamp]
     tasks: Mapping[str, Task]
     known: str
     again: bool = False
@@ -41,7 +41,7 @@ class Look:
     _went_on: list[CutRow] = field(default_factory=list)
 
     def read(self, before: Cursor) -> Collected:
-        """Read the files, the one saved last at the end, and say what came of each."""
+        """Read the files, the one saved last at the end, and collect what came of each."""
         self.cut = dict(before.cut)
         for path in sorted(self.stamps, key=lambda path: (self.stamps[path].changed, path.name)):
             self._take(path, self.stamps[path])
@@ -56,7 +56,7 @@ class Look:
             waits=tuple(self._waits),
         )
 
-    def _take(self, path: Path, found: Stamp) -> None:
+    def _take(self, path: Path, found: FileStamp) -> None:
         name = printable(path.name)
         if found.is_link:
             what = "is a link or has a second name elsewhere, so it is not read; put a copy there"
@@ -73,16 +73,17 @@ class Look:
         else:
             self._read(path, found)
 
-    def _read(self, path: Path, found: Stamp) -> None:
+    def _read(self, path: Path, found: FileStamp) -> None:
         saved = datetime.fromtimestamp(found.changed / 1e9, tz=UTC)
         try:
             reading = read_file(path, self.tasks, known=self.known)
             self._note_end(path, reading.cut, saved)
         except LabelsRefused as error:
             self._refuse(path, found, str(error))
+            # A file that could not be opened may be there the next time, by an equal stamp.
             self.again = self.again or isinstance(error.__cause__, OSError)
             return
-        if stamp(path) not in {found, Stamp()}:
+        if file_stamp(path) not in {found, FileStamp()}:  # one that was removed was read whole
             self._wait(f"{printable(path.name)} changed while it was read; it is read again")
             self.again = True
             return
@@ -99,7 +100,7 @@ class Look:
         if end is not None:
             self.cut[path.name] = cut_row(path, end, end.at or saved)
 
-    def _refuse(self, path: Path, found: Stamp, reason: str) -> None:
+    def _refuse(self, path: Path, found: FileStamp, reason: str) -> None:
         name = printable(path.name)
         self._refused.append(
             Refusal(name, reason, f"{found.changed} {found.size}", is_problem=True)

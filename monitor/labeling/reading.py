@@ -20,7 +20,7 @@ from monitor.domain.errors import LabelsRefused
 from monitor.labeling.cells import LABELED_AT, OWN_COLUMNS, own_names, unescape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 MOST_BYTES = 64 * 2**20  # a label file of 200,000 tasks is about 20 MB without its texts
@@ -35,7 +35,7 @@ _LIMIT = threading.RLock()
 class Line:
     """One row of a label file, as written there; ``problem`` where it is no row at all.
 
-    ``missing`` are the columns of the file that the row has no cell for, and ``cut`` tells that
+    ``missing`` are the columns of the file that the row has no cell for, and ``cut`` marks that
     the file ends with this row and without a line break.
     """
 
@@ -79,6 +79,7 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise _unreadable(path, error) from error
     with stream:
+        # Asked of the open file: at the path there may be another one by now.
         found = os.fstat(stream.fileno())
         if not stat.S_ISREG(found.st_mode):
             message = f"{name} is no file; label files are .csv or .jsonl"
@@ -116,7 +117,7 @@ def _unreadable(path: Path, error: OSError) -> LabelsRefused:
 def ends_whole(path: Path) -> bool:
     """Whether the last row of a file has its end: a line break, or the brace of its JSON object.
 
-    True where the file cannot be read, which reading it tells.
+    True where the file cannot be read, which reading it reports.
     """
     try:
         with opened(path) as stream:
@@ -227,13 +228,17 @@ def _csv_lines(name: str, texts: _Texts) -> Iterator[Line]:
                 if number > 1 and any(cell.strip() for cell in row):
                     yield _csv_line(number, header, row)
         except csv.Error as error:
-            message = f"{name} is not readable CSV: {error}; save it again as CSV UTF-8"
-            if texts.given > LONGEST_CELL:
-                message = (
-                    f"{name} row {number + 1} has a cell of more than "
-                    f"{LONGEST_CELL / 2**20:.0f} MB, so nothing of the file is taken; empty it"
-                )
+            message = _no_csv(name, number + 1, error, is_long=texts.given > LONGEST_CELL)
             raise LabelsRefused(message) from error
+
+
+def _no_csv(name: str, number: int, error: csv.Error, *, is_long: bool) -> str:
+    if is_long:
+        return (
+            f"{name} row {number} has a cell of more than {LONGEST_CELL / 2**20:.0f} MB, so "
+            "nothing of the file is taken; empty it"
+        )
+    return f"{name} is not readable CSV: {error}; save it again as CSV UTF-8"
 
 
 def _csv_line(number: int, header: list[str], row: list[str]) -> Line:
@@ -260,18 +265,28 @@ def read_header(name: str, lines: Iterable[str]) -> tuple[list[str], str, list[s
         first = next(csv.reader(chain(list(seen), more()), delimiter=separator), [])
         readings.append([unescape(cell.strip()) for cell in first])
         if {"task", "label"} <= {cell.lower() for cell in readings[-1]}:
-            try:
-                return own_names(readings[-1]), separator, seen
-            except LabelsRefused as error:
-                message = f"{name} {error}"
-                raise LabelsRefused(message) from error
+            return _named(name, readings[-1]), separator, seen
+    raise LabelsRefused(_lacks_columns(name, readings))
+
+
+def _named(name: str, header: Sequence[str]) -> list[str]:
+    try:
+        return own_names(header)
+    except LabelsRefused as error:
+        message = f"{name} {error}"
+        raise LabelsRefused(message) from error
+
+
+def _lacks_columns(name: str, readings: Sequence[Sequence[str]]) -> str:
     there = {cell.lower() for cells in readings for cell in cells}
     missing = " and ".join(column for column in ("task", "label") if column not in there)
-    message = (
+    return (
         f"{name} has no column {missing}; the first row of a label file names the columns task and "
         f"label, and may name {', '.join((*OWN_COLUMNS[2:], LABELED_AT))} and others"
     )
-    raise LabelsRefused(message)
+
+
+_NO_LABEL_ROW = "is not an object with the keys task and label"
 
 
 def _jsonl_lines(texts: _Texts) -> Iterator[Line]:
@@ -282,18 +297,30 @@ def _jsonl_lines(texts: _Texts) -> Iterator[Line]:
 
 def _jsonl_line(number: int, text: str) -> Line:
     try:
+        return Line(number, _jsonl_cells(text))
+    except LabelsRefused as problem:
+        return Line(number, {}, str(problem))
+
+
+def _jsonl_cells(text: str) -> dict[str, Any]:
+    """Cells of a row by column; `LabelsRefused` has what is wrong with it."""
+    row = _json(text)
+    cells = dict(zip(own_names(list(row)), row.values(), strict=True))
+    if not {"task", "label"} <= cells.keys():
+        raise LabelsRefused(_NO_LABEL_ROW)
+    if any(isinstance(cell, str) and len(cell) > LONGEST_CELL for cell in cells.values()):
+        message = f"has a cell of more than {LONGEST_CELL / 2**20:.0f} MB; empty it"
+        raise LabelsRefused(message)
+    return cells
+
+
+def _json(text: str) -> dict[str, Any]:
+    try:
         row = json.loads(text)
     except (ValueError, RecursionError) as error:
         what = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
-        return Line(number, {}, f"is not JSON: {what}")
+        message = f"is not JSON: {what}"
+        raise LabelsRefused(message) from error
     if not isinstance(row, dict):
-        return Line(number, {}, "is not an object with the keys task and label")
-    try:
-        cells = dict(zip(own_names(list(row)), row.values(), strict=True))
-    except LabelsRefused as error:
-        return Line(number, {}, str(error))
-    if "task" not in cells or "label" not in cells:
-        return Line(number, {}, "is not an object with the keys task and label")
-    if any(isinstance(cell, str) and len(cell) > LONGEST_CELL for cell in cells.values()):
-        return Line(number, {}, f"has a cell of more than {LONGEST_CELL / 2**20:.0f} MB; empty it")
-    return Line(number, cells)
+        raise LabelsRefused(_NO_LABEL_ROW)
+    return row

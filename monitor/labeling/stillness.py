@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SETTLED = 1.0
-"""Seconds that a file has to stand still before it is read."""
+"""Seconds that a file has to stand still before it is read; whoever still saves or copies it
+changes its size or time within that."""
 
 STILL = 600.0
-"""Seconds after which a file whose last row has no line break is taken for whole."""
+"""Seconds after which a file whose last row has no line break is taken for whole: some programs
+never write that break."""
 
 
-class Stamp(NamedTuple):
-    """What tells one state of a file from another without reading it; zeros where it is gone."""
+class FileStamp(NamedTuple):
+    """What differs between states of a file, known without reading it; zeros where it is gone."""
 
     changed: int = 0
     size: int = 0
@@ -38,7 +40,7 @@ class Stamp(NamedTuple):
         return time.time() - self.changed / 1e9
 
     def is_fresh(self) -> bool:
-        """Whether it changed just now, or has a time to come, which says nothing."""
+        """Whether it changed just now, or has a time in the future, which proves nothing."""
         return self.age() < SETTLED
 
     def stood(self) -> bool:
@@ -46,13 +48,13 @@ class Stamp(NamedTuple):
         return self.age() >= STILL
 
 
-def stamp(path: Path) -> Stamp:
+def file_stamp(path: Path) -> FileStamp:
     """Stamp a file, following no link."""
     try:
         found = path.lstat()
     except OSError:
-        return Stamp()
-    return Stamp(found.st_mtime_ns, found.st_size, found.st_nlink, stat.S_IFMT(found.st_mode))
+        return FileStamp()
+    return FileStamp(found.st_mtime_ns, found.st_size, found.st_nlink, stat.S_IFMT(found.st_mode))
 
 
 def pause() -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import AgreementRow
     from monitor.stats.core.counts import Interval
-    from monitor.stats.drift.shift import Move
+    from monitor.stats.drift.shift import WindowDistance
 
 _DISTANCES = {
     "psi": "population stability index",
@@ -20,13 +20,13 @@ _DISTANCES = {
 _SURE = 0.99
 
 
-def moved_sentence(unusual: Sequence[Move], flagged: tuple[float, float]) -> str:
+def moved_sentence(unusual: Sequence[WindowDistance], flagged: tuple[float, float]) -> str:
     """Say that a window holds other items than usual; ``flagged`` is the share now and before."""
     moves = "; ".join(_moved(move, *flagged) for move in unusual)
     return f"the window holds other items than usual: {moves}"
 
 
-def _moved(move: Move, now: float, before: float) -> str:
+def _moved(move: WindowDistance, now: float, before: float) -> str:
     if move.kind in _DISTANCES:
         bar = f"where ordinary windows stay under {move.bar:.3f}"
         return f"{_DISTANCES[move.kind]} {move.value:.3f}, {bar}"

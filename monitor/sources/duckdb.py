@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
+from monitor.domain.adapters import ItemFormat, SourceSettings
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Candidate
 from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.settings import Duration, Settings, TimeZone
-from monitor.domain.time_limit import LIMIT, T, within
+from monitor.domain.settings import Settings, TimeZone
+from monitor.domain.time_limit import T, within
 from monitor.domain.visible import visible_lines
 from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.sources import frames
@@ -40,7 +41,7 @@ class Columns(Settings):
     """Which column holds what; ``show`` names what people see while labeling.
 
     ``segments`` names columns, such as a country or a client, for whose values precision and
-    recall are shown by themselves; the 20 largest values of a window are told apart.
+    recall are shown by themselves; the 20 largest values of a window are shown separately.
     """
 
     id: str
@@ -78,7 +79,7 @@ class Columns(Settings):
         return self
 
 
-class DuckdbSettings(Settings):
+class DuckdbSettings(SourceSettings):
     """Where predictions are and how to read them.
 
     The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
@@ -88,8 +89,8 @@ class DuckdbSettings(Settings):
 
     ``timeout`` is how long one reading may take; then the round waits, and other monitors go on.
     ``grace`` is how long a round waits, from its first look, for predictions that are missing or
-    cannot be used as they are; it is abandoned and told after that, and never waits beyond the
-    next slot. Without it: a quarter of the window, at least 6 hours.
+    cannot be used as they are; after that it is abandoned, with a notice. It never waits beyond
+    the next slot. Without it: a quarter of the window, at least 6 hours.
     """
 
     kind: Literal["duckdb"] = "duckdb"
@@ -98,11 +99,8 @@ class DuckdbSettings(Settings):
     columns: Columns
     time_zone: TimeZone | None = None
     where: dict[str, Values] = Field(default_factory=dict)
-    threshold: float | None = None
     positive: Values = _YES
     negative: Values | None = None
-    timeout: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(days=1))] = LIMIT
-    grace: Annotated[Duration, Field(ge=timedelta(0))] | None = None
 
     @model_validator(mode="after")
     def _files_are_readable_kinds(self) -> DuckdbSettings:
@@ -127,8 +125,12 @@ class DuckdbSettings(Settings):
         if self.threshold is not None and columns.score is None:
             message = "threshold needs columns.score: the column it is compared with"
             raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _values_are_of_a_column(self) -> DuckdbSettings:
         for name in ("positive", "negative"):
-            if columns.predicted is None and name in self.model_fields_set:
+            if self.columns.predicted is None and name in self.model_fields_set:
                 message = f"{name} needs columns.predicted: the column whose value it is"
                 raise ValueError(message)
         return self
@@ -158,6 +160,19 @@ class DuckdbSettings(Settings):
         positives = set(all_texts(self.positive))
         usual = _YES if positives <= set(all_texts(_NO)) else _NO
         return tuple(text for text in all_texts(usual) if text not in positives)
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether a column holds scores."""
+        return self.columns.score is not None
+
+    @property
+    def item_format(self) -> ItemFormat:
+        """Columns and values of this source, which files beside it share."""
+        columns = self.columns
+        return ItemFormat(
+            columns.id, columns.score, columns.predicted, self.positive, self.negatives
+        )
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -298,6 +313,8 @@ class DuckdbSource:
             raise SourceRefused(message)
 
     def _timed_rows(self, table: OpenTable, query: Query, groups: Sequence[frames.Group]) -> int:
+        # Texts are scanned whole, so the groups hold all rows; of other files the scan skipped
+        # those far from the window. Without untimed rows nothing depends on the number.
         if table.is_text or not frames.rows_in(groups, *frames.UNTIMED):
             return sum(group.rows for group in groups if group.bucket not in frames.UNTIMED)
         sql, parameters = query.timed_rows()

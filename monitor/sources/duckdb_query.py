@@ -23,9 +23,10 @@ _DAY = r"\d{4}-\d{1,2}-\d{1,2}"
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?"
 _NAIVE_TEXT = rf"{_DAY}([T ]{_CLOCK})?"
 _AWARE_TEXT = rf"{_DAY}[T ]{_CLOCK} ?(Z|UTC|[+-]\d{{2}}(:?\d{{2}})?)"
+_ANY_TYPE = ("predicted", "model_version")
 _MOST_CANDIDATES = 999_999  # min(x, n) takes fewer than a million
-_LONGEST_VALUE = 100  # characters by which segment values are told apart
-_SLACK = timedelta(days=1)  # more than any time zone is away from UTC
+_LONGEST_VALUE = 100  # characters by which segment values are distinguished
+_SLACK = timedelta(days=1)  # more than any time zone is away from UTC (14 hours)
 
 Bound = tuple[str, dict[str, Any]]
 
@@ -44,22 +45,23 @@ class Query:
 
     def check(self) -> None:
         """Refuse a missing column or one of a type that cannot serve."""
-        table = self.table
-        for name in ("predicted", "model_version"):
-            if self.columns[name] is not None:
-                table.need(self.columns[name], f"columns.{name}")
-        for name in ("show", "segments"):
-            for column in self.columns[name]:
-                table.need(column, f"columns.{name}")
-        for column in self.where:
-            table.need(column, "where")
-        table.id_text(self.columns["id"], "columns.id")
+        single = [(f"columns.{name}", [self.columns[name]]) for name in _ANY_TYPE]
+        lists = [(f"columns.{name}", self.columns[name]) for name in ("show", "segments")]
+        for setting, columns in [*single, *lists, ("where", self.where)]:
+            for column in columns:
+                if column is not None:
+                    self.table.need(column, setting)
+        self.table.id_text(self.columns["id"], "columns.id")
         self._check_time()
+        self._check_score()
+
+    def _check_score(self) -> None:
         score = self.columns["score"]
-        if score is not None:
-            kind = table.need(score, "columns.score")
-            if not table.is_text and not NUMBERS.fullmatch(kind):
-                raise table.refuse_type(score, "columns.score", "numbers")
+        if score is None:
+            return
+        kind = self.table.need(score, "columns.score")
+        if not self.table.is_text and not NUMBERS.fullmatch(kind):
+            raise self.table.refuse_type(score, "columns.score", "numbers")
 
     def _check_time(self) -> None:
         column = self.columns["time"]
@@ -301,7 +303,7 @@ def _inside(stratum: Stratum, strata: Sequence[Stratum], values: dict[str, Any],
     alone = sum(other.flagged == stratum.flagged for other in strata) == 1
     if stratum.unscored:
         conditions.append("score is null")
-    elif not (alone and stratum.low is None and stratum.high is None):
+    elif not (alone and stratum.is_unbounded):
         conditions.append("score is not null")
     for bound, sign in (("low", ">="), ("high", "<")):
         if getattr(stratum, bound) is not None:

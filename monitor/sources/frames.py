@@ -103,24 +103,30 @@ def assemble(
     here = in_window(groups)
     newest = _newest_version(here)
     current = [g for g in here if g.version == newest or g.bucket == VERSION_MISSING]
-    bad: dict[BadRow, int] = {}
-    for group in current:
-        if group.bucket in REASONS:
-            reason = REASONS[group.bucket]
-            bad[reason] = bad.get(reason, 0) + group.rows
-    untimed = _untimed(groups, rows=sum(g.rows for g in here), timed_rows=timed_rows)
+    rows = sum(group.rows for group in here)
+    untimed = _untimed(groups, rows=rows, timed_rows=timed_rows)
     parts, duplicates = _strata_frames(strata, current, at_most)
+    repeated = {BadRow.DUPLICATE: duplicates} if duplicates else {}
     return Frame(
         window=window,
         strata=with_segments(parts, segment_columns),
         segment_columns=segment_columns,
-        rows=sum(g.rows for g in here) + sum(untimed.values()),
-        bad_rows={**untimed, **bad, **({BadRow.DUPLICATE: duplicates} if duplicates else {})},
+        rows=rows + sum(untimed.values()),
+        bad_rows={**untimed, **_bad_rows(current), **repeated},
         notes=_other_versions(here, newest),
         model_version=newest,
         unknown=unknown or {},
         newest=_newest_time(here),
     )
+
+
+def _bad_rows(current: Sequence[Group]) -> dict[BadRow, int]:
+    bad: dict[BadRow, int] = {}
+    for group in current:
+        if group.bucket in REASONS:
+            reason = REASONS[group.bucket]
+            bad[reason] = bad.get(reason, 0) + group.rows
+    return bad
 
 
 def _newest_time(here: Sequence[Group]) -> datetime | None:
@@ -145,6 +151,7 @@ def _other_versions(here: Sequence[Group], newest: str | None) -> dict[str, int]
 def _untimed(groups: Sequence[Group], *, rows: int, timed_rows: int) -> dict[BadRow, int]:
     share = rows / timed_rows if timed_rows else 1.0
     counted = {REASONS[bucket]: rows_in(groups, bucket) for bucket in sorted(UNTIMED)}
+    # Rounded up: where rows lack a time, no window may look clean.
     return {reason: math.ceil(n * share) for reason, n in counted.items() if n * share > 0}
 
 
@@ -159,19 +166,33 @@ def _strata_frames(
     seen: set[str] = set()
     parts, duplicates = [], 0
     for place, stratum in enumerate(strata):
-        rows = rows_in(current, place)
-        drawn = [c for g in current if g.bucket == place for c in g.candidates]
-        kept = []
-        for candidate in drawn:
-            if candidate.id not in seen:
-                seen.add(candidate.id)
-                kept.append(candidate)
-        repeated = round(rows * (len(drawn) - len(kept)) / len(drawn)) if drawn else 0
-        duplicates += repeated
-        counted = [g.segments for g in current if g.bucket == place]
-        sizes = _by_value(kept if rows == len(drawn) else None, counted, rows - repeated)
-        parts.append(StratumFrame(stratum, rows - repeated, tuple(kept[:at_most]), sizes))
+        mine = [group for group in current if group.bucket == place]
+        part = _stratum_frame(stratum, mine, seen, at_most)
+        parts.append(part)
+        duplicates += sum(group.rows for group in mine) - part.size
     return tuple(parts), duplicates
+
+
+def _stratum_frame(
+    stratum: Stratum, groups: Sequence[Group], seen: set[str], at_most: int
+) -> StratumFrame:
+    rows = sum(group.rows for group in groups)
+    drawn = [candidate for group in groups for candidate in group.candidates]
+    kept = _unseen(drawn, seen)
+    repeated = round(rows * (len(drawn) - len(kept)) / len(drawn)) if drawn else 0
+    counted = [group.segments for group in groups]
+    sizes = _by_value(kept if rows == len(drawn) else None, counted, rows - repeated)
+    return StratumFrame(stratum, rows - repeated, tuple(kept[:at_most]), sizes)
+
+
+def _unseen(candidates: Sequence[Candidate], seen: set[str]) -> list[Candidate]:
+    """Keep the first candidate of each id that was not seen yet, and note it as seen."""
+    kept = []
+    for candidate in candidates:
+        if candidate.id not in seen:
+            seen.add(candidate.id)
+            kept.append(candidate)
+    return kept
 
 
 def _by_value(

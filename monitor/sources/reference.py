@@ -68,15 +68,8 @@ def read_reference(
     SourceRefused
         If the file cannot be read, lacks a column, or holds a row that cannot be used.
     """
-    try:
-        check_table(kind_of([path]), table)
-    except ValueError as error:
-        raise SourceRefused(str(error)) from error
-    if (predicted is None) == (threshold is None or score is None):
-        message = (
-            f"{path}: the reference needs either a predicted column or a score with a threshold"
-        )
-        raise SourceRefused(message)
+    by_score = threshold is not None and score is not None
+    _check_rule(path, table, by_column=predicted is not None, by_score=by_score)
     negatives = all_texts(_NO) if all_texts(positive) == all_texts(_YES) else None
     with opened(DataFiles((path,), Path(base_folder), table)) as data:
         values: dict[str, Any] = {"positive": all_texts(positive)}
@@ -95,8 +88,20 @@ def read_reference(
             f"from {data.relation}",
             values,
         )
-    read = [_Row(*row) for row in rows]
+    read = [_ReferenceRow(*row) for row in rows]
     return _arrays(path, read, value=value, score=score, needs_score=predicted is None)
+
+
+def _check_rule(path: str, table: str | None, *, by_column: bool, by_score: bool) -> None:
+    try:
+        check_table(kind_of([path]), table)
+    except ValueError as error:
+        raise SourceRefused(str(error)) from error
+    if by_column == by_score:
+        message = (
+            f"{path}: the reference needs either a predicted column or a score with a threshold"
+        )
+        raise SourceRefused(message)
 
 
 def _text(column: str | None) -> str:
@@ -125,7 +130,7 @@ def _yes_or_no(
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _ReferenceRow:
     """A row as read: parsed values, and texts for errors."""
 
     score: float | None
@@ -150,18 +155,18 @@ class _Row:
 
 
 def _arrays(
-    path: str, rows: Sequence[_Row], *, value: str, score: str | None, needs_score: bool
+    path: str, rows: Sequence[_ReferenceRow], *, value: str, score: str | None, needs_score: bool
 ) -> LabeledReference:
     import numpy as np  # noqa: PLC0415
 
     labeled = [row for row in rows if row.value_text is not None]
-    for row in labeled:
-        problem = row.problem(value=value, score=score, needs_score=needs_score)
-        if problem is not None:
-            message = f"{path}: {problem}"
-            raise SourceRefused(message)
+    problems = (row.problem(value=value, score=score, needs_score=needs_score) for row in labeled)
+    first = next(filter(None, problems), None)
+    if first is not None:
+        message = f"{path}: {first}"
+        raise SourceRefused(message)
     return LabeledReference(
-        scores=np.array([math.nan if row.score is None else row.score for row in labeled], float),
+        scores=np.array([row.score for row in labeled], dtype=float),  # None becomes NaN
         flagged=np.array([row.flagged for row in labeled], dtype=bool),
         labels=np.array([row.label for row in labeled], dtype=bool),
         unlabeled=len(rows) - len(labeled),

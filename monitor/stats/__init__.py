@@ -47,12 +47,12 @@ from monitor.stats.curves.weighted_curves import (
 from monitor.stats.design.allocation import Allocation, allocate, random_sampling_labels
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.planning import (
-    Bought,
-    Needed,
-    Outlook,
+    LabelsNeeded,
+    MarginsBought,
+    PlanOptions,
     Prospect,
     WidthCurve,
-    look_ahead,
+    plan_options,
     width_curve,
 )
 from monitor.stats.design.prior import PriorRates
@@ -76,16 +76,16 @@ from monitor.stats.detection.delay import (
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.fleet import expected_alarms, shared_promise
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.power import AlertOutlook, alert_outlook, assumed_limits
+from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits
 from monitor.stats.detection.projection import project
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change, split_change
 from monitor.stats.drift.shift import (
-    Move,
+    WindowDistance,
     flagged_rate_move,
     kolmogorov_smirnov,
-    moves,
     population_stability_index,
+    window_distances,
 )
 from monitor.stats.estimation.missing import missing_bounds, point_range
 from monitor.stats.estimation.paired import Comparison, PairedMetric, compare, compare_threshold
@@ -143,12 +143,11 @@ __all__ = [
     "METRICS",
     "PASSED_BANDS",
     "Agreement",
-    "AlertOutlook",
+    "AlertPower",
     "Allocation",
     "AuditAtChance",
     "Basis",
     "BetaMixture",
-    "Bought",
     "Comparison",
     "Contradiction",
     "CorrectedDraws",
@@ -169,21 +168,21 @@ __all__ = [
     "JointPosterior",
     "LabelAudit",
     "LabeledSample",
+    "LabelsNeeded",
     "Limit",
     "LimitCannotBeTested",
+    "MarginsBought",
     "Matrix",
     "Metric",
     "MetricEstimate",
     "MetricValue",
     "MoreLabels",
-    "Move",
-    "Needed",
     "NextEstimate",
     "NoAgreement",
     "NoBetterThanChance",
     "OutOfReach",
-    "Outlook",
     "PairedMetric",
+    "PlanOptions",
     "PoolingStep",
     "PrecisionChange",
     "PrevalenceCurve",
@@ -198,10 +197,11 @@ __all__ = [
     "UndefinedDraws",
     "Unlabeled",
     "WidthCurve",
+    "WindowDistance",
     "Working",
     "adjusted_matrix",
     "affordable_bands",
-    "alert_outlook",
+    "alert_power",
     "allocate",
     "alternatives",
     "area_under_gain",
@@ -244,14 +244,13 @@ __all__ = [
     "large_drop_delay",
     "log_e_factor",
     "log_threshold",
-    "look_ahead",
     "look_like_probabilities",
     "metric",
     "metric_quantile",
     "missing_bounds",
     "more_labels",
-    "moves",
     "next_estimates",
+    "plan_options",
     "point_range",
     "pool",
     "pooling_steps",
@@ -282,5 +281,6 @@ __all__ = [
     "widest",
     "width_curve",
     "width_of_variations",
+    "window_distances",
     "with_robust_weight",
 ]

@@ -4,7 +4,7 @@ Shipped, so that an adapter written elsewhere can be tested the same way. The st
 plain Python what the adapters do in their products' words; because both pass the same contract,
 a test of the rounds that uses a stand-in can be believed.
 
-A contract is a class of test methods with plain assertions. Derive from it, say how to make the
+A contract is a class of test methods with plain assertions. Derive from it, define how to make the
 adapter, and let pytest collect it::
 
     class TestMySource(SourceContract):

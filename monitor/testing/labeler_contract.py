@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LabelerContract:
-    """What every labeler keeps. Derive, make a labeler, and say how its people answer."""
+    """What every labeler keeps. Derive, make a labeler, and define how its people answer."""
 
     tasks = tuple(
         Task(key=f"key{place:02d}", item_id=f"item-{place}", shown={"text": f"message {place}"})
@@ -27,7 +27,7 @@ class LabelerContract:
         raise NotImplementedError
 
     def give(self, labeler: Labeler, answers: Mapping[str, Answer]) -> None:
-        """Let people answer: item id to answer, replacing what they said before."""
+        """Let people answer: item id to answer, replacing what they answered before."""
         raise NotImplementedError
 
     def seen_by_people(self, labeler: Labeler, round_name: str) -> str:

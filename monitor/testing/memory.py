@@ -44,7 +44,7 @@ class MemorySource:
         Each with ``id``, ``time`` (aware) and ``score`` or ``predicted`` or both; optionally
         ``model_version``. May grow between scans.
     threshold
-        Score from which a row is flagged; without it ``predicted`` (a bool) says so.
+        Score from which a row is flagged; without it ``predicted`` (a bool) decides.
     show
         Names of the values that labelers see.
     segments
@@ -80,26 +80,13 @@ class MemorySource:
         inside = [row for row in self.rows if within(row, window)]
         newest = _newest_version(inside)
         rows = [row for row in inside if row.get("model_version") == newest]
-        bad: dict[BadRow, int] = {}
-        members: dict[str, dict[str, Candidate]] = {stratum.name: {} for stratum in strata}
-        taken: set[str] = set()
-        for row in sorted(rows, key=lambda row: self._fixed_order(seed, row)):
-            place = self._place(row, strata)
-            if row["id"] in taken and not isinstance(place, BadRow):
-                place = BadRow.DUPLICATE
-            if isinstance(place, BadRow):
-                bad[place] = bad.get(place, 0) + 1
-                continue
-            values = self._values(row)
-            members[place][row["id"]] = Candidate(row["id"], row.get("score"), values)
-            taken.add(row["id"])
+        in_order = sorted(rows, key=lambda row: self._fixed_order(seed, row))
+        members, bad = self._sorted_out(in_order, strata)
         untimed = _untimed(self.rows, inside)
+        parts = [self._part(stratum, members[stratum.name], at_most) for stratum in strata]
         return Frame(
             window=window,
-            strata=with_segments(
-                [self._part(s, tuple(members[s.name].values()), at_most) for s in strata],
-                self.segments,
-            ),
+            strata=with_segments(parts, self.segments),
             segment_columns=self.segments,
             rows=len(inside) + untimed,
             bad_rows={**bad, **({BadRow.NO_TIME: untimed} if untimed else {})},
@@ -107,6 +94,25 @@ class MemorySource:
             model_version=newest,
             newest=max((row["time"] for row in inside), default=None),
         )
+
+    def _sorted_out(
+        self, rows: Iterable[Row], strata: Sequence[Stratum]
+    ) -> tuple[dict[str, list[Candidate]], Counter[BadRow]]:
+        """Candidates of each stratum by its name, and how many rows are in none for each reason."""
+        members: dict[str, list[Candidate]] = {stratum.name: [] for stratum in strata}
+        bad: Counter[BadRow] = Counter()
+        taken: set[str] = set()
+        for row in rows:
+            place = self._place(row, strata)
+            # A bad row takes no id: of a bad and a good one with the same id the good one stays.
+            if isinstance(place, BadRow):
+                bad[place] += 1
+            elif row["id"] in taken:
+                bad[BadRow.DUPLICATE] += 1
+            else:
+                members[place].append(Candidate(row["id"], row.get("score"), self._values(row)))
+                taken.add(row["id"])
+        return members, bad
 
     def count(self, window: Window) -> int:
         """Count the rows inside the window."""
@@ -132,14 +138,14 @@ class MemorySource:
     def _values(self, row: Row) -> tuple[str, ...]:
         return tuple(str(row.get(name) or "").strip() or NO_VALUE for name in self.segments)
 
-    def _part(self, stratum: Stratum, members: tuple[Candidate, ...], at_most: int) -> StratumFrame:
+    def _part(self, stratum: Stratum, members: Sequence[Candidate], at_most: int) -> StratumFrame:
         columns = range(len(self.segments))
         sizes = tuple(dict(Counter(c.segments[column] for c in members)) for column in columns)
-        return StratumFrame(stratum, len(members), members[:at_most], sizes)
+        return StratumFrame(stratum, len(members), tuple(members[:at_most]), sizes)
 
     def _answer(self) -> None:
         if self.down:
-            message = "the source in memory was told to be down"
+            message = "the source in memory was set to be down"
             raise SourceUnavailable(message)
 
     def _place(self, row: Row, strata: Sequence[Stratum]) -> str | BadRow:
@@ -196,7 +202,7 @@ def within(row: Row, window: Window) -> bool:
 def holds(stratum: Stratum, score: float | None, *, alone: bool) -> bool:
     """Whether a score falls into the band; ``alone`` when its class has no other."""
     if score is None:
-        return stratum.unscored or (alone and stratum.low is None and stratum.high is None)
+        return stratum.unscored or (alone and stratum.is_unbounded)
     low = -math.inf if stratum.low is None else stratum.low
     high = math.inf if stratum.high is None else stratum.high
     return not stratum.unscored and low <= score < high
@@ -230,14 +236,14 @@ class MemoryLabeler:
     Parameters
     ----------
     answers
-        What the annotator says about each item id; an item without one waits.
+        The annotator's answer for each item id; an item without one waits.
     annotator
-        Who says it.
+        Name of the annotator.
 
     Attributes
     ----------
     second_answers, second_annotator
-        What somebody else says about each item id on second copies.
+        Another person's answer for each item id on second copies.
     sent
         The tasks handed out, per round; a closed round is gone from it.
     down
@@ -295,5 +301,5 @@ class MemoryLabeler:
 
     def _answer(self) -> None:
         if self.down:
-            message = "the labeler in memory was told to be down"
+            message = "the labeler in memory was set to be down"
             raise TryLater(message)

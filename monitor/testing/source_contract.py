@@ -13,6 +13,7 @@ from monitor.domain.segments import MOST_VALUES, NO_VALUE, OTHER
 from monitor.testing.memory import draw_order, holds, within
 
 if TYPE_CHECKING:
+    from monitor.domain.model import Stratum
     from monitor.domain.ports import Source
     from monitor.testing.memory import Row
 
@@ -84,19 +85,23 @@ class SourceContract:
         frame = self.source(rows).scan(self.window, self.strata, 15, "round 1")
 
         for part in frame.strata:
-            members = [row for row in rows if within(row, self.window)]
-            members = [
-                row
-                for row in members
-                if row["predicted"] == part.stratum.flagged
-                and holds(part.stratum, row["score"], alone=False)
-            ]
-            ids = sorted((row["id"] for row in members), key=lambda i: draw_order("round 1", i))
+            ids = [row["id"] for row in self._members(rows, part.stratum)]
+            ids.sort(key=lambda item_id: draw_order("round 1", item_id))
             assert [candidate.id for candidate in part.candidates] == ids[:15]
-            assert part.size == len(members) > 0
+            assert part.size == len(ids) > 0
+
+    def _members(self, rows: list[Row], stratum: Stratum) -> list[Row]:
+        """Rows of the window that belong into a stratum."""
+        return [
+            row
+            for row in rows
+            if within(row, self.window)
+            and row["predicted"] == stratum.flagged
+            and holds(stratum, row["score"], alone=False)
+        ]
 
     def test_the_time_of_the_newest_row_of_the_window_is_told(self) -> None:
-        """So a window that ends early can be told from one that is whole."""
+        """So a window that ends early can be distinguished from one that is whole."""
         rows = example_rows()
 
         frame = self.source(rows).scan(self.window, self.strata, 1, "seed")
@@ -165,7 +170,7 @@ class SourceContract:
         assert (first.rows, second.rows) == (2, 1)
 
     def test_a_window_without_rows_is_an_empty_frame(self) -> None:
-        """Not an error: the round says that there was nothing."""
+        """Not an error: the round reports that there was nothing."""
         later = Window(MONDAY + 50 * DAY, MONDAY + 51 * DAY)
 
         frame = self.source(example_rows()).scan(later, self.strata, 9, "s")
@@ -199,13 +204,8 @@ class SourceContract:
         assert frame.segment_columns == ("country",)
         for part in frame.strata:
             [sizes] = part.segments
-            countries = [
-                row["country"] or NO_VALUE
-                for row in rows
-                if within(row, self.window)
-                and row["predicted"] == part.stratum.flagged
-                and holds(part.stratum, row["score"], alone=False)
-            ]
+            members = self._members(rows, part.stratum)
+            countries = [row["country"] or NO_VALUE for row in members]
             assert sizes == {country: countries.count(country) for country in set(countries)}
             assert sum(sizes.values()) == part.size
 
@@ -228,9 +228,9 @@ class SourceContract:
 
         frame = self.source(rows).scan(Window(MONDAY, MONDAY + 2 * DAY), self.strata, 900, "s")
 
-        told = {value for part in frame.strata for value in part.segments[0]}
-        assert told == {"big", OTHER, *(f"tiny {2 * i:03}" for i in range(MOST_VALUES - 1))}
-        assert {c.segments[0] for part in frame.strata for c in part.candidates} == told
+        shown = {value for part in frame.strata for value in part.segments[0]}
+        assert shown == {"big", OTHER, *(f"tiny {2 * i:03}" for i in range(MOST_VALUES - 1))}
+        assert {c.segments[0] for part in frame.strata for c in part.candidates} == shown
         assert all(sum(part.segments[0].values()) == part.size for part in frame.strata)
 
     def test_segments_add_up_where_ids_come_twice(self) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mlflow import MlflowClient
 
-CALL_SECONDS = 10
+CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
 
 _NOISY = ("mlflow", "alembic")
 _TAKEN_OVER = ("alembic", "sqlalchemy.engine", "huey")  # loggers that `import mlflow` resets
@@ -40,7 +40,7 @@ _FORBIDDEN = frozenset({401, 403})
 _SERVER_ERROR = 500
 _ONE_AT_A_TIME = threading.Lock()  # settings of MLflow's client hold for the whole process
 
-# Here, before there are threads (`client_settings` says why), and not when MLflow is loaded.
+# Here, before there are threads (`client_settings` has the reason), and not when MLflow is loaded.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 
@@ -126,6 +126,7 @@ class Connection:
         with ExitStack() as stack:
             stack.enter_context(_ONE_AT_A_TIME)
             stack.enter_context(_quiet())
+            # From here on, not before the lock: who waits for another's delivery loses no time.
             deadline = Deadline(self._patience if self._remote else math.inf)
             try:
                 self._probe()
@@ -151,7 +152,7 @@ class Connection:
             raise self.failure(error, asked) from error
 
     def failure(self, error: Exception, asked: str) -> DeliveryFailed:
-        """Say what an error of MLflow, or of what it stores its files on, means for us."""
+        """Turn an error of MLflow, or of what it stores its files on, into ours."""
         where = f"MLflow at {shown(self.tracking_uri)}"
         if _denied(error):
             message = (
@@ -188,7 +189,7 @@ class Connection:
     def _ask_health(self) -> None:
         """Ask whether MLflow takes requests now.
 
-        Only these two answers say that it does not: a gateway may not know the path.
+        Only these two answers mean that it does not: a gateway may not route the path.
         """
         found = ask_health(self.tracking_uri)
         if found.status not in {TOO_MANY, UNAVAILABLE}:
@@ -265,9 +266,9 @@ def _quiet() -> Iterator[None]:
 
 
 def _forget_artifact_places() -> None:
-    """Let MLflow's client ask anew where a run's files go.
+    """Let MLflow's client ask again where a run's files go.
 
-    It keeps what it was told for as long as the process lives, also by an answer that was spoiled.
+    It keeps the answer for as long as the process lives, also one that was spoiled.
     """
     from mlflow.tracking._tracking_service import utils  # noqa: PLC0415
 
@@ -287,7 +288,7 @@ def _denied(error: BaseException) -> bool:
 
 
 def _no_answer(error: BaseException) -> bool:
-    """Tell a peer that did not answer from one that answered no."""
+    """Whether the peer did not answer, unlike one that refused."""
     if _status(error) is not None:
         return bool((_status(error) or 0) >= _SERVER_ERROR)
     inner = error.__cause__ or error.__context__

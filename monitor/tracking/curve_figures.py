@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Triple = tuple[float, float, float]
 
 _DOTS = 110  # per inch
-# Okabe and Ito's colours, told apart by the colour-blind; shape and line differ as well
+# Okabe and Ito's colours, which the colour-blind can distinguish; shape and line differ as well
 _CURVE = "#0072B2"
 _NOW = "#D55E00"
 _QUIET = "#4D4D4D"

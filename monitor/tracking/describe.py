@@ -64,7 +64,7 @@ def _cell(text: str) -> str:
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
-    """Write a table; MLflow's page sets cells edge to edge and knows no alignment, hence _GAP."""
+    """Write a table; MLflow's page sets cells edge to edge and ignores alignment, hence _GAP."""
     if not rows:
         return ""
     lines = [f"{_GAP} | ".join(cells) for cells in [head, *rows]]
@@ -104,12 +104,12 @@ def _cause(report: RoundReport) -> list[str]:
         (alert.metric, alert.side, alert.state) == ("precision", "at_least", AlertState.FIRING)
         for alert in report.alerts
     )
-    told = cause_beside_alert(report.cause) if is_low else report.cause.sentence
-    return [f"**Against earlier rounds:** {_cell(told)}."]
+    cause = cause_beside_alert(report.cause) if is_low else report.cause.sentence
+    return [f"**Against earlier rounds:** {_cell(cause)}."]
 
 
 def _learning(report: RoundReport) -> list[str]:
-    """Say which limits this round could say nothing about, as there was nothing to go by."""
+    """Name the limits that this round has no evidence on, as there was nothing to compare with."""
     limits = [
         f"{row.metric} {bound_sign(row.side, row.limit)}"
         for row in report.evidence
@@ -144,23 +144,30 @@ def _limit(report: RoundReport, metric: str) -> str:
 
 
 def _missing(report: RoundReport) -> list[str]:
-    """Say how far the items without an answer could move the intervals."""
-    parts = [
-        f"{row.metric} {range_text(row.bound_low, row.bound_high)}"
-        for row in report.estimates
-        if row.metric in ("precision", "recall")
-        and (row.basis, row.estimand) == BASES[0]
-        and row.bound_low is not None
-        and row.bound_high is not None
-    ]
-    told = None if report.answers is None else answers_sentence(report.answers)
-    sentences = [] if told is None else [f"{told}."]
-    if parts:
+    """Say how many items have no answer, and how far they could move the intervals."""
+    answers = None if report.answers is None else answers_sentence(report.answers)
+    sentences = [] if answers is None else [f"{answers}."]
+    bounds = _bounds(report)
+    if bounds:
         missing = sum(row.unanswered + row.declined for row in report.strata)
         sentences.append(
-            f"Whatever the {missing} missing answers are, this round has {', '.join(parts)}."
+            f"Whatever the {missing} missing answers are, this round has {', '.join(bounds)}."
         )
     return [" ".join(sentences)] if sentences else []
+
+
+def _bounds(report: RoundReport) -> list[str]:
+    """Bounds of precision and recall of the first basis, where answers are missing."""
+    basis, estimand = BASES[0]
+    rows = [
+        report.estimate(metric, basis=basis, estimand=estimand)
+        for metric in ("precision", "recall")
+    ]
+    return [
+        f"{row.metric} {range_text(row.bound_low, row.bound_high)}"
+        for row in rows
+        if row is not None and row.bound_low is not None and row.bound_high is not None
+    ]
 
 
 def _corrected(report: RoundReport) -> list[str]:
@@ -170,8 +177,8 @@ def _corrected(report: RoundReport) -> list[str]:
         report.estimate(metric, basis=basis, estimand=estimand)
         for metric in ("precision", "recall")
     ]
-    told = [f"{row.metric.replace('_', ' ')} {_estimate(row)}" for row in rows if row is not None]
-    return [f"Corrected for label errors, this round has {', '.join(told)}."] if told else []
+    values = [f"{row.metric.replace('_', ' ')} {_estimate(row)}" for row in rows if row is not None]
+    return [f"Corrected for label errors, this round has {', '.join(values)}."] if values else []
 
 
 def _agreement(report: RoundReport) -> list[str]:

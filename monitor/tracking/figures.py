@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     Triple = tuple[float, float, float]
 
-_MOST_ROUNDS = 60  # more would not be told apart at this width
+_MOST_ROUNDS = 60  # more could not be distinguished at this width
 _CROWDED = 25
 _SIZE = (9.0, 5.4)  # inches
 _DOTS = 110  # per inch
-# Okabe and Ito's colours, told apart by the colour-blind; shape and line differ as well
+# Okabe and Ito's colours, which the colour-blind can distinguish; shape and line differ as well
 _CARRIED = "#0072B2"
 _ROUND = "#4D4D4D"
 _LIMIT = "#B34700"
@@ -169,7 +169,7 @@ def _date_axis(axes: Axes, points: Sequence[TimelinePoint]) -> None:
 
 
 def _spacing(points: Sequence[TimelinePoint]) -> float:
-    """Return the mean time between rounds in days; a week where one round tells nothing."""
+    """Return the mean time between rounds in days; a week where there is one round only."""
     if len(points) <= 1:
         return 7.0
     first, last = _days([points[0].slot, points[-1].slot])

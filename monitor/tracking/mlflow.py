@@ -47,7 +47,7 @@ _FIGURES: dict[EffectKind, tuple[str, ...]] = {
     EffectKind.FLEET_POINT: (_TIMELINE,),
     EffectKind.MODEL_TAGS: (),
 }
-_SETTLING = 3  # times that a racing worker may change which run is kept
+_SETTLING = 3  # times that a racing worker may change which run is kept; then a later try settles
 
 
 def _prefix(value: str) -> str:
@@ -99,7 +99,7 @@ class MlflowHandler:
 
         That is ``experiments/<id>/runs/<id>``, its path in MLflow's pages, or
         ``models:/<name>/<version>``. A model version that is not there, or takes no tags, costs
-        its tags and nothing else: the receipt says so, and the runs behind it do not wait.
+        its tags and nothing else: the receipt records it, and the runs behind it do not wait.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class MlflowHandler:
             raise
 
     def check_model(self, uri: str) -> str:
-        """Say which version of a registered model a URI names.
+        """Find which version of a registered model a URI names.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class MlflowHandler:
         return f"models:/{found.name}/{found.version}"
 
     def check(self, monitors: Sequence[str] = ()) -> list[str]:
-        """Say what keeps this MLflow from taking reports; nothing if all is well.
+        """List what keeps this MLflow from taking reports; empty if all is well.
 
         Makes the experiments if they are not there and writes what they are into each: the
         cheapest way to learn whether the user may.

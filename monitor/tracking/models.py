@@ -61,7 +61,7 @@ def tag_model_version(client: MlflowClient, report: RoundReport) -> str:
         **(known if report.estimates else {}),  # a round without any leaves the last ones
         "monitor.name": report.monitor,
         "monitor.round": str(report.round),
-        "monitor.status": str(report.status),  # last: who is told of it can read the others
+        "monitor.status": str(report.status),  # last: a listener to it finds the others
     }
     for key, value in wanted.items():
         if version.tags.get(key) != value:

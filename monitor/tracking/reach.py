@@ -30,7 +30,7 @@ class Health:
 
 
 def check_reachable(uri: str) -> None:
-    """Connect and hang up; says nothing where there is nobody to connect to, or only a proxy.
+    """Connect and hang up; no error where there is nobody to connect to, or only a proxy.
 
     Raises
     ------

@@ -28,7 +28,7 @@ _DECIMALS = 6
 def digest(payload: Mapping[str, Any]) -> str:
     """Identify a payload: equal content, equal digest."""
     text = json.dumps(payload, sort_keys=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:_PAYLOAD_DIGEST][:_PAYLOAD_DIGEST]
+    return hashlib.sha256(text.encode()).hexdigest()[:_PAYLOAD_DIGEST]
 
 
 def milliseconds(at: datetime) -> int:
@@ -66,15 +66,21 @@ def metrics(report: RoundReport) -> dict[str, float]:
         "alert/firing": len(firing(report)),
         "alert/concerns": len(report.concerns),
     }
-    for row in report.evidence:
-        name = row.metric if row.side == "at_least" else f"{row.metric}_{row.side}"
-        values[f"alert/{name}_evidence"] = row.log_evidence
-        values[f"alert/{name}_threshold"] = row.log_threshold
+    values |= _evidence_values(report)
     return {
         name: round(float(value), _DECIMALS)
         for name, value in values.items()
         if value is not None and math.isfinite(value)
     }
+
+
+def _evidence_values(report: RoundReport) -> dict[str, float | None]:
+    values: dict[str, float | None] = {}
+    for row in report.evidence:
+        name = row.metric if row.side == "at_least" else f"{row.metric}_{row.side}"
+        values[f"alert/{name}_evidence"] = row.log_evidence
+        values[f"alert/{name}_threshold"] = row.log_threshold
+    return values
 
 
 def _label_counts(report: RoundReport) -> dict[str, float | None]:

@@ -57,7 +57,7 @@ def write_round(
     _log_files(client, run, files)
     status = "FINISHED" if report.state == _GAVE_ESTIMATES else "FAILED"
     client.update_run(run.info.run_id, status)
-    client.set_tag(run.info.run_id, DIGEST, digest)
+    client.set_tag(run.info.run_id, DIGEST, digest)  # last: with it the run counts as whole
 
 
 def _tables(report: RoundReport) -> dict[str, dict[str, list[Any]]]:
@@ -111,7 +111,7 @@ def _log_batch(
 
 
 def _log_inputs(client: MlflowClient, run: Run, report: RoundReport) -> None:
-    """Link the window's predictions and, where MLflow knows it, the model."""
+    """Link the window's predictions and, where MLflow has it, the model."""
     from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelInput  # noqa: PLC0415
 
     if run.inputs is not None and run.inputs.dataset_inputs:
@@ -139,7 +139,7 @@ def _log_files(client: MlflowClient, run: Run, files: Mapping[str, bytes]) -> No
                 raise
             except Exception as error:  # each artifact store brings errors of its own
                 message = (
-                    f"MLflow took the figures but not the file {name}: its artifact store said "
+                    f"MLflow took the figures but not the file {name}: its artifact store raised "
                     f"{type(error).__name__}: {error}"
                 )
                 raise DeliveryFailed(message, sink_down=False) from error

@@ -12,7 +12,14 @@ import duckdb
 import pytest
 
 from monitor.config.load import load_config
+from monitor.sources.duckdb import DuckdbSettings
 from tests.cli.workplace import NOWHERE, PEOPLE
+
+
+def only_source(config):
+    [monitor] = load_config(config).monitors
+    assert isinstance(monitor.source, DuckdbSettings)
+    return monitor.source
 
 
 @pytest.mark.parametrize("name", ["predictions.parquet", "predictions.csv"])
@@ -22,8 +29,8 @@ def test_init_writes_a_config_that_can_be_used_at_once(bare, name):
     wrote = bare.run("init", name)
 
     assert wrote.lines == ["wrote config.yaml; read it, then run: pr-monitor check"]
-    [monitor] = load_config("config.yaml").monitors
-    assert (monitor.source.path, monitor.source.columns.id) == (name, "mail_id")
+    source = only_source("config.yaml")
+    assert (source.path, source.columns.id) == (name, "mail_id")
     bare.write("config.yaml", open_to_nowhere(bare))
     found = [line.split()[0] for line in bare.run("check").lines]
     assert found == ["ok", "ok", "ok", "ok", "PROBLEM"]
@@ -42,7 +49,7 @@ def test_init_reads_a_table_of_a_duckdb_file(bare):
 
     assert wrote.code == 0
     [monitor] = load_config("config.yaml").monitors
-    assert monitor.source.table == "scored"
+    assert only_source("config.yaml").table == "scored"
     assert getattr(monitor.labeling, "table", None) == "scored"
     bare.write("config.yaml", open_to_nowhere(bare))
     assert [line.split()[0] for line in bare.run("check").lines[:4]] == ["ok"] * 4
@@ -57,8 +64,7 @@ def test_init_writes_paths_as_the_folder_of_the_config_sees_them(bare):
     assert wrote.lines == [
         "wrote etc/mail.yaml; read it, then run: pr-monitor check --config etc/mail.yaml"
     ]
-    [monitor] = load_config("etc/mail.yaml").monitors
-    assert monitor.source.path == "../predictions.parquet"
+    assert only_source("etc/mail.yaml").path == "../predictions.parquet"
 
 
 def test_init_names_the_values_of_the_other_class_too(bare):
@@ -67,8 +73,8 @@ def test_init_names_the_values_of_the_other_class_too(bare):
     wrote = bare.run("init", "predictions.parquet", "--predicted", "verdict", "--positive", "spam")
 
     assert wrote.code == 0
-    [monitor] = load_config("config.yaml").monitors
-    assert (monitor.source.positive, monitor.source.negative) == ("spam", ("ham", "news: daily"))
+    source = only_source("config.yaml")
+    assert (source.positive, source.negative) == ("spam", ("ham", "news: daily"))
 
 
 def test_check_says_what_it_found(place):

@@ -102,7 +102,7 @@ def test_labels_from_a_column_have_no_annotators(place, setting):
 
 
 def test_an_audit_in_the_config_shows_a_column_of_corrected_values(place):
-    audit = "gold: {tp: 196, fn: 4, tn: 1990, fp: 10}"
+    audit = "audit: {tp: 196, fn: 4, tn: 1990, fp: 10}"
     column = "{kind: column, path: predictions.parquet, id: mail_id, value: is_travel, "
     place.config(column + f"matures: 1s, {audit}}}")
     place.run("run-once")

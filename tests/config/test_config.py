@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from monitor.config.adapters import Kinds
 from monitor.config.errors import kind_in
 from monitor.config.load import load_config
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.domain.errors import ConfigRefused
-from monitor.domain.settings import LIMITED_METRICS, Limits, Matrix, RoundSettings
+from monitor.domain.settings import LIMITED_METRICS, Limits, ReferenceMatrix, RoundSettings
 from monitor.stats.detection.half_space import WATCHABLE
 from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals, sentences
 
@@ -44,7 +45,7 @@ def test_the_shape_of_the_design_is_read_as_it_stands(load, tmp_path):
     assert (config.folder, config.store_url) == (tmp_path, f"sqlite:///{tmp_path}/monitor.db")
     assert monitor.schedule.lag == timedelta(hours=6)
     assert monitor.source.where == {"tenant": ("eu", "us")}
-    assert monitor.reference == Matrix(tp=138, fp=22, fn=108, tn=4732)
+    assert monitor.reference == ReferenceMatrix(tp=138, fp=22, fn=108, tn=4732)
     assert config.hooks["ops"].secret.get_secret_value() == ENVIRONMENT["OPS_HOOK_SECRET"]
 
 
@@ -96,7 +97,7 @@ def test_bands_without_a_score_are_refused_rather_than_ignored(refused):
 def test_a_reference_may_be_a_file_and_its_matrix_is_handed_in(load):
     text = changed("{tp: 138, fp: 22, fn: 108, tn: 4732}", "{path: l.csv, value: y, positive: 1}")
     monitor = load(text).monitors[0]
-    counted = Matrix(tp=1, fp=2, fn=3, tn=4)
+    counted = ReferenceMatrix(tp=1, fp=2, fn=3, tn=4)
 
     assert monitor.reference == ReferenceFile(path="l.csv", value="y", positive=1)
     assert monitor.settings().round.reference is None
@@ -197,9 +198,15 @@ def _settings(model, way=()):
     """Every setting below a model: the kinds it stands under, and the way to it."""
     for key, field in model.model_fields.items():
         yield (*way, key)
-        for inner in _models(field.annotation):
+        for inner in _sections(field):
             kind = kind_in(inner)
             yield from _settings(inner, (*way, key, *([f"={kind}"] if kind else [])))
+
+
+def _sections(field):
+    opened = [one for one in field.metadata if isinstance(one, Kinds)]
+    built_in = [adapter.settings for one in opened for adapter in one.built_in.values()]
+    return built_in or _models(field.annotation)
 
 
 def _models(annotation):
@@ -277,5 +284,5 @@ def test_every_class_of_settings_has_a_section_on_that_page(docs):
 def _all_models(model):
     yield model
     for field in model.model_fields.values():
-        for inner in _models(field.annotation):
+        for inner in _sections(field):
             yield from _all_models(inner)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from monitor.config.load import load_config
 from monitor.config.template import Chosen, write_config
 from monitor.domain.errors import InputRefused
+from monitor.sources.duckdb import DuckdbSettings
 
 MAIL = [
     ("mail_id", "VARCHAR"),
@@ -165,6 +166,7 @@ def test_any_names_come_back_as_they_are(tmp_path_factory, key, time, score, tex
     )
 
     source = load_config(path, {}).monitors[0].source
+    assert isinstance(source, DuckdbSettings)
     found = source.columns
     assert [found.id, found.time, found.score] == names[:3]
     assert source.path == f"{names[3]}.csv"

@@ -25,7 +25,7 @@ import structlog
 from sqlalchemy import Engine, text
 
 from monitor.domain.errors import MonitorError
-from monitor.domain.settings import Bands, Limits, Matrix, MonitorSettings, Sample
+from monitor.domain.settings import Bands, Limits, MonitorSettings, ReferenceMatrix, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds.context import MonitorContext
 from monitor.service import loop
@@ -50,7 +50,7 @@ SETTINGS = settings(
     sample=Sample(max_labels=12, bands=Bands(flagged=1, passed=1)),
     limits=Limits.model_validate({"precision": 0.9, "false_alarm_every": 2}),
     hooks=("ops",),
-    reference=Matrix(tp=48, fp=5, fn=32, tn=915),
+    reference=ReferenceMatrix(tp=48, fp=5, fn=32, tn=915),
     late_labels=timedelta(days=3),
 )
 PATIENT = SETTINGS.model_copy(update={"deadline": timedelta(days=21)})

@@ -13,8 +13,8 @@ from monitor.domain.model import Answer
 from monitor.domain.settings import (
     Bands,
     Limits,
-    Matrix,
     MonitorSettings,
+    ReferenceMatrix,
     RoundSettings,
     Sample,
     Schedule,
@@ -150,4 +150,4 @@ def settings(**changes) -> RoundSettings:
 
 
 LIMITS = Limits.model_validate({"precision": 0.7, "recall": 0.4})
-REFERENCE = Matrix(tp=48, fp=12, fn=32, tn=908)
+REFERENCE = ReferenceMatrix(tp=48, fp=12, fn=32, tn=908)

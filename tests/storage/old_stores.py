@@ -42,13 +42,14 @@ def tables_of(connection):
     return found
 
 
-RENAMED = {  # by revision 0005
+RENAMED = {  # by revisions 0005 and 0007
     "precision_carried": "precision_pooled",
     "recall_carried": "recall_pooled",
     "carried": "pooled",
     "carry": "pooling",
     "own_share": "robust_weight",
     "lean": "shift",
+    "gold": "audit",
 }
 PUBLISHED_AGAIN = "/renamed"  # ends the keys of effects that revision 0005 adds
 

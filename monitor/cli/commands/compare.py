@@ -123,7 +123,7 @@ def _others(
     return read_others(
         file,
         ids,
-        id_column=id_column or own.columns.id,
+        id_column=id_column or own.item_format.id,
         score=None if predicted else score,
         predicted=predicted,
         threshold=at,

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from monitor.rounds.forecast.plan_window import PlanForecast
-    from monitor.stats.design.planning import Needed
-    from monitor.stats.detection.power import AlertOutlook
+    from monitor.stats.design.planning import LabelsNeeded
+    from monitor.stats.detection.power import AlertPower
 
 METRICS = ("precision", "recall")
 WHOLE = "labeled whole"
@@ -124,7 +124,7 @@ def _say_alerts(found: PlanForecast) -> None:
         say("(no limits are set; these are 5 points under what is expected)", indent="  ")
 
 
-def _smallest(each: AlertOutlook) -> str:
+def _smallest(each: AlertPower) -> str:
     if each.expected < each.limit.value:
         return f"{each.expected:.3g} is expected: under it already"
     if each.smallest_drop is None:
@@ -132,13 +132,13 @@ def _smallest(each: AlertOutlook) -> str:
     return f"{each.smallest_drop * 100:.0f} points in {WITHIN} rounds ({PROBABILITY:.0%})"
 
 
-def _delay(each: AlertOutlook) -> str:
+def _delay(each: AlertPower) -> str:
     if each.median is None or each.mean is None:
         return "longer than 26 rounds"
     return f"{each.mean:.1f} rounds"
 
 
-def _asked(each: Needed) -> str:
+def _asked(each: LabelsNeeded) -> str:
     if len(set(each.margins.values())) == 1:
         return _width(next(iter(each.margins.values())))
     return _widths(each.margins)

@@ -15,7 +15,7 @@ import numpy as np
 
 from monitor.domain.report import NoticeRow
 from monitor.presentation.notices import changed_sentence, moved_sentence, unexpected_sentence
-from monitor.stats.drift.shift import moves
+from monitor.stats.drift.shift import window_distances
 from monitor.stats.estimation.predictive import is_outside, next_estimates, stratified_estimate
 from monitor.stats.history.change_probability import change_probability
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import JointPosterior
-    from monitor.stats.drift.shift import Move
+    from monitor.stats.drift.shift import WindowDistance
 
 PREDICTED = ("precision", "recall")
 LEVEL = 0.995
@@ -62,7 +62,7 @@ def round_news(
     Parameters are those of ``estimate_round``; ``hazard`` is that of pooling.
     """
     counts = now.counts
-    found = moves(
+    found = window_distances(
         _by_score(counts),
         [_by_score(tally.counts) for tally in earlier],
         np.sort(counts.is_flagged),  # passed before flagged, as `_by_score` has them
@@ -80,7 +80,7 @@ def _by_score(counts: Counts) -> list[int]:
 
 
 def _frame_notices(
-    found: Sequence[Move], counts: Counts, earlier: Sequence[Tally]
+    found: Sequence[WindowDistance], counts: Counts, earlier: Sequence[Tally]
 ) -> list[NoticeRow]:
     unusual = [move for move in found if move.is_unusual]
     if not unusual:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.report import NoticeRow, ReportedEstimate
-    from monitor.domain.settings import Matrix, RoundSettings
+    from monitor.domain.settings import ReferenceMatrix, RoundSettings
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.tally import Tally
@@ -198,7 +198,7 @@ def _readings(
     return found
 
 
-def _guess_of_matrix(matrix: Matrix, counts: Counts) -> NDArray[np.float64] | None:
+def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> NDArray[np.float64] | None:
     """First guess from four counts: every band of a class at the class's rate.
 
     Bands differ, but a guess only steers the power of the detector, never its promise.

@@ -33,10 +33,10 @@ def corrected_rows(
 
     Where by the audit labels are no better than chance, each has that as its reason.
     """
-    if settings.gold is None:
+    if settings.audit is None:
         return []
     try:
-        audit = LabelAudit(**settings.gold.model_dump())
+        audit = LabelAudit(**settings.audit.model_dump())
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]

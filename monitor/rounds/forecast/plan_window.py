@@ -17,8 +17,8 @@ from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.draw import look, why_unusable
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
 from monitor.rounds.sampling.prior import known_before, reference_of
-from monitor.stats.design.planning import Outlook, Prospect, look_ahead
-from monitor.stats.detection.power import DROP, WITHIN, AlertOutlook, alert_outlook, assumed_limits
+from monitor.stats.design.planning import PlanOptions, Prospect, plan_options
+from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
 from monitor.storage import round_store
 from monitor.storage.round_store import Round
 
@@ -48,8 +48,8 @@ class PlanForecast:
     """A plan, in labels and in margins, and what the alerts would find with it."""
 
     planned: PlannedWindow
-    outlook: Outlook
-    alerts: tuple[AlertOutlook, ...]
+    outlook: PlanOptions
+    alerts: tuple[AlertPower, ...]
     limits_assumed: bool
     every: float
 
@@ -100,7 +100,7 @@ class PlanForecast:
         ]
 
 
-def _alert_json(found: AlertOutlook) -> dict[str, Any]:
+def _alert_json(found: AlertPower) -> dict[str, Any]:
     return {
         "metric": found.limit.metric,
         "at_least": found.limit.value,
@@ -167,10 +167,10 @@ def forecast_plan(
         If neither is given, or nothing is known and there is no number of labels.
     """
     prospect = planned.prospect
-    outlook = look_ahead(prospect, margins=margins, max_labels=max_labels)
+    outlook = plan_options(prospect, margins=margins, max_labels=max_labels)
     known = bool(outlook.plan.margins)
     watched = tuple(limits) or (assumed_limits(prospect) if known else ())
-    alerts = alert_outlook(prospect, outlook.plan.labels, watched, every=every) if known else ()
+    alerts = alert_power(prospect, outlook.plan.labels, watched, every=every) if known else ()
     return PlanForecast(planned, outlook, alerts, limits_assumed=not limits, every=every)
 
 

@@ -70,14 +70,14 @@ def prior_count(strata: int) -> float:
     return 1 / (2 * strata)
 
 
-LIGHT, HEAVY = 0.1, 0.5
+LIGHT, HEAVY = 0.1, 0.5  # found by simulation; 0.5 is Jeffreys' count, shared out by sqrt(H)
 
 
 def round_priors(strata: int) -> NDArray[np.float64]:
     r"""Prior counts of a round's two minds about the H strata of a class, shape ``(J,)``.
 
-    One stratum has Jeffreys' half count, J = 1. With more, nothing tells from a band without one
-    positive label whether it is pure. So half of the draws take the light prior
+    One stratum has Jeffreys' half count, J = 1. With more, a band without one positive label
+    does not show whether it is pure. So half of the draws take the light prior
     :math:`a = b = 0.1/H` in each stratum, as if such bands were, and half the heavy one
     :math:`0.5/\sqrt H`, as if they were not; the labels do not choose between the two.
 

@@ -192,7 +192,7 @@ def draw(
     >>> draws.rates.shape, draws.uniforms.shape, draws.flagged
     ((1024, 2), (1024, 2), 1)
     """
-    if points < 1 or points & (points - 1):
+    if points < 1 or points & (points - 1):  # a Sobol sequence is balanced at powers of 2 only
         message = f"points must be a power of 2, got {points!r}"
         raise ValueError(message)
     strata, flagged = posterior.strata, posterior.flagged.strata
@@ -200,6 +200,8 @@ def draw(
         message = f"the posterior has {strata} strata, but sizes have the shape {size.shape}"
         raise ValueError(message)
     wanted = np.ones(strata, dtype=np.bool_) if size is None else size > 0
+    # One coordinate each, also for empty strata: the draws of the others stay the same whatever
+    # sizes are.
     sobol = qmc.Sobol(2 * strata + 2, scramble=True, rng=seed).random(points) + _HALF_CELL
     rates = np.zeros((points, strata))
     classes = (

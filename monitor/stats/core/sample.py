@@ -1,6 +1,6 @@
 r"""Labeled items one by one, where counts per stratum are not enough: scores and decisions.
 
-Counts tell everything about the classifier as it stands. A curve, another threshold or another
+Counts are all that is needed for the classifier as it stands. A curve, another threshold or another
 classifier cuts strata in two, and then each labeled item matters: its score, or what the other
 classifier says of it. An item of stratum h stands for :math:`N_h / n_h` items of the window.
 """
@@ -76,6 +76,9 @@ class LabeledSample:
         if np.any((self.stratum < 0) | (self.stratum >= len(self.size))):
             message = f"a stratum is a position from 0 to {len(self.size) - 1}"
             raise ValueError(message)
+        self._check_labeled()
+
+    def _check_labeled(self) -> None:
         for h, (n, size) in enumerate(zip(self.labeled, self.size, strict=True)):
             if n > size or (n == 0 and size > 0):
                 message = f"stratum {h} has {n} labeled of {size} items; wanted 1 to {size}"

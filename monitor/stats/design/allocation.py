@@ -15,7 +15,7 @@ from scipy import optimize, special
 
 from monitor.stats.core.beta_mixture import round_priors
 from monitor.stats.design.blending import Design, spread_by_class, without_bands
-from monitor.stats.design.neyman import Problem, coefficients_of
+from monitor.stats.design.neyman import AllocationProblem, coefficients_of
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.rounding import at_most_total, level_total, rounded_up
 
@@ -42,9 +42,9 @@ much (benchmarks/label_cost.py)."""
 PRIOR_PART = 0.3
 """Part of the prior's variance that the interval's width shows. The whole of it would be right
 for a variance; but a stratum with few positives has a long tail, which the 95 % interval leaves
-out. With 0.3 a plan for the default bands foretells its labels to a few percent."""
+out. With 0.3 a plan for the default bands predicts its labels to a few percent."""
 
-DEFAULT_MARGIN = 0.05
+DEFAULT_MARGIN = 0.05  # for both metrics: with a budget alone only their ratio matters
 
 _MEETS = 1 + 1e-9  # a margin counts as met up to rounding
 _TIGHTEST, _LOOSEST = 1e-8, 1e6  # factors on the margins between census and floors
@@ -146,14 +146,13 @@ def allocate(
     """
     size = np.asarray(sizes, dtype=np.int64)
     up = np.asarray(is_flagged, dtype=np.bool_)
-    _check(size, up, prior_rates, margins, max_labels)
+    _check_shapes(size, up, prior_rates)
+    asked = dict(margins or {})
+    _check_asked(asked, max_labels)
     _check_settings(level, blend, floor)
     price = _prices(cost, size)
-    if blend is None:
-        blend = SCORE_BLEND if prior_rates.source == "scores" else 0.0
-    asked = dict(margins or {})
     coefficients, notes = coefficients_of(size, up, prior_rates)
-    problem = Problem(
+    problem = AllocationProblem(
         size=size.astype(np.float64),
         is_flagged=up,
         low=np.minimum(floor, size).astype(np.float64),
@@ -166,14 +165,10 @@ def allocate(
     if prior_rates.source == "nothing":
         labels, more = _even_split(problem, max_labels)
         return Allocation(labels, {}, asked, None, notes + more, float(price @ labels))
-    design = Design(problem, without_bands(problem, prior_rates) if blend > 0 else None, blend)
+    design = _design(problem, prior_rates, blend)
     wanted = {name: asked[name] for name in asked if name in coefficients}
     needed = int(_within_margins(design, wanted).sum()) if asked else None
-    if max_labels is None or (needed is not None and needed <= max_labels):
-        labels = _within_margins(design, wanted)
-        more = _out_of_reach(problem, wanted, labels)
-    else:
-        labels, more = _within_budget(design, wanted or _equal_margins(problem), max_labels)
+    labels, more = _affordable(design, wanted, needed, max_labels)
     widths = problem.half_widths(labels)
     return Allocation(labels, widths, asked, needed, notes + more, float(price @ labels))
 
@@ -222,6 +217,24 @@ def random_sampling_labels(
     return math.ceil(needed)
 
 
+def _design(problem: AllocationProblem, prior_rates: PriorRates, blend: float | None) -> Design:
+    """Blend in the plan without bands: as much as asked, or as the source of the rates wants."""
+    if blend is None:
+        blend = SCORE_BLEND if prior_rates.source == "scores" else 0.0
+    return Design(problem, without_bands(problem, prior_rates) if blend > 0 else None, blend)
+
+
+def _affordable(
+    design: Design, wanted: Mapping[str, float], needed: int | None, budget: int | None
+) -> tuple[Labels, tuple[PlanNote, ...]]:
+    """Labels for the margins where the budget has room for them, else labels for the budget."""
+    problem = design.problem
+    if budget is None or (needed is not None and needed <= budget):
+        labels = _within_margins(design, wanted)
+        return labels, _out_of_reach(problem, wanted, labels)
+    return _within_budget(design, wanted or _equal_margins(problem), budget)
+
+
 def _within_margins(design: Design, margins: Mapping[str, float]) -> Labels:
     """Whole numbers of labels that keep all margins, as far as a census can."""
     problem = design.problem
@@ -236,12 +249,12 @@ def _within_margins(design: Design, margins: Mapping[str, float]) -> Labels:
         ends = math.log(_TIGHTEST), math.log(_LOOSEST)
         low, high = (excess(end) for end in ends)
         root = optimize.brentq(excess, *ends) if low < 0 < high else ends[int(high <= 0)]
-        factor = math.exp(root) * (1 - 1e-9)
+        factor = math.exp(root) * (1 - 1e-9)  # the root may lie a rounding error outside
     return rounded_up(design.plan(margins, factor), problem.size)
 
 
 def _out_of_reach(
-    problem: Problem, margins: Mapping[str, float], labels: Labels
+    problem: AllocationProblem, margins: Mapping[str, float], labels: Labels
 ) -> tuple[PlanNote, ...]:
     """Name the margins that labels cannot buy, since the window has too few items."""
     return tuple(
@@ -273,11 +286,13 @@ def _within_budget(
     return at_most_total(design.plan(margins, factor), problem.is_flagged, budget), ()
 
 
-def _equal_margins(problem: Problem) -> dict[str, float]:
+def _equal_margins(problem: AllocationProblem) -> dict[str, float]:
     return dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
 
 
-def _even_split(problem: Problem, budget: int | None) -> tuple[Labels, tuple[PlanNote, ...]]:
+def _even_split(
+    problem: AllocationProblem, budget: int | None
+) -> tuple[Labels, tuple[PlanNote, ...]]:
     """Half of the budget for each predicted class, in proportion to size within it."""
     if budget is None:
         message = (
@@ -312,12 +327,8 @@ def _prices(cost: ArrayLike, size: NDArray[np.int64]) -> Values:
     return np.broadcast_to(given, size.shape)
 
 
-def _check(
-    size: NDArray[np.int64],
-    is_flagged: NDArray[np.bool_],
-    prior_rates: PriorRates,
-    margins: Mapping[str, float] | None,
-    max_labels: int | None,
+def _check_shapes(
+    size: NDArray[np.int64], is_flagged: NDArray[np.bool_], prior_rates: PriorRates
 ) -> None:
     if size.ndim != 1 or not size.shape == is_flagged.shape == prior_rates.alpha.shape:
         message = (
@@ -328,13 +339,16 @@ def _check(
     if np.any(size < 0):
         message = f"sizes must be 0 or more, got {size.tolist()}"
         raise ValueError(message)
+
+
+def _check_asked(margins: Mapping[str, float], max_labels: int | None) -> None:
     if not margins and max_labels is None:
         message = "give margins, max_labels or both"
         raise ValueError(message)
     if max_labels is not None and max_labels < 0:
         message = f"max_labels must be 0 or more, got {max_labels}"
         raise ValueError(message)
-    for name, margin in (margins or {}).items():
+    for name, margin in margins.items():
         if name not in ("precision", "recall") or not 0 < margin < 1:
             message = f"a margin is precision or recall, between 0 and 1; got {name}={margin!r}"
             raise ValueError(message)

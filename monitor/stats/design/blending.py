@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.design.neyman import Problem, coefficients_of, optimum
+from monitor.stats.design.neyman import AllocationProblem, coefficients_of, optimum
 from monitor.stats.design.rounding import proportional_above
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Design:
     """The problem, the same without bands, and the weight of the latter's plan."""
 
-    problem: Problem
-    pooled: Problem | None = None
+    problem: AllocationProblem
+    pooled: AllocationProblem | None = None
     blend: float = 0.0
 
     def plan(self, margins: Mapping[str, float], factor: float) -> Values:
@@ -46,7 +46,7 @@ class Design:
         return (1 - self.blend) * by_band + self.blend * spread
 
 
-def without_bands(problem: Problem, prior_rates: PriorRates) -> Problem:
+def without_bands(problem: AllocationProblem, prior_rates: PriorRates) -> AllocationProblem:
     """Make one stratum of each class that has items, the flagged one first."""
     up, size = problem.is_flagged, problem.size
     classes = [members for members in (up, ~up) if size[members].sum() > 0]
@@ -65,7 +65,7 @@ def without_bands(problem: Problem, prior_rates: PriorRates) -> Problem:
     )
 
 
-def spread_by_class(problem: Problem, flagged: float, total: float) -> Values:
+def spread_by_class(problem: AllocationProblem, flagged: float, total: float) -> Values:
     """Give the flagged class its labels, the passed the rest; by size within each class.
 
     Every stratum keeps its floor and its size, and so may move labels to the other class. The

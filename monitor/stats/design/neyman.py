@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class AllocationProblem:
     """Strata, bounds on their labels, and each metric's coefficients c, shape ``(H,)``.
 
     ``doubt`` is d, in labels; ``cost`` is that of one label of each stratum, in any unit.
@@ -89,7 +89,7 @@ class Problem:
 def coefficients_of(
     size: NDArray[np.int64], is_flagged: NDArray[np.bool_], prior_rates: PriorRates
 ) -> tuple[dict[str, Values], tuple[Remark, ...]]:
-    r"""Coefficients c of each metric that the window can tell, and notes on those it cannot.
+    r"""Coefficients c of each metric that the window determines, and notes on the others.
 
     For precision :math:`g_h = W_h/W_+` in the flagged strata. For recall
     :math:`g_h = W_h(1-R)/(TP+FN)` in the flagged and :math:`-W_h R/(TP+FN)` in the passed.
@@ -141,7 +141,7 @@ def least_labels(
 
     prices = [cost * n**3 / (once * n + 2 * twice) for n in (low, high)]
     ends = math.log(prices[0].min()) - 1, math.log(prices[1].max()) + 1  # all low, all high
-    goal = math.log(allowed)
+    goal = math.log(allowed)  # near a line on log scales, so the search is short
     found = optimize.brentq(lambda x: math.log(total(at(x))) - goal, *ends, xtol=1e-14)
     labels[used] = at(found)
     return labels
@@ -149,6 +149,7 @@ def least_labels(
 
 def _cubic_root(p: Values, q: Values) -> Values:
     """Positive roots of n^3 = p n + q, for q of 0 or more, by Newton's steps from above."""
+    # The cubic is convex above its root, so steps from above never jump over it.
     n = np.sqrt(np.maximum(p, 0)) + np.cbrt(q)
     for _ in range(50):
         step = (n**3 - p * n - q) / (3 * n**2 - p)
@@ -158,7 +159,7 @@ def _cubic_root(p: Values, q: Values) -> Values:
     return n
 
 
-def optimum(problem: Problem, margins: Mapping[str, float]) -> Values:
+def optimum(problem: AllocationProblem, margins: Mapping[str, float]) -> Values:
     r"""Cheapest labels, not yet whole numbers, that keep all margins.
 
     In the flagged strata the coefficients of recall are those of precision times one constant.

@@ -1,7 +1,7 @@
 r"""What labels buy, both ways: from margins to labels, and from a number of labels to margins.
 
 A ``Prospect`` is a window as it will be sampled: its strata and what is known of them before any
-label of the round. ``look_ahead`` sets the plan beside the same window without bands (two strata,
+label of the round. ``plan_options`` sets the plan beside the same window without bands (two strata,
 Shang et al. 2023) and beside a plain random sample, and says what the alerts would find.
 ``width_curve`` is Figure 1 of Shang et al. for any strata: interval width against the
 over-sampling ratio :math:`s = (n_+/n_-)/k`, :math:`k = N_+/N_-`.
@@ -20,7 +20,7 @@ from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.prior import PriorRates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MARGINS = (0.10, 0.05, 0.03)
 """Margins that a prospect is always asked for."""
 
-CURVE_POINTS = 81
+CURVE_POINTS = 81  # enough for a smooth line in a figure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,7 +163,7 @@ class Prospect:
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class LabelsNeeded:
     """Labels that margins need, by three designs; ``None`` where nothing is known."""
 
     margins: Mapping[str, float]
@@ -173,7 +173,7 @@ class Needed:
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class MarginsBought:
     """Margins that a number of labels buys, with the bands and without them."""
 
     labels: int
@@ -183,23 +183,23 @@ class Bought:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outlook:
+class PlanOptions:
     """A plan, and what other margins and other numbers of labels would mean."""
 
     prospect: Prospect
     plan: Allocation
-    needed: tuple[Needed, ...]
-    bought: tuple[Bought, ...]
+    needed: tuple[LabelsNeeded, ...]
+    bought: tuple[MarginsBought, ...]
 
 
-def look_ahead(
+def plan_options(
     prospect: Prospect,
     *,
     margins: Mapping[str, float] | None = None,
     max_labels: int | None = None,
     level: float = 0.95,
-) -> Outlook:
-    """Plan a round and tell it both ways.
+) -> PlanOptions:
+    """Plan a round, with the labels of other margins and the margins of other numbers of labels.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def look_ahead(
     Examples
     --------
     >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
-    >>> found = look_ahead(window, max_labels=1000)
+    >>> found = plan_options(window, max_labels=1000)
     >>> found.plan.labels, {name: round(half, 3) for name, half in found.plan.margins.items()}
     (array([ 61, 939]), {'precision': 0.1, 'recall': 0.122})
     >>> [(each.labels, each.random) for each in found.needed if each.margins["recall"] == 0.05]
@@ -219,12 +219,9 @@ def look_ahead(
     """
     plan = prospect.allocate(margins=margins, max_labels=max_labels, level=level)
     names = [name for name in ("precision", "recall") if name in plan.margins]
-    ladder = [dict.fromkeys(names, margin) for margin in MARGINS if names]
-    asked = {name: margin for name, margin in (margins or {}).items() if name in names}
-    if asked and asked not in ladder:
-        ladder = sorted([*ladder, asked], key=lambda each: -sum(each.values()) / len(each))
+    ladder = _ladder(names, margins or {})
     steps = sorted({plan.total // 2, plan.total, 2 * plan.total})
-    return Outlook(
+    return PlanOptions(
         prospect=prospect,
         plan=plan,
         needed=tuple(_needed(prospect, each, level) for each in ladder),
@@ -232,9 +229,22 @@ def look_ahead(
     )
 
 
-def _needed(prospect: Prospect, margins: Mapping[str, float], level: float) -> Needed:
+def _ladder(names: Sequence[str], asked: Mapping[str, float]) -> list[dict[str, float]]:
+    """Margins to show the price of, from wide to narrow: the usual ones and those asked for."""
+    ladder = [dict.fromkeys(names, margin) for margin in MARGINS if names]
+    own = {name: margin for name, margin in asked.items() if name in names}
+    if own and own not in ladder:
+        ladder = sorted([*ladder, own], key=_mean_margin, reverse=True)
+    return ladder
+
+
+def _mean_margin(margins: Mapping[str, float]) -> float:
+    return sum(margins.values()) / len(margins)
+
+
+def _needed(prospect: Prospect, margins: Mapping[str, float], level: float) -> LabelsNeeded:
     pooled = prospect.without_bands
-    return Needed(
+    return LabelsNeeded(
         margins=margins,
         labels=prospect.allocate(margins=margins, level=level).total,
         two_strata=pooled.allocate(margins=margins, level=level).total,
@@ -244,10 +254,10 @@ def _needed(prospect: Prospect, margins: Mapping[str, float], level: float) -> N
     )
 
 
-def _bought(prospect: Prospect, labels: int, level: float) -> Bought:
+def _bought(prospect: Prospect, labels: int, level: float) -> MarginsBought:
     plan = prospect.allocate(max_labels=labels, level=level)
     pooled = prospect.without_bands.allocate(max_labels=labels, level=level)
-    return Bought(plan.total, plan.cost, plan.margins, pooled.margins)
+    return MarginsBought(plan.total, plan.cost, plan.margins, pooled.margins)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,7 +34,7 @@ class PriorRates:
         Parameters of :math:`\pi_h \sim \mathrm{Beta}(a_h, b_h)`, shape ``(H,)``, positive.
     source
         Where it comes from. ``scores`` may be wrong in ways that labels cannot be, and
-        ``nothing`` foretells no margin, so plans treat these two with care.
+        ``nothing`` predicts no margin, so plans treat these two with care.
 
     Raises
     ------

@@ -43,7 +43,7 @@ class EffectiveCounts:
         >>> EffectiveCounts(np.array([3.3]), np.array([10.9])).whole()
         (array([3]), array([10]))
         """
-        labeled = np.floor(self.labeled + 1e-9)
+        labeled = np.floor(self.labeled + 1e-9)  # 3 minus a rounding error is 3 labels
         rate = np.divide(
             self.positive, self.labeled, out=np.zeros_like(labeled), where=self.labeled > 0
         )

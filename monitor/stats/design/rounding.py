@@ -38,7 +38,7 @@ def at_most_total(plan: Values, is_flagged: NDArray[np.bool_], total: int) -> La
     array([3, 5, 2])
     """
     labels = np.floor(plan + _NOISE).astype(np.int64)
-    remainder = np.round(plan - labels, 9)
+    remainder = np.round(plan - labels, 9)  # else a search's last bits would break ties
     order = np.lexsort((_rank_in_class(plan, is_flagged), -remainder))
     open_strata = [h for h in order if remainder[h] > 0]
     labels[open_strata[: max(0, total - int(labels.sum()))]] += 1

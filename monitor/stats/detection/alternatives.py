@@ -36,10 +36,12 @@ BEYOND = (0.15, 0.3, 0.6, 1.0)
 """Fixed steps beyond the limit, as shares of the rates at the limit: what ``ERRORS`` replaced."""
 
 DECAY = 0.8
-"""Weight of a round against the one after it, in the guess."""
+"""Weight of a round against the one after it, in the guess: five rounds' worth in all. A guess that
+forgets more slowly found drops no sooner (benchmarks/alternatives.py)."""
 
 CAP = 0.999
-"""Largest rate of wrong answers that an alternative supposes."""
+"""Largest rate of wrong answers that an alternative supposes; at 1 a single right one would make
+its likelihood 0."""
 
 _SCALED_CLASSES = {
     "precision": (True, False),
@@ -217,7 +219,7 @@ def check_testable(
     is_flagged: NDArray[np.bool_],
     rates: Floats | None = None,
 ) -> None:
-    """Refuse a limit that no labels could speak against in a window of these sizes.
+    """Refuse a limit that no labels could count against in a window of these sizes.
 
     For set-up and for reports; a round in service uses :func:`log_e_factor`, which calls such a
     round uninformative instead.

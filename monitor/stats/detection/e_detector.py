@@ -199,6 +199,7 @@ class Evidence:
 
     def after(self, log_e: ArrayLike) -> Evidence:
         """Evidence after one more round with this log e, one number per alternative."""
+        # In logs, since thousands of labels in one round can overflow a float.
         return replace(self, log_m=tuple(update(self.log_m, log_e).tolist()))
 
     def fires(self, threshold: float) -> bool:

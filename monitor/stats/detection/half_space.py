@@ -36,7 +36,7 @@ _REFUSED = {
 
 
 class LimitCannotBeTested(ValueError):
-    """No labels could ever speak against this limit in a window of these sizes."""
+    """No labels could ever count against this limit in a window of these sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class HalfSpace:
 
 
 @dataclass(frozen=True, slots=True)
-class _Window:
+class _Sizes:
     """Sizes ``(H,)``, which strata are flagged, their totals, and the limit on them."""
 
     size: Floats
@@ -183,15 +183,15 @@ def half_space(limit: Limit, size: NDArray[np.int64], is_flagged: NDArray[np.boo
         message = f"size {size.shape} and is_flagged {is_flagged.shape} must both be (H,)"
         raise ValueError(message)
     direct = limit.direct()
-    row = _ROWS[direct.metric]
+    row = _FORMULAS[direct.metric]
     flagged, passed = int(size[is_flagged].sum()), int(size[~is_flagged].sum())
-    if (row.needs_flagged and not flagged) or (row.needs_passed and not passed) or not size.any():
+    if row.lacks_a_class(flagged, passed) or not size.any():
         message = (
             f"{limit} says nothing in a window of {flagged} flagged and {passed} passed items: "
             f"there {limit.metric} is undefined or cannot vary"
         )
         raise LimitCannotBeTested(message)
-    window = _Window(
+    window = _Sizes(
         size=size.astype(np.float64),
         is_flagged=is_flagged,
         flagged=float(flagged),
@@ -204,57 +204,61 @@ def half_space(limit: Limit, size: NDArray[np.int64], is_flagged: NDArray[np.boo
     return HalfSpace(c=sign * c, d=sign * d)
 
 
-def _precision(w: _Window) -> tuple[Floats, float]:
+def _precision(w: _Sizes) -> tuple[Floats, float]:
     return w.by_class(1, 0) / w.flagged, w.value
 
 
-def _recall(w: _Window) -> tuple[Floats, float]:
+def _recall(w: _Sizes) -> tuple[Floats, float]:
     return w.by_class(1 - w.value, -w.value), 0.0
 
 
-def _specificity(w: _Window) -> tuple[Floats, float]:
+def _specificity(w: _Sizes) -> tuple[Floats, float]:
     c = w.by_class(w.value, w.value - 1)
     return c, w.value * w.flagged - (1 - w.value) * w.passed
 
 
-def _npv(w: _Window) -> tuple[Floats, float]:
+def _npv(w: _Sizes) -> tuple[Floats, float]:
     return w.by_class(0, -1) / w.passed, w.value - 1
 
 
-def _prevalence(w: _Window) -> tuple[Floats, float]:
+def _prevalence(w: _Sizes) -> tuple[Floats, float]:
     return w.size / (w.flagged + w.passed), w.value
 
 
-def _accuracy(w: _Window) -> tuple[Floats, float]:
+def _accuracy(w: _Sizes) -> tuple[Floats, float]:
     total = w.flagged + w.passed
     return w.by_class(1, -1) / total, w.value - w.passed / total
 
 
-def _f_beta(w: _Window) -> tuple[Floats, float]:
+def _f_beta(w: _Sizes) -> tuple[Floats, float]:
     b2 = w.beta**2
     return w.by_class(1 + b2 * (1 - w.value), -b2 * w.value), w.value * w.flagged
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _Formula:
     """A row of the table, and the predicted classes it must find in the window."""
 
-    of: Callable[[_Window], tuple[Floats, float]]
+    of: Callable[[_Sizes], tuple[Floats, float]]
     needs_flagged: bool
     needs_passed: bool
 
+    def lacks_a_class(self, flagged: int, passed: int) -> bool:
+        """Whether a class has no item without which the metric is undefined or constant."""
+        return (self.needs_flagged and not flagged) or (self.needs_passed and not passed)
 
-_ROWS = {
-    "precision": _Row(_precision, needs_flagged=True, needs_passed=False),
-    "recall": _Row(_recall, needs_flagged=True, needs_passed=True),
-    "specificity": _Row(_specificity, needs_flagged=True, needs_passed=True),
-    "npv": _Row(_npv, needs_flagged=False, needs_passed=True),
-    "prevalence": _Row(_prevalence, needs_flagged=False, needs_passed=False),
-    "accuracy": _Row(_accuracy, needs_flagged=False, needs_passed=False),
-    "f_beta": _Row(_f_beta, needs_flagged=True, needs_passed=False),
+
+_FORMULAS = {
+    "precision": _Formula(_precision, needs_flagged=True, needs_passed=False),
+    "recall": _Formula(_recall, needs_flagged=True, needs_passed=True),
+    "specificity": _Formula(_specificity, needs_flagged=True, needs_passed=True),
+    "npv": _Formula(_npv, needs_flagged=False, needs_passed=True),
+    "prevalence": _Formula(_prevalence, needs_flagged=False, needs_passed=False),
+    "accuracy": _Formula(_accuracy, needs_flagged=False, needs_passed=False),
+    "f_beta": _Formula(_f_beta, needs_flagged=True, needs_passed=False),
 }
 
-WATCHABLE: tuple[str, ...] = (*_ROWS, *_MIRRORED)
+WATCHABLE: tuple[str, ...] = (*_FORMULAS, *_MIRRORED)
 """Metrics that can carry a limit."""
 
 

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 ROOM = 0.05
 """A limit that nobody set is taken this far under the expected value."""
 
-WITHIN = 4
-PROBABILITY = 0.8
-DROP = 0.10
-PATHS = 400
+WITHIN = 4  # rounds: a month of weeks
+PROBABILITY = 0.8  # of an alert within them
+DROP = 0.10  # points under the expected value
+PATHS = 400  # a probability of .8 is then right to about .02
 
 
 @dataclass(frozen=True, slots=True)
-class AlertOutlook:
+class AlertPower:
     """What one limit would find.
 
     Parameters
@@ -75,7 +75,7 @@ def assumed_limits(prospect: Prospect) -> tuple[Limit, ...]:
     )
 
 
-def alert_outlook(
+def alert_power(
     prospect: Prospect,
     labels: ArrayLike,
     limits: Sequence[Limit],
@@ -83,7 +83,7 @@ def alert_outlook(
     every: float = 52,
     paths: int = PATHS,
     seed: int = 0,
-) -> tuple[AlertOutlook, ...]:
+) -> tuple[AlertPower, ...]:
     """Foretell what each lower limit would find, all of them watched together.
 
     Parameters
@@ -94,7 +94,7 @@ def alert_outlook(
         Its plan, shape ``(H,)``.
     limits
         All that is watched. Upper limits, and those that the window cannot test, are watched but
-        not told of.
+        not returned.
     every
         The promise: at most one false alarm per so many rounds.
     paths, seed
@@ -104,7 +104,7 @@ def alert_outlook(
     --------
     >>> from monitor.stats.design.planning import Prospect
     >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
-    >>> [found, _] = alert_outlook(window, [260, 2440], assumed_limits(window), paths=100)
+    >>> [found, _] = alert_power(window, [260, 2440], assumed_limits(window), paths=100)
     >>> found.limit.metric, round(found.smallest_drop, 1)
     ('precision', 0.1)
     """
@@ -128,7 +128,7 @@ def alert_outlook(
         except LimitCannotBeTested:
             continue
         delay = _delay(scenario, limits, limit.metric, every, paths, seed)
-        found.append(AlertOutlook(limit, expected, least, *delay))
+        found.append(AlertPower(limit, expected, least, *delay))
     return tuple(found)
 
 

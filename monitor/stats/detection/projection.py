@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-_DOUBLINGS = 200
-_STEPS = 60
+_DOUBLINGS = 200  # of the multiplier; a limit that is reached at all is reached long before
+_STEPS = 60  # halvings alone leave no float between the ends of a bracket after 53
 _CLOSE = 1e-12  # of the constraint, whose coefficients are scaled to 1
 
 
@@ -106,7 +106,7 @@ def project_many(space: HalfSpace, alternative: Floats, labeled: NDArray[np.int6
     >>> print(project_many(space, np.array([[0.8, 0.05]]), np.array([20, 80])).round(4))
     [[0.8125 0.0339]]
     """
-    scale = float(np.abs(space.c).max())
+    scale = float(np.abs(space.c).max())  # so that _CLOSE means the same for every limit
     c, d = space.c / scale, space.d / scale
     x = np.where(c > 0, 1.0, np.where(c < 0, 0.0, alternative))
     seen = labeled > 0
@@ -154,6 +154,7 @@ def _root(excess: Callable[[float], float], start: float) -> float:
     high = start
     for _ in range(_DOUBLINGS):
         if excess(high) >= 0:
+            # A multiplier may be tiny, so only its relative error counts.
             return float(optimize.brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15))
         high *= 2
     message = "no rates lie strictly within the limit, so there is nothing to test against"

@@ -15,14 +15,14 @@ from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.detection.alternatives import CAP, alternatives
 from monitor.stats.detection.half_space import EDGE, Limit, half_space
 from monitor.stats.detection.projection import inside
-from monitor.stats.detection.simulated_paths import Window
+from monitor.stats.detection.simulated_paths import RoundStrata
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
 
-_NEAR = 1e-6
+_NEAR = 1e-6  # of a metric's value: a drop is reached, or the rates have come to their end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,9 +82,9 @@ class Scenario:
         )
 
     @property
-    def window(self) -> Window:
+    def window(self) -> RoundStrata:
         """Sizes, classes and labels."""
-        return Window(self.size, self.is_flagged, self.labeled)
+        return RoundStrata(self.size, self.is_flagged, self.labeled)
 
     @property
     def labels(self) -> int:

@@ -1,4 +1,4 @@
-r"""The detector on many simulated histories at once, to foretell its alarms and its delay.
+r"""The detector on many simulated histories at once, to predict its alarms and its delay.
 
 The same rule as ``e_detector``, with arrays of paths in place of one monitor; the tests hold the
 one against the other, round by round.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Window:
+class RoundStrata:
     """Strata of one round: sizes, classes and labels, shape ``(H,)``."""
 
     size: Ints
@@ -38,7 +38,7 @@ class Window:
 
 def log_e_many(
     limit: Limit,
-    window: Window,
+    window: RoundStrata,
     positive: Ints,
     rates: Floats,
     *,
@@ -98,7 +98,7 @@ class Paths:
 
     Examples
     --------
-    >>> window = Window(np.array([160, 4840]), np.array([True, False]), np.array([100, 100]))
+    >>> window = RoundStrata(np.array([160, 4840]), np.array([True, False]), np.array([100, 100]))
     >>> watched = Paths([Limit("precision", 0.8, "at_least")], every=52, paths=2)
     >>> for found in (86, 86, 50):
     ...     fired = watched.close(window, np.array([[86, 2], [found, 2]]))
@@ -120,7 +120,7 @@ class Paths:
     def __post_init__(self) -> None:
         self._log_m = np.full((len(self.limits), self.paths, len(self.weights)), -np.inf)
 
-    def learn(self, window: Window, positive: Ints) -> None:
+    def learn(self, window: RoundStrata, positive: Ints) -> None:
         """Take in a reference, or a round that is not to be judged; ``positive`` is (paths, H)."""
         if self._positive is None or self._labeled is None:
             self._positive = positive.astype(np.float64)
@@ -129,7 +129,7 @@ class Paths:
         self._positive = self.decay * self._positive + positive
         self._labeled = self.decay * self._labeled + window.labeled
 
-    def guess(self, window: Window) -> Floats | None:
+    def guess(self, window: RoundStrata) -> Floats | None:
         """Rates to expect, shape ``(paths, H)``, as by ``e_detector.guess``."""
         if self._positive is None or self._labeled is None:
             return None
@@ -138,10 +138,10 @@ class Paths:
         prior = np.where(window.is_flagged, prior_count(flagged), prior_count(passed))
         return np.asarray((prior + self._positive) / (2 * prior + self._labeled))
 
-    def close(self, window: Window, positive: Ints) -> Flags:
+    def close(self, window: RoundStrata, positive: Ints) -> Flags:
         """Judge one round of all paths, then learn from it.
 
-        Evidence that fires starts anew at once, as if a person had ended the alert.
+        Evidence that fires starts over at once, as if a person had ended the alert.
 
         Returns
         -------

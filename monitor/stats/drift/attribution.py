@@ -72,7 +72,7 @@ class Working:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class SplitChange:
     """A change of precision and the two parts it is made of; they add up to it."""
 
     change: Values
@@ -80,12 +80,12 @@ class Parts:
     classifier: Values
 
 
-def split_change(before: Working, after: Working) -> Parts:
+def split_change(before: Working, after: Working) -> SplitChange:
     """Share a change of precision out between prevalence and classifier.
 
     Returns
     -------
-    Parts
+    SplitChange
         Of the shape that the two broadcast to; NaN where a precision is undefined.
 
     Examples
@@ -99,7 +99,7 @@ def split_change(before: Working, after: Working) -> Parts:
     at_first = after.precision(before.prevalence) - before.precision()
     at_last = after.precision() - before.precision(after.prevalence)
     classifier = (at_first + at_last) / 2
-    return Parts(change=change, prevalence=change - classifier, classifier=classifier)
+    return SplitChange(change=change, prevalence=change - classifier, classifier=classifier)
 
 
 @dataclass(frozen=True, slots=True)

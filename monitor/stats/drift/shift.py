@@ -30,22 +30,23 @@ if TYPE_CHECKING:
 Kind = Literal["psi", "ks", "flagged_rate"]
 
 LEVEL = 0.995
-"""Chance that an ordinary window stays under one bar, by its own history."""
+"""Chance that an ordinary window stays under one bar, by its own history: of weekly windows one
+crosses it in four years."""
 
 MEMORY = 26
-"""Windows that are looked back at. A move that stays is told for about a tenth of them, by when
+"""Windows that are looked back at. A move that stays is reported for about a tenth of them, by when
 it is part of what is usual."""
 
 FEWEST = 3
-"""Earlier windows needed: from fewer their wobble cannot be told."""
+"""Earlier windows needed: from fewer their wobble cannot be estimated."""
 
 FLOORS: Mapping[Kind, float] = {"psi": 0.01, "ks": 0.02, "flagged_rate": 0.1}
-"""Moves too small to tell anyone, however certain: 2 % of the items in another score band, or a
+"""Moves too small to report, however certain: 2 % of the items in another score band, or a
 tenth more or less flagged."""
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class WindowDistance:
     """How far a window lies from the earlier ones, and how far is usual.
 
     Parameters
@@ -68,7 +69,9 @@ class Move:
         return abs(self.value) > self.bar
 
 
-def moves(now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike) -> tuple[Move, ...]:
+def window_distances(
+    now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike
+) -> tuple[WindowDistance, ...]:
     r"""Compare a window's population with the earlier windows of its history.
 
     With :math:`d_s^2` the squared distances (PSI is one already) of each of T earlier windows to
@@ -93,7 +96,7 @@ def moves(now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike) -> tuple[Mo
 
     Returns
     -------
-    tuple of Move
+    tuple of WindowDistance
         PSI, KS and flagged rate; empty where this window is empty, or fewer than ``FEWEST``
         earlier ones are not.
 
@@ -105,8 +108,8 @@ def moves(now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike) -> tuple[Mo
     Examples
     --------
     >>> weeks = [[9000, 500, 300], [9100, 480, 310], [8900, 510, 300], [9050, 490, 290]]
-    >>> for move in moves([8800, 520, 680], weeks, [False, False, True]):
-    ...     print(move.kind, round(move.value, 3), round(move.bar, 3), move.is_unusual)
+    >>> for one in window_distances([8800, 520, 680], weeks, [False, False, True]):
+    ...     print(one.kind, round(one.value, 3), round(one.bar, 3), one.is_unusual)
     psi 0.032 0.01 True
     ks 0.039 0.02 True
     flagged_rate 0.838 0.222 True
@@ -117,14 +120,14 @@ def moves(now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike) -> tuple[Mo
         return ()
     pooled = before.sum(axis=0)
     own = [_distances(each, pooled - each, up) for each in before]
-    found: list[Move] = []
+    found: list[WindowDistance] = []
     for kind, value in _distances(window, pooled, up).items():
         bars = (
             FLOORS[kind],
             _sampling_bar(kind, window, pooled, up),
             _wobble_bar(kind, np.array([distances[kind] for distances in own])),
         )
-        found.append(Move(kind, value, max(bars)))
+        found.append(WindowDistance(kind, value, max(bars)))
     return tuple(found)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _FIRST_FLAGS = np.array([False, False, True, True])
 _SECOND_FLAGS = np.array([False, True, False, True])
-_HALVINGS = 60
+_HALVINGS = 60  # of a bracket of 400: no float is left between its ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +328,7 @@ def _calibrated(items: Values, sample: LabeledSample, total: int) -> Values:
             f"{least:.0f} to {most:.0f}"
         )
         raise ValueError(message)
+    # The fewer of its items are labeled, the less sure a stratum is, and the further it moves.
     pull = sample.size / np.maximum(sample.labeled, 1)
     moved = _tilted(flagged, passed, pull / pull.max(), total)
     scale = np.ones_like(items)
@@ -343,6 +344,7 @@ def _calibrated(items: Values, sample: LabeledSample, total: int) -> Values:
 def _tilted(flagged: Values, passed: Values, pull: Values, total: int) -> Values:
     """Tilt the flagged items per stratum until their sum is ``total``, by bisection."""
     size = flagged + passed
+    # exp(200) moves any share to 0 or 1 as far as a float can, and does not overflow.
     low, high = np.full(len(flagged), -200.0), np.full(len(flagged), 200.0)
 
     def at(tilt: Values) -> Values:

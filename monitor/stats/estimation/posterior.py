@@ -25,7 +25,7 @@ from monitor.stats.core.draws import (
     draw_rates,
     round_posterior,
 )
-from monitor.stats.core.metrics import FLAGGED, PASSED, Metric, metric
+from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
 from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
 from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
 from monitor.stats.estimation.small_counts import small_count_caution
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from monitor.stats.core.counts import StratumCounts
     from monitor.stats.core.reasons import NoEstimate
     from monitor.stats.estimation.small_counts import FewLabels
 
@@ -61,7 +62,7 @@ Basis = Literal["round", "pooled"]
 UNDEFINED_LIMIT = 0.05
 """Largest share of draws without a value of the metric at which an estimate is still given.
 
-Up to here the interval speaks of the draws that have a value, and ``undefined_share`` says how
+Up to here the interval describes the draws that have a value, and ``undefined_share`` says how
 many have none; above, whether the metric exists at all is the open question."""
 
 
@@ -250,29 +251,55 @@ def estimates(
     for estimand in estimands:
         matrix = draws.matrix(counts, estimand)
         edges = matrices_at_the_edge(counts, matrix) if basis == "round" else []
-        for each in wanted:
-            values = each(matrix)
-            reason = _no_estimate(each, counts, estimand, basis) or _undefined(each, values)
-            at_edges = [each(edge) for edge in edges]
-            interval = None if reason else _interval(values, at_edges, level)
-            told = interval is not None and basis == "round"
-            caution = small_count_caution(counts, each.name, estimand=estimand) if told else None
-            found.append(
-                MetricEstimate(
-                    metric=each.name,
-                    estimand=estimand,
-                    basis=basis,
-                    point=interval.point if interval else None,
-                    low=interval.low if interval else None,
-                    high=interval.high if interval else None,
-                    level=level,
-                    method=method,
-                    undefined_share=float(np.isnan(values).mean()),
-                    reason=reason,
-                    caution=caution,
-                )
+        found += [
+            _estimate_of(
+                one,
+                counts,
+                matrix,
+                edges,
+                estimand=estimand,
+                basis=basis,
+                level=level,
+                method=method,
             )
+            for one in wanted
+        ]
     return found
+
+
+def _estimate_of(
+    wanted: Metric,
+    counts: Counts,
+    matrix: Matrix,
+    edges: Sequence[Matrix],
+    *,
+    estimand: Estimand,
+    basis: Basis,
+    level: float,
+    method: str,
+) -> MetricEstimate:
+    """Estimate one metric from draws of the confusion matrix, or say why it has no value."""
+    values = wanted(matrix)
+    reason = _no_estimate(wanted, counts, estimand, basis) or _undefined(wanted, values)
+    point = low = high = caution = None
+    if reason is None:
+        interval = _interval(values, [wanted(edge) for edge in edges], level)
+        point, low, high = interval.point, interval.low, interval.high
+        if basis == "round":  # pooled values rest on earlier labels too
+            caution = small_count_caution(counts, wanted.name, estimand=estimand)
+    return MetricEstimate(
+        metric=wanted.name,
+        estimand=estimand,
+        basis=basis,
+        point=point,
+        low=low,
+        high=high,
+        level=level,
+        method=method,
+        undefined_share=float(np.isnan(values).mean()),
+        reason=reason,
+        caution=caution,
+    )
 
 
 def _check_request(estimands: Sequence[str], level: float, basis: str) -> None:
@@ -302,14 +329,25 @@ def _check_strata(counts: Counts, posterior: JointPosterior) -> None:
 def _no_estimate(
     wanted: Metric, counts: Counts, estimand: Estimand, basis: Basis
 ) -> NoEstimate | None:
-    """Find why the labels cannot tell the metric, whatever the draws have; ``None`` if they can."""
+    """Find why the labels do not determine the metric; ``None`` if they do."""
+    needs_items = estimand == "rate" and wanted.by_truth
     for name, strata in ((FLAGGED, counts.flagged), (PASSED, counts.passed)):
-        size = sum(stratum.size for stratum in strata)
-        unlabeled = not any(stratum.labeled for stratum in strata)
-        if basis == "round" and name in wanted.uses and size > 0 and unlabeled:
-            return Unlabeled(name, size)
-        if estimand == "rate" and wanted.by_truth and size == 0:
-            return EmptyClass(name)
+        needs_labels = basis == "round" and name in wanted.uses
+        lacking = _lacking(name, strata, items=needs_items, labels=needs_labels)
+        if lacking is not None:
+            return lacking
+    return None
+
+
+def _lacking(
+    name: str, strata: Sequence[StratumCounts], *, items: bool, labels: bool
+) -> NoEstimate | None:
+    """Find which of items and labels a predicted class should have and has not."""
+    size = sum(stratum.size for stratum in strata)
+    if size == 0:
+        return EmptyClass(name) if items else None
+    if labels and not any(stratum.labeled for stratum in strata):
+        return Unlabeled(name, size)
     return None
 
 

@@ -136,6 +136,7 @@ def next_estimates(
     draws = draw(posterior, seed=seed, points=points, size=counted)
     share = np.zeros_like(draws.rates)
     for h in np.flatnonzero(labeled):
+        # By quantiles of the same Sobol points: plain binomial draws would lose their evenness.
         found = stats.binom.ppf(draws.uniforms[:, h], labeled[h], draws.rates[:, h])
         share[:, h] = found / labeled[h]
     flagged = np.arange(posterior.strata) < posterior.flagged.strata

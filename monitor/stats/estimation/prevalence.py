@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LOWEST, HIGHEST = 1e-6, 0.999
 """Prevalences between which two classifiers are searched for a swap."""
 
-_STEPS = 200
+_STEPS = 200  # on the log axis; two swaps between neighbours would be missed
 
 
 def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Values:
@@ -227,29 +227,36 @@ def prevalence_curve(
     >>> p3.point.round(3), p3.low.round(3), p3.high.round(3)
     (array([0.38 , 0.863]), array([0.29, 0.81]), array([0.487, 0.909]))
     """
-    at = {"precision": precision_at, "f1": f_beta_at}.get(metric)
-    if at is None or not 0 < level < 1:
-        message = f"wanted precision or f1 and a level in (0, 1), got {metric!r} and {level!r}"
-        raise ValueError(message)
-    if not (size[: draws.flagged].sum() and size[draws.flagged :].sum()):
-        message = "a predicted class is empty, so the window says nothing of TPR and FPR"
-        raise ValueError(message)
+    _check_curve(draws, size, metric, level)
+    at = _AT_A_PREVALENCE[metric]
     matrix = draws.rate_matrix(size)
     tpr, fpr, eta = (METRICS[name](matrix) for name in ("recall", "fpr", "prevalence"))
     grid = prevalence_grid(float(eta.mean())) if prevalence is None else np.asarray(prevalence)
-    found = [_interval(at(tpr, fpr, each), level) for each in grid]
+    band = [_interval(at(tpr, fpr, there), level) for there in grid]
     return PrevalenceCurve(
         metric=metric,
         prevalence=grid,
-        point=np.array([each.point for each in found]),
-        low=np.array([each.low for each in found]),
-        high=np.array([each.high for each in found]),
+        point=np.array([interval.point for interval in band]),
+        low=np.array([interval.low for interval in band]),
+        high=np.array([interval.high for interval in band]),
         now=_interval(eta, level),
         value=_interval(at(tpr, fpr, eta), level),
         tpr=_interval(tpr, level),
         fpr=_interval(fpr, level),
         level=level,
     )
+
+
+_AT_A_PREVALENCE = {"precision": precision_at, "f1": f_beta_at}
+
+
+def _check_curve(draws: Draws, size: NDArray[np.int64], metric: str, level: float) -> None:
+    if metric not in _AT_A_PREVALENCE or not 0 < level < 1:
+        message = f"wanted precision or f1 and a level in (0, 1), got {metric!r} and {level!r}"
+        raise ValueError(message)
+    if not (size[: draws.flagged].sum() and size[draws.flagged :].sum()):
+        message = "a predicted class is empty, so the window says nothing of TPR and FPR"
+        raise ValueError(message)
 
 
 def _interval(values: Values, level: float) -> Interval:

@@ -53,9 +53,9 @@ SHIFTS = tuple((shift, 1.0) for shift in (-2.5, -1.6, -0.8, 0.0, 0.8, 1.6, 2.5))
 """How the log odds of a segment's strata may differ from the rest's, all equally likely."""
 
 
-_ROUNDING = 1e-9
-_PRECISE = 1e-6
-_NEVER = 1e-12
+_ROUNDING = 1e-9  # labels this little above a whole number mean that number
+_PRECISE = 1e-6  # of the factor on a round's labels: far under one label
+_NEVER = 1e-12  # labels of the segment in a whole round: none will ever come
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +325,7 @@ def _check_part(segment: Counts, whole: Counts) -> None:
 
 def _check_request(metric: str, margin: float, level: float) -> None:
     if metric not in ("precision", "recall"):
-        message = f"labels are foretold for precision and recall, got {metric!r}"
+        message = f"labels are predicted for precision and recall, got {metric!r}"
         raise ValueError(message)
     for name, value in (("margin", margin), ("level", level)):
         if not 0 < value < 1:

@@ -186,6 +186,7 @@ def pooling_steps(
             )
             raise ValueError(message)
         log_predictive = 0.0
+        # Without labels no step: each one lets a change enter, which nothing could weigh against.
         if labeled.any():
             run, foreseen = advance(run, positive, labeled, t, settings)
             log_predictive = float(foreseen)

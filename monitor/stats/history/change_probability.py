@@ -52,7 +52,7 @@ def change_probability(step: PoolingStep, place: int, hazard: float) -> float:
         message = f"hazard must lie strictly between 0 and 1, got {hazard!r}"
         raise ValueError(message)
     changed = float(step.mixture.weight[step.started == place].sum())
-    if changed >= 1:
+    if changed >= 1:  # by rounding; the odds below would divide by 0
         return 1.0
     factor = changed / (1 - changed) * math.exp(math.log1p(-hazard) - math.log(hazard))
     return factor / (1 + factor)

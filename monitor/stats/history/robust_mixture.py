@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 ROBUST_WEIGHT = 0.16
-"""Share of the weight that the round alone keeps."""
+"""Share of the weight that the round alone keeps. A pooled 95 % interval then always holds the
+inner 1 - .05/.16 = 69 % of the round's own part; less covers too seldom after drops,
+more narrows less (benchmarks/pooling_coverage.py)."""
 
 SHIFT = 0.4
 """Standard errors of a round by which its own part is shifted to the worse: an interval that is too
-good after a drop costs more than one that is too bad after a repair."""
+good after a drop costs more than one that is too bad after a repair. More would cover rises less
+(benchmarks/pooling_coverage.py)."""
 
 
 def with_robust_weight(

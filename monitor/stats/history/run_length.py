@@ -65,14 +65,16 @@ class RunLength:
         if not (self.restart > 0 and math.isfinite(self.restart)):
             message = f"restart must be a positive count, got {self.restart!r}"
             raise ValueError(message)
-        if not self.shifts or not all(
-            math.isfinite(shift) and weight > 0 for shift, weight in self.shifts
-        ):
+        if not _are_shifts(self.shifts):
             message = f"shifts are (finite log odds, positive weight), got {self.shifts!r}"
             raise ValueError(message)
         if self.keep < 1:
             message = f"keep must be at least 1 component, got {self.keep!r}"
             raise ValueError(message)
+
+
+def _are_shifts(shifts: tuple[tuple[float, float], ...]) -> bool:
+    return bool(shifts) and all(math.isfinite(shift) and weight > 0 for shift, weight in shifts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +92,7 @@ class Run:
     history_alpha, history_beta
         The prior plus every label so far, shape ``(..., H)``.
     is_informed
-        Whether a label was seen, so that a change since then can be told.
+        Whether a label was seen, so that a change since then can be recognised.
     """
 
     log_weight: Floats
@@ -177,6 +179,7 @@ def restarted(
     a, b = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
     odds = (a / b) * np.exp(shift)
     mean = odds / (1 + odds)
+    # A restart never claims more labels than the history has.
     worth = np.minimum(a + b, restart / np.minimum(mean, 1 - mean))
     return worth * mean, worth * (1 - mean)
 
@@ -230,8 +233,9 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
     log_predictive = _log_sum(log_weight)
     alpha, beta, started = run.alpha + y, run.beta + n - y, run.started
     if log_weight.shape[-1] > keep:
+        # A round adds a component per shift; without an end a long history would cost ever more.
         heaviest = np.argsort(-log_weight, axis=-1, kind="stable")[..., :keep]
-        kept = np.sort(heaviest, axis=-1)
+        kept = np.sort(heaviest, axis=-1)  # back in the order in which they began
         log_weight = np.take_along_axis(log_weight, kept, axis=-1)
         started = np.take_along_axis(started, kept, axis=-1)
         alpha = np.take_along_axis(alpha, kept[..., np.newaxis], axis=-2)

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-FIRST_LOOK = 2**11
-PROPOSALS = 2**12
-POINTS = 2**12
+FIRST_LOOK = 2**11  # proposals of the audit alone; powers of 2 keep Sobol points balanced
+PROPOSALS = 2**12  # proposals from where the first found weight
+POINTS = 2**12  # draws picked from them by weight
 METHOD = "corrected for label errors: posterior of labels and audit"
 
 FEWEST_SUPPORTED = 3.0
@@ -51,9 +51,10 @@ FEWEST_SUPPORTED = 3.0
 fewer the two contradict each other."""
 
 CHANCE_LIMIT = 0.025
-"""Largest probability that labels are no better than chance at which anything is corrected."""
+"""Largest probability that labels are no better than chance at which anything is corrected:
+one tail of a 95 % interval."""
 
-_HALF_CELL = 2.0**-31
+_HALF_CELL = 2.0**-31  # as in draws: moves a Sobol point to the middle of its cell
 
 
 class NoBetterThanChance(ValueError):
@@ -128,7 +129,7 @@ class LabelAudit:
     @property
     def chance(self) -> float:
         """Probability that sensitivity plus specificity is at most 1."""
-        middles = (np.arange(2**12) + 0.5) / 2**12
+        middles = (np.arange(2**12) + 0.5) / 2**12  # the midpoint rule over one Beta's quantiles
         sensitivity = special.betaincinv(*self.sensitivity, middles)
         return float(special.betainc(*self.specificity, 1 - sensitivity).mean())
 
@@ -218,7 +219,7 @@ def corrected_draws(
     """
     s, t = audit.sensitivity, audit.specificity
     rough = _weighed(counts, audit, s, t, seed, FIRST_LOOK)
-    if _effective(rough.weight) < FIRST_LOOK / 2:
+    if _effective(rough.weight) < FIRST_LOOK / 2:  # else the audit's own proposals serve
         s, t = (_around(of, rough.weight) for of in (rough.sensitivity, rough.specificity))
     found = _weighed(counts, audit, s, t, seed, PROPOSALS)
     chosen, effective = _resampled(found.weight, points, np.random.default_rng(seed))
@@ -294,6 +295,7 @@ def _around(values: Values, weight: Values) -> tuple[float, float]:
     """Beta with the weighted mean of the values and twice their variance."""
     mean = float(np.average(values, weights=weight)) if weight.sum() > 0 else float(values.mean())
     mean = min(max(mean, 1e-6), 1 - 1e-6)
+    # Twice as wide: weights stay bounded only where proposals reach further than the posterior.
     variance = 2 * float(np.average((values - mean) ** 2, weights=weight + _HALF_CELL))
     both = max(mean * (1 - mean) / max(variance, 1e-12) - 1, 1.0)
     return mean * both, (1 - mean) * both

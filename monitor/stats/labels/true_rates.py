@@ -22,7 +22,7 @@ CELLS = 400
 """Cells of the grid of a rate, even in its log odds from -12 to 12; what is beyond counts as 0 or
 1."""
 
-_FARTHEST = 12.0
+_FARTHEST = 12.0  # a rate of 6 in a million
 _BLOCK = 2**11  # proposals at a time, 7 MB an array
 
 
@@ -79,6 +79,7 @@ def class_rates(
         log_likely += likelihoods
         drawn[:, :, h] = found
     likely = np.exp(log_likely - log_likely.max(axis=1, keepdims=True))
+    # 1e-300 keeps a component without any weight at 0 instead of 0/0.
     likely /= np.maximum(likely @ weight / weight.sum(), 1e-300)[:, np.newaxis]
     shares = mixture.weight[:, np.newaxis] * likely
     total = shares.sum(axis=0)
@@ -105,7 +106,7 @@ def _stratum_rates(
         own = slice(start, start + _BLOCK)
         q = middle * (s[own] + t[own] - 1)[:, np.newaxis] + (1 - t[own])[:, np.newaxis]
         logs = special.xlogy(positive, q) + special.xlog1py(labeled - positive, -q)
-        highest = logs.max(axis=1, keepdims=True)
+        highest = logs.max(axis=1, keepdims=True)  # thousands of labels would underflow
         likely = np.exp(logs - highest)
         for j, of in enumerate(mass):
             below = np.cumsum(likely * of, axis=1)

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
-from monitor.domain.settings import Gold
+from monitor.domain.settings import AuditCounts
 from monitor.presentation.rows import answers_sentence
 from monitor.rounds.estimation.estimate import METRICS, estimate_round
 from monitor.rounds.estimation.history import history_states
@@ -21,7 +21,7 @@ from monitor.storage.frame_store import StratumTally
 from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
-GOLD = Gold(tp=96, fn=4, tn=1990, fp=10)
+AUDIT = AuditCounts(tp=96, fn=4, tn=1990, fp=10)
 
 
 def rows_of(scene, found, basis):
@@ -31,7 +31,7 @@ def rows_of(scene, found, basis):
 
 
 def test_corrected_rows_stand_beside_the_others_and_say_what_the_statistics_say(database):
-    scene = Scene(database, settings(gold=GOLD))
+    scene = Scene(database, settings(audit=AUDIT))
     found = scene.play(1)
     counted = scene.rows(
         "select s.size, c.labeled, c.positive, s.flagged from strata s join counts c on "
@@ -47,7 +47,7 @@ def test_corrected_rows_stand_beside_the_others_and_say_what_the_statistics_say(
     rows = rows_of(scene, found, "corrected")
 
     wanted = corrected_estimates(
-        counts, LabelAudit(**GOLD.model_dump()), metrics=METRICS, seed=found.sobol_seed
+        counts, LabelAudit(**AUDIT.model_dump()), metrics=METRICS, seed=found.sobol_seed
     )
     assert {(r.metric, r.estimand): (r.point, r.low, r.high) for r in rows} == {
         (e.metric, e.estimand): pytest.approx((e.point, e.low, e.high)) for e in wanted
@@ -66,7 +66,7 @@ def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
         )
     )
     asked = settings(limits=LIMITS, reference=REFERENCE)
-    corrected = asked.model_copy(update={"gold": GOLD})
+    corrected = asked.model_copy(update={"audit": AUDIT})
 
     known = history_states([now, now], None, asked.pooling)[-1]
     plain, audited = (
@@ -80,7 +80,7 @@ def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
 
 
 def test_an_audit_that_tells_nothing_leaves_a_reason_in_place_of_numbers(database):
-    scene = Scene(database, settings(gold=Gold(tp=2, fn=1, tn=2, fp=1)))
+    scene = Scene(database, settings(audit=AuditCounts(tp=2, fn=1, tn=2, fp=1)))
 
     found = scene.play(1)
 
@@ -106,7 +106,7 @@ def test_an_audit_that_tells_nothing_leaves_a_reason_in_place_of_numbers(databas
 )
 def test_an_audit_that_cannot_correct_is_refused_in_the_config(counts, sentence):
     with pytest.raises(ValidationError, match=sentence):
-        Gold(**counts)
+        AuditCounts(**counts)
 
 
 def test_missing_answers_are_told_with_their_share_and_when_the_others_came(database):

@@ -15,7 +15,7 @@ from scipy import optimize, special
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.allocation import FLOOR, allocate, random_sampling_labels
-from monitor.stats.design.neyman import Problem, coefficients_of, optimum
+from monitor.stats.design.neyman import AllocationProblem, coefficients_of, optimum
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
@@ -38,7 +38,9 @@ def problem(sizes, is_flagged, prior_rates, *, in_window=False, floor=10.0):
     coefficients, _ = coefficients_of(sizes, is_flagged, prior_rates)
     low = np.minimum(floor, sizes)
     one, none = np.ones(len(sizes)), np.zeros(len(sizes))
-    return Problem(sizes.astype(float), is_flagged, low, coefficients, none, one, Z, in_window)
+    return AllocationProblem(
+        sizes.astype(float), is_flagged, low, coefficients, none, one, Z, in_window
+    )
 
 
 def two_strata(k, prior_rates):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.stats.design.blending import Design, spread_by_class, without_bands
-from monitor.stats.design.neyman import Problem, coefficients_of, optimum
+from monitor.stats.design.neyman import AllocationProblem, coefficients_of, optimum
 from monitor.stats.design.prior import PriorRates
 
 UP = np.array([True, True, False, False])
@@ -19,7 +19,7 @@ BOTH = {"precision": 0.05, "recall": 0.05}
 
 def problem(sizes=SIZES, low=10.0):
     coefficients, _ = coefficients_of(sizes, UP, KNOWN)
-    return Problem(
+    return AllocationProblem(
         size=sizes.astype(float),
         is_flagged=UP,
         low=np.minimum(low, sizes).astype(float),

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import special
 
 from monitor.stats.design.allocation import allocate
-from monitor.stats.design.planning import Prospect, look_ahead, width_curve
+from monitor.stats.design.planning import Prospect, plan_options, width_curve
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.power import alert_outlook, assumed_limits
+from monitor.stats.detection.power import alert_power, assumed_limits
 
 SEED = json.loads((Path(__file__).parents[1] / "reference" / "seed_formulas.json").read_text())
 TABLE_4 = {case["name"]: case for case in SEED["sample_size_margin_0_05"]}
@@ -102,7 +102,7 @@ def test_pooling_keeps_the_rate_and_the_variance_of_a_class():
 
 
 def test_an_outlook_tells_labels_for_margins_and_margins_for_labels():
-    found = look_ahead(banded(), max_labels=1300)
+    found = plan_options(banded(), max_labels=1300)
 
     assert found.plan.total == 1300
     assert [each.labels for each in found.bought] == [650, 1300, 2600]
@@ -120,14 +120,14 @@ def test_an_outlook_tells_labels_for_margins_and_margins_for_labels():
 def test_margins_that_were_asked_for_stand_among_the_others_by_width():
     margins = {"precision": 0.04, "recall": 0.08}
 
-    found = look_ahead(banded(), margins=margins, max_labels=5000)
+    found = plan_options(banded(), margins=margins, max_labels=5000)
 
     assert [each.margins for each in found.needed][1:3] == [margins, BOTH]
     assert found.needed[1].labels == found.plan.total == found.plan.needed
 
 
 def test_with_one_metric_that_can_be_planned_for_only_that_is_told():
-    found = look_ahead(
+    found = plan_options(
         Prospect.of([500, 0], [True, False], PriorRates.of_rates([0.9, 0.5])), margins=BOTH
     )
 
@@ -141,7 +141,7 @@ def test_with_one_metric_that_can_be_planned_for_only_that_is_told():
 def test_with_nothing_known_no_margin_is_told():
     nothing = Prospect.of([300, 9000], [True, False], PriorRates.nothing([True, False]))
 
-    found = look_ahead(nothing, max_labels=200)
+    found = plan_options(nothing, max_labels=200)
 
     assert found.needed == ()
     assert [each.margins for each in found.bought] == [{}, {}, {}]
@@ -152,7 +152,7 @@ def test_with_nothing_known_no_margin_is_told():
 def test_more_labels_never_widen_and_bands_never_cost_more(precision, recall, rate, labels):
     if precision * rate * (1 / recall - 1) >= 1 - rate:
         return
-    found = look_ahead(
+    found = plan_options(
         assumed(precision=precision, recall=recall, flagged_rate=rate), max_labels=labels
     )
 
@@ -165,7 +165,7 @@ def test_more_labels_never_widen_and_bands_never_cost_more(precision, recall, ra
 def test_alerts_find_smaller_drops_with_more_labels():
     prospect = banded()
     few, many = (
-        alert_outlook(
+        alert_power(
             prospect,
             prospect.allocate(max_labels=labels).labels,
             assumed_limits(prospect),
@@ -186,8 +186,8 @@ def test_only_lower_limits_are_told_of_but_all_are_watched():
     labels = prospect.allocate(max_labels=3000).labels
     limits = [Limit("precision", 0.75, "at_least"), Limit("fpr", 0.02, "at_most")]
 
-    [told] = alert_outlook(prospect, labels, limits, paths=200)
-    [alone] = alert_outlook(prospect, labels, limits[:1], paths=200)
+    [told] = alert_power(prospect, labels, limits, paths=200)
+    [alone] = alert_power(prospect, labels, limits[:1], paths=200)
 
     assert told.limit == limits[0]
     assert told.expected == pytest.approx(0.8)
@@ -197,7 +197,7 @@ def test_only_lower_limits_are_told_of_but_all_are_watched():
 def test_a_metric_that_cannot_fall_ten_points_has_no_delay():
     prospect = assumed(recall=0.09)
 
-    found = alert_outlook(
+    found = alert_power(
         prospect,
         prospect.allocate(max_labels=3000).labels,
         [Limit("recall", 0.05, "at_least")],

@@ -30,7 +30,7 @@ from monitor.stats.detection.half_space import (
 )
 from monitor.stats.detection.projection import inside, project, project_many
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.detection.simulated_paths import Paths, Window, log_e_many
+from monitor.stats.detection.simulated_paths import Paths, RoundStrata, log_e_many
 
 SIZE, IS_FLAGGED = np.array([300, 160, 60_000, 20_000, 9540]), np.array([1, 1, 0, 0, 0], dtype=bool)
 RATES = np.array([0.9, 0.6, 0.0005, 0.005, 0.025])
@@ -87,7 +87,7 @@ def test_the_evidence_of_many_guesses_is_that_of_each(name, side):
     rates = np.clip(RATES * rng.uniform(0.5, 1.1, (20, 5)), 1e-4, 0.99)
     labeled = np.array([60, 0, 80, 100, 0])
     positive = rng.binomial(labeled, rates)
-    window = Window(SIZE, IS_FLAGGED, labeled)
+    window = RoundStrata(SIZE, IS_FLAGGED, labeled)
     level = FIVE.value(name)
     assert level is not None
     limit = Limit(name, level + (-0.001 if side == "at_least" else 0.001), side)
@@ -131,10 +131,10 @@ def test_rows_out_of_reach_have_no_projection_together_either():
 
 
 def test_a_window_that_says_nothing_is_no_step_for_any_path():
-    window = Window(np.array([0, 900]), IS_FLAGGED[1:3], np.array([0, 90]))
+    window = RoundStrata(np.array([0, 900]), IS_FLAGGED[1:3], np.array([0, 90]))
     watchers = Paths([PRECISION], 2, 2)
     watchers.learn(
-        Window(np.array([50, 900]), window.is_flagged, np.array([40, 90])),
+        RoundStrata(np.array([50, 900]), window.is_flagged, np.array([40, 90])),
         np.ones((2, 2), dtype=int),
     )
 

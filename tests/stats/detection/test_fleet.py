@@ -7,7 +7,7 @@ import pytest
 
 from monitor.stats.detection.fleet import expected_alarms, shared_promise
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.simulated_paths import Paths, Window
+from monitor.stats.detection.simulated_paths import Paths, RoundStrata
 
 
 def test_a_fleet_of_one_cadence_has_every_monitor_wait_as_many_times_longer():
@@ -45,7 +45,7 @@ def test_a_promise_of_no_alarms_is_refused(at_most):
 def test_a_fleet_of_ten_monitors_at_their_limits_keeps_its_promise():
     # all ten see the same labels, the worst dependence; two alarms in 26 rounds are promised
     limits, rates = [Limit("precision", 0.76, "at_least")], np.array([0.76, 0.02])
-    window = Window(np.array([900, 9100]), np.array([True, False]), np.array([150, 30]))
+    window = RoundStrata(np.array([900, 9100]), np.array([True, False]), np.array([150, 30]))
     every = shared_promise([26.0] * 10, at_most=2)
     rng, paths, alarms = np.random.default_rng(7), 600, np.zeros(600)
     watched = Paths(limits, every, paths)

@@ -15,11 +15,11 @@ from monitor.stats.drift.shift import (
     FLOORS,
     LEVEL,
     MEMORY,
-    Move,
+    WindowDistance,
     flagged_rate_move,
     kolmogorov_smirnov,
-    moves,
     population_stability_index,
+    window_distances,
 )
 
 UP = [False, False, True]
@@ -74,7 +74,7 @@ def test_the_wobble_bar_is_the_prediction_limit_of_windows_along_one_direction()
     share = 1 / (1 + np.exp(-log_odds))
     weeks = (10**9 * np.column_stack([1 - share, share])).round().astype(int)
 
-    found = by_kind(moves([10**9, 10**9], weeks, [False, True]))["flagged_rate"]
+    found = by_kind(window_distances([10**9, 10**9], weeks, [False, True]))["flagged_rate"]
 
     t = float(stats.t.ppf(0.5 + LEVEL / 2, df=4))
     bar = t * log_odds.std(ddof=1) * math.sqrt(1 + 1 / 5)
@@ -86,7 +86,7 @@ def test_sampling_bars_are_those_of_two_samples():
     same = [[400, 50, 50]] * 4
     per_item = 1 / 500 + 1 / 2000
 
-    found = by_kind(moves([400, 50, 50], same, UP))
+    found = by_kind(window_distances([400, 50, 50], same, UP))
 
     rate = 250 / 2500
     assert found["psi"].bar == pytest.approx(stats.chi2.ppf(LEVEL, 2) * per_item)
@@ -98,20 +98,22 @@ def test_sampling_bars_are_those_of_two_samples():
 
 
 def test_strata_that_were_always_empty_do_not_widen_the_bar():
-    with_empty = by_kind(moves([400, 0, 50, 0], [[400, 0, 50, 0]] * 4, [False, False, True, True]))
-    without = by_kind(moves([400, 50], [[400, 50]] * 4, [False, True]))
+    with_empty = by_kind(
+        window_distances([400, 0, 50, 0], [[400, 0, 50, 0]] * 4, [False, False, True, True])
+    )
+    without = by_kind(window_distances([400, 50], [[400, 50]] * 4, [False, True]))
 
     assert {k: m.bar for k, m in with_empty.items()} == {k: m.bar for k, m in without.items()}
 
 
 def test_a_single_item_makes_a_stratum_that_can_move():
-    found = by_kind(moves([400, 1], [[400, 0]] * 3, [False, True]))["psi"]
+    found = by_kind(window_distances([400, 1], [[400, 0]] * 3, [False, True]))["psi"]
 
     assert found.bar == pytest.approx(stats.chi2.ppf(LEVEL, 1) * (1 / 401 + 1 / 1200))
 
 
 def test_the_only_stratum_with_items_cannot_move():
-    found = by_kind(moves([50, 0], [[70, 0]] * 3, [False, True]))
+    found = by_kind(window_distances([50, 0], [[70, 0]] * 3, [False, True]))
 
     assert (found["psi"].value, found["psi"].bar) == (0, FLOORS["psi"])
     assert not any(move.is_unusual for move in found.values())
@@ -120,7 +122,7 @@ def test_the_only_stratum_with_items_cannot_move():
 def test_with_very_many_items_and_no_wobble_the_floors_decide():
     huge = [[10**12, 10**12, 10**11]] * 5
 
-    assert {m.kind: m.bar for m in moves(huge[0], huge, UP)} == dict(FLOORS)
+    assert {m.kind: m.bar for m in window_distances(huge[0], huge, UP)} == dict(FLOORS)
     assert dict(FLOORS) == {"psi": 0.01, "ks": 0.02, "flagged_rate": 0.1}
 
 
@@ -144,7 +146,7 @@ def test_distances_are_symmetric_and_zero_only_between_equal_shares(now, usual):
 
 @given(SIZES, st.lists(SIZES, min_size=3, max_size=6))
 def test_bars_never_fall_under_their_floors(now, earlier):
-    found = moves(now, earlier, UP)
+    found = window_distances(now, earlier, UP)
 
     assert [move.kind for move in found] == ["psi", "ks", "flagged_rate"]
     for move in found:
@@ -153,33 +155,35 @@ def test_bars_never_fall_under_their_floors(now, earlier):
 
 
 def test_an_end_of_the_ordinary_belongs_to_it_on_both_sides():
-    assert not Move("ks", 0.02, 0.02).is_unusual
-    assert Move("ks", 0.021, 0.02).is_unusual
-    assert not Move("flagged_rate", -0.1, 0.1).is_unusual
-    assert Move("flagged_rate", -0.11, 0.1).is_unusual
+    assert not WindowDistance("ks", 0.02, 0.02).is_unusual
+    assert WindowDistance("ks", 0.021, 0.02).is_unusual
+    assert not WindowDistance("flagged_rate", -0.1, 0.1).is_unusual
+    assert WindowDistance("flagged_rate", -0.11, 0.1).is_unusual
 
 
 def test_a_past_of_three_windows_with_items_is_needed():
     assert FEWEST == 3
-    assert moves([9, 9, 9], WEEKS[:2], UP) == ()
-    assert moves([9, 9, 9], [*WEEKS[:2], [0, 0, 0]], UP) == ()
-    assert len(moves([9, 9, 9], WEEKS[:3], UP)) == 3
-    assert moves([9, 9, 9], [], UP) == ()
-    assert moves([0, 0, 0], WEEKS, UP) == ()
+    assert window_distances([9, 9, 9], WEEKS[:2], UP) == ()
+    assert window_distances([9, 9, 9], [*WEEKS[:2], [0, 0, 0]], UP) == ()
+    assert len(window_distances([9, 9, 9], WEEKS[:3], UP)) == 3
+    assert window_distances([9, 9, 9], [], UP) == ()
+    assert window_distances([0, 0, 0], WEEKS, UP) == ()
 
 
 def test_only_the_newest_windows_are_looked_back_at():
     old, new = [[100, 100, 1000]] * 30, [[9000, 500, 300]] * MEMORY
 
     assert MEMORY == 26
-    assert moves(WEEKS[0], old + new, UP) == moves(WEEKS[0], new, UP)
-    assert moves(WEEKS[0], old + new[1:], UP) != moves(WEEKS[0], new, UP)
+    assert window_distances(WEEKS[0], old + new, UP) == window_distances(WEEKS[0], new, UP)
+    assert window_distances(WEEKS[0], old + new[1:], UP) != window_distances(WEEKS[0], new, UP)
 
 
 def test_windows_without_items_do_not_use_up_the_memory():
     windows = [[9000, 500, 300], [9100, 480, 310]] * 13
 
-    assert moves(WEEKS[0], windows + [[0, 0, 0]] * 9, UP) == moves(WEEKS[0], windows, UP)
+    assert window_distances(WEEKS[0], windows + [[0, 0, 0]] * 9, UP) == window_distances(
+        WEEKS[0], windows, UP
+    )
 
 
 # --- refused --------------------------------------------------------------------------------
@@ -187,11 +191,11 @@ def test_windows_without_items_do_not_use_up_the_memory():
 
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"now \(3,\) and is_flagged \(2,\) must have the shape"):
-        moves([1, 2, 3], WEEKS, [False, True])
+        window_distances([1, 2, 3], WEEKS, [False, True])
     with pytest.raises(ValueError, match=r"^sizes must be 0 or more$"):
-        moves([1, 2, -3], WEEKS, UP)
+        window_distances([1, 2, -3], WEEKS, UP)
     with pytest.raises(ValueError, match=r"^sizes must be 0 or more$"):
-        moves([1, 2, 3], [[1, 2, -3]], UP)
+        window_distances([1, 2, 3], [[1, 2, -3]], UP)
     for distance in (
         population_stability_index,
         kolmogorov_smirnov,
@@ -230,6 +234,6 @@ def test_ordinary_windows_are_seldom_unusual(wobble):
     replicates, unusual = 250, 0
     for _ in range(replicates):
         *earlier, now = (window() for _ in range(9))
-        unusual += any(move.is_unusual for move in moves(now, earlier, up))
+        unusual += any(move.is_unusual for move in window_distances(now, earlier, up))
 
     assert unusual / replicates <= 0.025  # 1 % expected; three standard errors above

@@ -240,7 +240,7 @@ def test_a_lower_level_needs_fewer_labels():
 @pytest.mark.parametrize(
     ("metric", "margin", "level", "sentence"),
     [
-        ("f1", 0.1, 0.95, "labels are foretold for precision and recall, got 'f1'"),
+        ("f1", 0.1, 0.95, "labels are predicted for precision and recall, got 'f1'"),
         ("recall", 0.0, 0.95, r"margin must lie strictly between 0 and 1, got 0\.0"),
         ("recall", 1.0, 0.95, r"margin must lie strictly between 0 and 1, got 1\.0"),
         ("recall", 0.1, 1.0, r"level must lie strictly between 0 and 1, got 1\.0"),

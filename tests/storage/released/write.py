@@ -17,7 +17,7 @@ from pathlib import Path
 from sqlalchemy import MetaData, select, update
 
 from monitor.domain.model import Answer
-from monitor.domain.settings import Bands, Limits, Sample
+from monitor.domain.settings import AuditCounts, Bands, Limits, Sample
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.labels.collect import collect
 from monitor.rounds.opening import due
@@ -33,7 +33,9 @@ def play(database):
     """Fill an empty store."""
     limits = Limits.model_validate({"precision": 0.7, "recall": 0.9})
     sample = Sample(max_labels=20, bands=Bands(flagged=1, passed=1))
-    scene = Scene(database, settings(sample=sample, limits=limits, hooks=("ops",)))
+    audit = AuditCounts(tp=96, fn=4, tn=190, fp=10)
+    asked = settings(sample=sample, limits=limits, hooks=("ops",), audit=audit)
+    scene = Scene(database, asked)
     scene.play(1, precision=0.05)
     deliver(database, {"mlflow": Taken()}, lambda: scene.now)
     scene.play(2, precision=0.05)

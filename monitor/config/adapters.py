@@ -1,0 +1,173 @@
+"""Kinds of sources and labelers: those of this package and those of packages beside it.
+
+A package beside this one adds a kind by an entry point (`monitor.domain.adapters`). Only the names
+of the entry points are read; the one that a config uses is imported, and what is wrong with it is
+a problem of that config alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from pydantic import BeforeValidator, TypeAdapter
+
+from monitor.domain.adapters import LabelerAdapter, SourceAdapter, SourceSettings
+from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.settings import Labeling, Settings
+from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.files import FilesLabeler, FilesSettings
+from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter)
+SettingsT = TypeVar("SettingsT", bound=Settings)
+
+_KIND = "kind"
+_LONGEST = 60  # characters of a kind that a sentence shows
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds(Generic[AdapterT, SettingsT]):
+    """What `kind` may be in one section of the config.
+
+    As an annotation it makes pydantic choose the class of the section by its kind.
+    """
+
+    group: str
+    wanted: type[AdapterT]
+    base: type[SettingsT]
+    built_in: Mapping[str, AdapterT]
+    default: str | None = None
+
+    def __get_pydantic_core_schema__(
+        self, source: type[Settings], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Read a section by the class of its kind before pydantic looks at it."""
+        return BeforeValidator(self.read).__get_pydantic_core_schema__(source, handler)
+
+    def read(self, value: object) -> object:
+        """Make settings of a section; what is no mapping is left for pydantic to refuse."""
+        return self.settings(value) if isinstance(value, dict) else value
+
+    def settings(self, section: dict[str, Any]) -> SettingsT:
+        """Make settings of a section, by the class of its kind.
+
+        Raises
+        ------
+        SettingRefused
+            If its kind is missing or unknown, or brought by a package that cannot be used.
+        """
+        kind = section.get(_KIND, self.default)
+        if kind is None:
+            message = f"this setting is missing; it is one of {', '.join(self.names())}"
+            raise SettingRefused(setting=_KIND, why=message)
+        # under its kind, so that pydantic names that in the place of a problem, as for a union
+        named = _under_a_name(self.adapter(str(kind)).settings)
+        return cast("SettingsT", named.validate_python({str(kind): section})[str(kind)])
+
+    def names(self) -> list[str]:
+        """Every kind that is installed, the built-in ones first."""
+        return list(dict.fromkeys([*self.built_in, *(one.name for one in _installed(self.group))]))
+
+    def adapter(self, kind: str) -> AdapterT:
+        """Return what makes this kind, imported if it is not built in.
+
+        Raises
+        ------
+        SettingRefused
+            If there is no such kind, or more than one, or the package that brings it is broken.
+        """
+        brought = [one for one in _installed(self.group) if one.name == kind]
+        # Refused and not overridden: which of two wins would depend on the order of installation.
+        if len(brought) > (kind not in self.built_in):
+            others = " and ".join(map(_described, brought))
+            also = " and is built in" if kind in self.built_in else ""
+            message = f"{kind!r} is brought by {others}{also}; uninstall all but one"
+            raise SettingRefused(setting=_KIND, why=message)
+        if brought:
+            return self._loaded(brought[0])
+        if kind not in self.built_in:
+            raise SettingRefused(setting=_KIND, why=self._unknown(kind))
+        return self.built_in[kind]
+
+    def adapter_of(self, settings: SettingsT) -> AdapterT:
+        """Return what makes a source or labeler of these settings."""
+        return self.adapter(str(getattr(settings, _KIND)))
+
+    def _unknown(self, kind: str) -> str:
+        shown = ascii(kind if len(kind) <= _LONGEST else f"{kind[:_LONGEST]}...")
+        installed = f"installed are {', '.join(self.names())}"
+        close = difflib.get_close_matches(kind, self.names(), n=1)
+        hint = f"did you mean {close[0]}? ({installed})" if close else installed
+        return f"{shown} is not known; {hint}"
+
+    def _loaded(self, entry: EntryPoint) -> AdapterT:
+        try:
+            adapter = entry.load()
+        except Exception as error:  # noqa: BLE001  code of others may fail in any way
+            why = f"it cannot be imported ({type(error).__name__}: {error})"
+        else:
+            why = self._misfit(adapter, entry.name)
+            if not why:
+                return adapter  # type: ignore[no-any-return]  # just looked at
+        message = f"{_described(entry)}: {why}; update or uninstall it"
+        raise SettingRefused(setting=_KIND, why=message)
+
+    def _misfit(self, adapter: Any, kind: str) -> str:
+        """Say what an entry point leads to if that is no adapter of this kind."""
+        if not isinstance(adapter, self.wanted):
+            return f"it is of type {type(adapter).__name__}, wanted is {self.wanted.__name__}"
+        settings = adapter.settings
+        if not (isinstance(settings, type) and issubclass(settings, self.base)):
+            return f"its settings do not derive from {self.base.__name__}"
+        own = settings.model_fields.get(_KIND)
+        if own is None or own.default != kind:
+            return f"its settings want `kind: Literal[{kind!r}] = {kind!r}`"
+        return ""
+
+
+@cache  # what is installed does not change while a process runs, and reading it takes 10 ms
+def _installed(group: str) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=group))
+
+
+@cache
+def _under_a_name(settings: type[Settings]) -> TypeAdapter[dict[str, Settings]]:
+    return TypeAdapter(dict[str, settings])  # type: ignore[valid-type]
+
+
+def _described(entry: EntryPoint) -> str:
+    package = "a package" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+    return f"package {package} (entry point {entry.name} = {entry.value} of {entry.group})"
+
+
+SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
+    group="pr_monitor.sources",
+    wanted=SourceAdapter,
+    base=SourceSettings,
+    built_in={"duckdb": SourceAdapter(DuckdbSettings, DuckdbSource)},
+    default="duckdb",
+)
+LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
+    group="pr_monitor.labelers",
+    wanted=LabelerAdapter,
+    base=Labeling,
+    built_in={
+        "files": LabelerAdapter(
+            FilesSettings, lambda settings, folder, _clock: FilesLabeler(settings, folder)
+        ),
+        "column": LabelerAdapter(
+            ColumnSettings,
+            lambda settings, folder, clock: ColumnLabeler(settings, folder, clock=clock),
+        ),
+    },
+)

@@ -1,0 +1,75 @@
+"""What a package gives so that its source or its labeler can stand in a config.
+
+An entry point of the group ``pr_monitor.sources`` or ``pr_monitor.labelers``, named as the kind,
+leads to a `SourceAdapter` or a `LabelerAdapter`; docs/adapters.md has an example.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from monitor.domain.settings import Duration, Labeling, Settings
+from monitor.domain.time_limit import LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from monitor.domain.ports import Clock, Labeler, Source
+
+
+class ItemFormat(NamedTuple):
+    """How files of items are read that accompany a source, where they do not define it.
+
+    ``id``, ``score`` and ``predicted`` name columns; ``flagged`` are values of ``predicted`` that
+    flag an item, ``passed`` the texts of those that do not.
+    """
+
+    id: str = "id"
+    score: str | None = None
+    predicted: str | None = None
+    flagged: bool | int | float | str | tuple[bool | int | float | str, ...] = (1, True)
+    passed: tuple[str, ...] = ("0", "false")
+
+
+class SourceSettings(Settings):
+    """What every source shares; a source adds ``kind: Literal[...]`` and what it needs itself.
+
+    An item is flagged where its score is at least ``threshold``, if there is one. ``timeout`` is
+    how long one reading may take. ``grace`` is how long a round waits for predictions that are
+    missing or cannot be used.
+    """
+
+    threshold: float | None = None
+    timeout: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(days=1))] = LIMIT
+    grace: Annotated[Duration, Field(ge=timedelta(0))] | None = None
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether items have scores, by which a class can be cut into bands."""
+        return True
+
+    @property
+    def item_format(self) -> ItemFormat:
+        """How a reference, or another classifier's decisions, are read with this source."""
+        return ItemFormat()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAdapter:
+    """A kind of source: its settings, and how one is made of them and the config's folder."""
+
+    settings: type[SourceSettings]
+    make: Callable[[Any, Path], Source]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelerAdapter:
+    """A kind of labeler: its settings, and how one is made of them, the folder and the clock."""
+
+    settings: type[Labeling]
+    make: Callable[[Any, Path, Clock], Labeler]

@@ -1,0 +1,386 @@
+"""Packages beside this one bring sources and labelers, by entry points."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from monitor.testing import SourceContract, example_rows
+
+TOP = Path(__file__).parents[2]
+EXAMPLE = Path(__file__).parent / "jsonl"
+NOW = datetime.now(UTC)
+CONFIG = """\
+store: sqlite:///monitor.db
+mlflow: {{tracking_uri: sqlite:///mlflow.db}}
+monitors:
+  - name: mail
+    source: {source}
+    schedule: {{cron: "0 6 * * MON"}}
+    sample: {{max_labels: 20, bands: {{flagged: 1, passed: 1}}}}
+    labeling: {labeling}
+"""
+JSONL = "{kind: jsonl, path: predictions.jsonl, threshold: 0.5, show: [text]}"
+DUCKDB = "{path: predictions.parquet, columns: {id: i, time: t, score: s}, threshold: 0.5}"
+FILES = "{kind: files}"
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """Install the example as pip does, into a folder of its own."""
+    folder = tmp_path_factory.mktemp("plugin")
+    shutil.copytree(EXAMPLE, folder / "package", ignore=shutil.ignore_patterns("__pycache__"))
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-build-isolation"]
+    subprocess.run(
+        [*pip, "--no-index", "--quiet", "--target", folder / "site", folder / "package"],
+        check=True,
+        env=os.environ | {"PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+    )
+    return folder / "site"
+
+
+@pytest.fixture
+def package(tmp_path):
+    """Write a package with an entry point, as an installation leaves it behind."""
+
+    def make(name, group, kind, code):
+        module = name.replace("-", "_")
+        site = tmp_path / "site"
+        about = site / f"{module}-1.0.dist-info"
+        about.mkdir(parents=True)
+        about.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0")
+        about.joinpath("entry_points.txt").write_text(f"[{group}]\n{kind} = {module}:ADAPTER\n")
+        site.joinpath(f"{module}.py").write_text(code)
+        return site
+
+    return make
+
+
+@pytest.fixture
+def ran(tmp_path):
+    """Run a command in a folder where some packages are installed besides."""
+
+    def run(*words, site=None, code=None):
+        paths = [str(TOP), *([str(site)] if site else [])]
+        program = ["-c", code or "from monitor.cli import main; main()"]
+        return subprocess.run(
+            [sys.executable, *program, *words],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def config(tmp_path):
+    def write(source=DUCKDB, labeling=FILES):
+        text = CONFIG.format(source=source, labeling=labeling)
+        tmp_path.joinpath("config.yaml").write_text(text)
+
+    return write
+
+
+def write_rows(path, rows):
+    lines = [json.dumps(row | {"time": row["time"] and row["time"].isoformat()}) for row in rows]
+    path.write_text("\n".join(lines))
+
+
+@pytest.mark.usefixtures("_example")
+class TestExample(SourceContract):
+    """The example keeps what every source keeps."""
+
+    @pytest.fixture
+    def _example(self, installed, monkeypatch, tmp_path):
+        monkeypatch.syspath_prepend(installed)
+        self.folder = tmp_path
+
+    def source(self, rows):
+        adapter = importlib.import_module("monitor_jsonl").ADAPTER
+        write_rows(self.folder / "p.jsonl", rows)
+        section = {"path": "p.jsonl", "threshold": 0.5, "show": ["text"], "segments": ["country"]}
+        return adapter.make(adapter.settings.model_validate(section), self.folder)
+
+
+def fill(folder):
+    [path] = folder.glob("labels/*.csv")
+    with path.open(newline="") as stream:
+        rows = [row | {"label": "1", "annotator": "ada"} for row in csv.DictReader(stream)]
+    with (folder / "labels/filled" / path.name).open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return rows
+
+
+def test_a_config_uses_a_source_of_an_installed_package_from_check_to_estimate(
+    installed, config, ran, tmp_path
+):
+    config(source=JSONL)
+    write_rows(
+        tmp_path / "predictions.jsonl", example_rows(2000, start=NOW - timedelta(21), days=21)
+    )
+
+    checked = ran("check", site=installed)
+    opened = ran("run-once", site=installed)
+    asked = fill(tmp_path)
+    closed = ran("run-once", site=installed)
+    shown = ran("show", "1", "--json", site=installed)
+
+    assert checked.returncode == 0, checked.stderr
+    assert "predictions in the newest window" in checked.stdout
+    assert (opened.returncode, closed.returncode) == (0, 0), opened.stderr + closed.stderr
+    assert len(asked) == 20
+    assert all(row["text"].startswith("message") for row in asked)
+    page = json.loads(shown.stdout)
+    assert (page["state"], sum(stratum["labeled"] for stratum in page["strata"])) == ("closed", 20)
+
+
+def test_an_unknown_kind_is_refused_with_all_that_are_installed(installed, config, ran):
+    config(source="{kind: parquet}", labeling="{kind: file}")
+
+    refused = ran("check", site=installed)
+
+    assert refused.returncode == 78
+    assert "source.kind: 'parquet' is not known; installed are duckdb, jsonl" in refused.stderr
+    assert (
+        "labeling.kind: 'file' is not known; did you mean files? (installed are files, column)"
+        in (refused.stderr)
+    )
+
+
+def test_what_a_section_of_an_installed_kind_has_wrong_is_shown_by_its_own_settings(
+    installed, config, ran
+):
+    config(source="{kind: jsonl, pth: predictions.jsonl, threshold: high}")
+
+    refused = ran("check", site=installed)
+
+    assert refused.returncode == 78
+    assert "source.pth: there is no such setting here; did you mean path?" in refused.stderr
+    assert "source.threshold: it should be a valid number, found 'high'" in refused.stderr
+    assert "source.path: this setting is missing" in refused.stderr
+
+
+BAD = {
+    "cannot be imported": ("import no_such_library", "ModuleNotFoundError: No module named"),
+    "ends the import": ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
+    "no adapter": ("ADAPTER = {}", "it is of type dict, wanted is SourceAdapter"),
+    "an adapter of the other port": (
+        "from monitor.domain.adapters import LabelerAdapter\nADAPTER = LabelerAdapter(1, 2)",
+        "it is of type LabelerAdapter, wanted is SourceAdapter",
+    ),
+    "settings of another family": (
+        "from monitor.domain.adapters import SourceAdapter\nADAPTER = SourceAdapter(dict, dict)",
+        "its settings do not derive from SourceSettings",
+    ),
+    "another kind than its name": (
+        "from typing import Literal\n"
+        "from monitor.domain.adapters import SourceAdapter, SourceSettings\n"
+        "class Settings(SourceSettings):\n    kind: Literal['kafka'] = 'kafka'\n"
+        "ADAPTER = SourceAdapter(Settings, dict)",
+        "its settings want `kind: Literal['queue'] = 'queue'`",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "why"), BAD.values(), ids=BAD)
+def test_a_broken_package_is_named_with_its_entry_point_and_the_reason(
+    package, config, ran, code, why
+):
+    site = package("acme-queue", "pr_monitor.sources", "queue", code)
+    config(source="{kind: queue}")
+
+    refused = ran("check", site=site)
+
+    assert refused.returncode == 78
+    named = "package acme-queue 1.0 (entry point queue = acme_queue:ADAPTER of pr_monitor.sources)"
+    assert f"source.kind: {named}: " in refused.stderr
+    assert why in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+LOADED = """
+import sys
+from monitor.config.load import load_config
+load_config("config.yaml")
+print("acme_queue" in sys.modules)
+"""
+
+
+def test_a_broken_package_does_not_touch_a_config_without_its_kind(package, config, ran):
+    site = package("acme-queue", "pr_monitor.sources", "queue", BAD["ends the import"][0])
+    config()
+
+    done = ran(site=site, code=LOADED)
+
+    assert done.stdout.strip() == "False", done.stderr
+
+
+def test_a_kind_that_is_built_in_already_is_refused_and_others_go_on(package, config, ran):
+    site = package("acme-files", "pr_monitor.labelers", "files", "ADAPTER = None")
+    config()
+
+    refused = ran("check", site=site)
+
+    assert refused.returncode == 78
+    assert (
+        "labeling.kind: 'files' is brought by package acme-files 1.0 (entry point files = "
+        "acme_files:ADAPTER of pr_monitor.labelers) and is built in; uninstall all but one"
+    ) in refused.stderr
+
+    column = "{kind: column, path: predictions.parquet, id: i, value: v, matures: 1d}"
+    config(labeling=column)
+
+    assert ran(site=site, code=LOADED).returncode == 0
+
+
+def test_a_kind_that_two_packages_bring_is_refused_with_both(package, config, ran):
+    package("acme-queue", "pr_monitor.sources", "queue", "")
+    site = package("other-queue", "pr_monitor.sources", "queue", "")
+    config(source="{kind: queue}")
+
+    refused = ran("check", site=site)
+
+    assert refused.returncode == 78
+    assert "package acme-queue 1.0" in refused.stderr
+    assert "package other-queue 1.0" in refused.stderr
+
+
+LABELER = """
+from typing import Literal
+from pydantic import SecretStr
+from monitor.domain.adapters import LabelerAdapter
+from monitor.domain.settings import Labeling
+from monitor.labeling.files import FilesLabeler, FilesSettings
+
+class DeskSettings(Labeling):
+    kind: Literal["desk"] = "desk"
+    desk: str
+    token: SecretStr
+
+class Desk(FilesLabeler):
+    name = "desk"
+
+def make(settings, folder, clock):
+    labeler = Desk(FilesSettings(folder=settings.desk), folder)
+    print(settings.token.get_secret_value(), clock().year)
+    return labeler
+
+ADAPTER = LabelerAdapter(DeskSettings, make)
+"""
+LABELERS_OF_A_ROUND = """
+import sys
+from monitor.config.load import load_config
+from monitor.wiring import build
+[context] = build(load_config("config.yaml")).monitors
+frozen = context.settings.round
+print(frozen.labeling, frozen.deadline.days)
+print([labeler.name for labeler in context.labelers_of(frozen)])
+"""
+
+
+def test_a_labeler_of_a_package_has_its_secrets_from_files_and_its_rounds_keep_what_is_its_own(
+    package, config, ran, tmp_path
+):
+    site = package("acme-desk", "pr_monitor.labelers", "desk", LABELER)
+    config(labeling="{kind: desk, desk: third, token_file: token, deadline: 3d}")
+    (tmp_path / "token").write_text("canary\n")
+
+    done = ran(site=site, code=LABELERS_OF_A_ROUND)
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[0] == f"canary {NOW.year}"
+    assert "{'kind': 'desk', 'desk': 'third'} 3" in done.stdout
+    assert done.stdout.splitlines()[-1] == "['desk']"
+
+
+def test_a_secret_of_an_installed_kind_may_not_stand_in_the_file(package, config, ran):
+    site = package("acme-desk", "pr_monitor.labelers", "desk", LABELER)
+    config(labeling="{kind: desk, desk: third, token: canary}")
+
+    refused = ran("check", site=site)
+
+    assert "labeling.token: a secret may not stand in this file" in refused.stderr
+    assert "canary" not in refused.stderr
+
+
+AFTER_A_CHANGE = """
+from monitor.config.load import load_config
+from monitor.wiring import build
+[context] = build(load_config("config.yaml")).monitors
+settings = {"kind": "desk", "desk": "second"}
+frozen = context.settings.round.model_copy(update={"labeling": settings})
+[labeler] = context.labelers_of(frozen)
+print(labeler is context.labeler)
+try:
+    labeler.collect({}, None)
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_a_round_of_the_same_kind_is_read_as_the_config_says_now(package, config, ran, tmp_path):
+    site = package("acme-desk", "pr_monitor.labelers", "desk", LABELER)
+    config(labeling="{kind: desk, desk: third, token_file: token}")
+    (tmp_path / "token").write_text("canary\n")
+
+    done = ran(site=site, code=AFTER_A_CHANGE)
+
+    assert done.stdout.splitlines()[1] == "True", done.stderr
+
+
+def test_a_secret_is_not_kept_with_a_round_so_it_is_refused_once_the_config_has_another_kind(
+    package, config, ran
+):
+    site = package("acme-desk", "pr_monitor.labelers", "desk", LABELER)
+    config()
+
+    done = ran(site=site, code=AFTER_A_CHANGE)
+
+    different, refusal = done.stdout.splitlines()
+    assert different == "False", done.stderr
+    assert refusal.startswith("ConfigRefused the labeler of these rounds cannot be used: ")
+    assert "token" in refusal
+
+
+WITHOUT_ITS_PACKAGE = """
+from monitor.config.load import load_config
+from monitor.wiring import build
+[context] = build(load_config("config.yaml")).monitors
+frozen = context.settings.round.model_copy(update={"labeling": {"kind": "desk", "desk": "third"}})
+[labeler] = context.labelers_of(frozen)
+try:
+    labeler.collect({}, None)
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_a_round_whose_labeler_was_uninstalled_is_refused_by_that_labeler_alone(config, ran):
+    config()
+
+    done = ran(code=WITHOUT_ITS_PACKAGE)
+
+    assert done.stdout.startswith(
+        "ConfigRefused the labeler of these rounds cannot be used: kind: 'desk' is not known; "
+    ), done.stderr
+
+
+def test_the_page_about_adapters_shows_the_example_as_it_is():
+    page = (TOP / "docs" / "adapters.md").read_text()
+
+    assert (EXAMPLE / "monitor_jsonl.py").read_text() in page
+    assert '[project.entry-points."pr_monitor.sources"]' in page
