@@ -19,7 +19,7 @@ from monitor.storage import estimate_store, schema
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from monitor.demo.folder import Written
     from monitor.domain.model import Effect
     from monitor.domain.report import EstimateRow
+    from monitor.storage.estimate_store import StratumTally
     from monitor.storage.round_store import Round
     from monitor.wiring import Application
 
@@ -137,14 +138,18 @@ def _read(connection: Connection, found: Round, truth: Confusion, news: list[Not
 
 def _labeled(connection: Connection, round_id: int) -> Confusion:
     strata = estimate_store.read_counts(connection, [round_id])[round_id]
-    flagged = [each for each in strata if each.flagged]
-    passed = [each for each in strata if not each.flagged]
-    return Confusion(
-        tp=sum(each.positive for each in flagged),
-        fp=sum(each.labeled - each.positive for each in flagged),
-        fn=sum(each.positive for each in passed),
-        tn=sum(each.labeled - each.positive for each in passed),
-    )
+    tp, fp = _answers(part for part in strata if part.flagged)
+    fn, tn = _answers(part for part in strata if not part.flagged)
+    return Confusion(tp=tp, fp=fp, fn=fn, tn=tn)
+
+
+def _answers(strata: Iterable[StratumTally]) -> tuple[int, int]:
+    """Count positive and negative labels."""
+    positive = negative = 0
+    for part in strata:
+        positive += part.positive
+        negative += part.labeled - part.positive
+    return positive, negative
 
 
 def _estimates(rows: list[EstimateRow], basis: str) -> dict[str, Estimate]:

@@ -283,11 +283,8 @@ def _csv_relation(files: DataFiles, paths: Sequence[str]) -> str:
 
 
 def _csv_header(files: DataFiles, path: str) -> tuple[str, tuple[str, ...]]:
-    opener = gzip.open if path.lower().endswith(".gz") else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            start = stream.read(_LONGEST_HEADER)
-            rows = {s: next(csv.reader(io.StringIO(start), delimiter=s), []) for s in ",;\t|"}
+        rows = _first_rows(path)
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
         message = f"{files}: {Path(path).name} cannot be read: {error}; it must be UTF-8 text"
         raise files.refused(message) from error
@@ -300,6 +297,14 @@ def _csv_header(files: DataFiles, path: str) -> tuple[str, tuple[str, ...]]:
         )
         raise files.refused(message)
     return separator, header
+
+
+def _first_rows(path: str) -> dict[str, list[str]]:
+    """Read the first row of a file, cut by each separator that may be meant."""
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
+        start = stream.read(_LONGEST_HEADER)
+    return {s: next(csv.reader(io.StringIO(start), delimiter=s), []) for s in ",;\t|"}
 
 
 def _as_ours(error: duckdb.Error, files: DataFiles) -> InputRefused | SourceUnavailable:

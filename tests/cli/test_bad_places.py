@@ -95,7 +95,7 @@ def test_an_mlflow_that_does_not_answer_delays_nothing_and_is_told(place):
 def test_a_restored_store_waits_for_an_mlflow_that_does_not_answer(place):
     done = place.run("db", "upgrade"), place.run("db", "restored")
 
-    again = "run this again once that is mended; it goes on from where it was"
+    again = "run this again once that is fixed; it goes on from where it was"
     assert done[1].code == 75
     assert done[1].err.startswith(f"mail: {NO_MLFLOW}")
     assert done[1].lines[-1] == again

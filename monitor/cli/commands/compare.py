@@ -72,12 +72,7 @@ def compare(
     from monitor.cli.views.round_page import find_round
     from monitor.rounds.forecast import compare as rounds_compare
 
-    if threshold is None and predictions is None:
-        message = "nothing to compare with; give a score or a file: --threshold, --predictions"
-        raise typer.BadParameter(message, param_hint="--threshold")
-    if predictions is None and predicted is not None:
-        message = "it names a column of --predictions FILE; give that too"
-        raise typer.BadParameter(message, param_hint="--predicted")
+    _refuse_half_given(threshold, predictions, predicted)
     with opened(config) as application:
         name = only_monitor(application, monitor)
         with application.database.read() as connection:
@@ -100,6 +95,17 @@ def compare(
         say_json(_page(found, compared, other))
     else:
         _say(found, compared, other)
+
+
+def _refuse_half_given(
+    threshold: float | None, predictions: Path | None, predicted: str | None
+) -> None:
+    if threshold is None and predictions is None:
+        message = "nothing to compare with; give a score or a file: --threshold, --predictions"
+        raise typer.BadParameter(message, param_hint="--threshold")
+    if predictions is None and predicted is not None:
+        message = "it names a column of --predictions FILE; give that too"
+        raise typer.BadParameter(message, param_hint="--predicted")
 
 
 def _others(

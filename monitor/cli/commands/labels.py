@@ -54,11 +54,7 @@ def export(
     """
     from monitor.labeling.label_files import write_tasks
 
-    if second and disputed:
-        message = "cannot be given together with --second"
-        raise typer.BadParameter(message, param_hint="--disputed")
-    if out is not None:
-        _refuse_name(out)
+    _refuse_options(out, second, disputed)
     with opened(config) as application:
         asking = _asking_people(application, monitor)
         tasks = [task for context in asking for task in _tasks(context, second, disputed)]
@@ -68,11 +64,16 @@ def export(
         say_json({"tasks": [{"task": task.key, **task.shown} for task in tasks]})
     elif out is None:
         write_tasks(sys.stdout, tasks, "csv")
-    elif tasks:
-        wait = f"{plural(len(tasks), 'item')} written to {out}; fill the column label with "
-        say(f"{wait}1, 0 or cannot tell", indent="  ")
     else:
+        _say_written(out, len(tasks))
+
+
+def _say_written(out: Path, tasks: int) -> None:
+    if not tasks:
         say(f"no item waits for an answer; {out} is not written")
+        return
+    fill = "fill the column label with 1, 0 or cannot tell"
+    say(f"{plural(tasks, 'item')} written to {out}; {fill}", indent="  ")
 
 
 def import_(
@@ -106,6 +107,14 @@ def import_(
     else:
         _say_result(found)
     raise typer.Exit(65 if collected.refused else 0)
+
+
+def _refuse_options(out: Path | None, second: bool, disputed: bool) -> None:
+    if second and disputed:
+        message = "cannot be given together with --second"
+        raise typer.BadParameter(message, param_hint="--disputed")
+    if out is not None:
+        _refuse_name(out)
 
 
 def _refuse_name(out: Path) -> None:

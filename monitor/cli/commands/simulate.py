@@ -146,17 +146,24 @@ def _levels(
 ) -> Levels | None:
     from monitor.rounds.forecast.simulate import Levels
 
-    given = {"--precision": precision, "--recall": recall, "--flagged-rate": flagged_rate}
-    if all(value is None for value in given.values()):
+    if precision is None and recall is None and flagged_rate is None:
         return None
-    for option, value in given.items():
-        if value is None or not 0 < value < 1:
-            message = "give --precision, --recall and --flagged-rate together, each between 0 and 1"
-            raise typer.BadParameter(message, param_hint=option)
-    if precision is None or recall is None or flagged_rate is None or size is None:
+    shares = (
+        _share(precision, "--precision"),
+        _share(recall, "--recall"),
+        _share(flagged_rate, "--flagged-rate"),
+    )
+    if size is None:
         message = "how many items does a round's window hold? Give --size too"
         raise typer.BadParameter(message, param_hint="--size")
-    return Levels(precision, recall, flagged_rate, size)
+    return Levels(*shares, size)
+
+
+def _share(value: float | None, option: str) -> float:
+    if value is None or not 0 < value < 1:
+        message = "give --precision, --recall and --flagged-rate together, each between 0 and 1"
+        raise typer.BadParameter(message, param_hint=option)
+    return value
 
 
 def _limits(context: MonitorContext, asked: Sequence[str]) -> list[Limit]:
