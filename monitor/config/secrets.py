@@ -43,16 +43,9 @@ class Filled:
         """Fill a value and all below it; ``place`` is its way in the settings (`kinds_at`)."""
         if isinstance(value, list):
             return [self.values(item, (*way, i), place) for i, item in enumerate(value)]
-        if not isinstance(value, dict):
-            return self._scalar(value, way, kinds_at(place))
-        kind, models = value.get("kind"), models_in(kinds_at(place))
-        if isinstance(kind, str) and kind in {kind_in(model) for model in models}:
-            place = (*place, kind)
-        filled = {key: self.values(of, (*way, key), (*place, key)) for key, of in value.items()}
-        for model in models_in(kinds_at(place)):
-            for secret in secrets_in(model):
-                self._read_file(filled, secret, way)
-        return filled
+        if isinstance(value, dict):
+            return self._section(value, way, place)
+        return self._scalar(value, way, kinds_at(place))
 
     def without_secrets(self, problem: Problem) -> Problem:
         """Put ``${NAME}`` back wherever a message repeats what was read for its place."""
@@ -67,6 +60,16 @@ class Filled:
             for form in (text, repr(text)[1:-1], ascii(text)[1:-1], ascii(text)[1:60]):
                 message = message.replace(form, name) if form.strip() else message
         return problem._replace(message=message)
+
+    def _section(self, section: dict[str, Value], way: Way, place: tuple[str, ...]) -> Any:
+        kind = section.get("kind")
+        if kind in [kind_in(model) for model in models_in(kinds_at(place))]:  # it may be a list
+            place = (*place, str(kind))
+        filled = {key: self.values(of, (*way, key), (*place, key)) for key, of in section.items()}
+        for model in models_in(kinds_at(place)):
+            for secret in secrets_in(model):
+                self._read_file(filled, secret, way)
+        return filled
 
     def _problem(self, way: Way, message: str) -> None:
         self.problems.append(self.tree.problem(way, message))

@@ -143,7 +143,9 @@ def kind_of(value: object) -> str:
     """Name the kind of a value without showing it."""
     if isinstance(value, bool):
         return str(value).lower()
-    names = {int: "a number", float: "a number", str: "text", list: "a list", dict: "a mapping"}
+    if isinstance(value, list):
+        return f"a list of {len(value)}" if value else "an empty list"
+    names = {int: "a number", float: "a number", str: "text", dict: "a mapping"}
     return names.get(type(value), "nothing" if value is None else "something else")
 
 
