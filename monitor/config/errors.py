@@ -182,8 +182,9 @@ def _kinds(keys: tuple[str, ...]) -> list[str]:
 
 def _ours(error: ValueError) -> _Said:
     """Repeat what a check of ours raised."""
-    refused = isinstance(error, SettingRefused)
-    return _Said(error.why, error.setting) if refused else _Said(str(error))
+    if isinstance(error, SettingRefused):
+        return _Said(error.why, error.setting)
+    return _Said(str(error))
 
 
 def _unknown(word: object, known: list[str]) -> str:

@@ -333,11 +333,11 @@ def _web(running: Running) -> WebServer | None:
     """Answer to watchers, if the config says where."""
     if (settings := running.application.config.web) is None:
         return None
-    from monitor.service.web.app import make_app  # noqa: PLC0415  FastAPI takes half a second to load
+    from monitor.service.web.app import Pages  # noqa: PLC0415  pages are asked for by few
     from monitor.service.web.server import WebServer  # noqa: PLC0415
 
     listen = None if settings.allow_remote else settings.address.host
-    server = WebServer(make_app(running.told(), listen=listen), settings.address)
+    server = WebServer(Pages(running.told(), listen=listen), settings.address)
     server.start()
     return server
 

@@ -12,13 +12,12 @@ import pytest
 
 from monitor.config.web import Address
 from monitor.service.web import patience
-from monitor.service.web.app import Told, make_app
-from monitor.service.web.door import AT_ONCE
+from monitor.service.web.app import AT_ONCE, Pages, Told
 from monitor.service.web.server import WebServer
 from tests.servers import free_port
 
 
-class Pages:
+class Answers:
     """What the addresses tell; the metrics come when a test lets them."""
 
     def __init__(self):
@@ -33,7 +32,7 @@ class Pages:
 
 @pytest.fixture
 def pages():
-    return Pages()
+    return Answers()
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def serving(pages):
         def serving(*, remote=False, host="127.0.0.1"):
             address = Address(host, free_port())
             told = Told(lambda: None, lambda: None, pages.metrics)
-            app = make_app(told, listen=None if remote else address.host)
+            app = Pages(told, listen=None if remote else address.host)
             server = WebServer(app, address)
             server.start()
             stack.callback(server.stop)
