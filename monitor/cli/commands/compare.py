@@ -14,6 +14,7 @@ from monitor.cli.common import (
     JsonOption,
     MonitorOption,
     OfARound,
+    column_option,
     opened,
 )
 from monitor.cli.views.printing import say, say_json, say_table
@@ -46,17 +47,10 @@ def compare(
             "--predictions", "-p", help="Predictions of another classifier.", metavar="FILE"
         ),
     ] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id", help="Its column of ids.", metavar="COLUMN")
-    ] = None,
-    score: Annotated[
-        str, typer.Option("--score", help="Its column of scores.", metavar="COLUMN")
-    ] = "score",
+    id_column: Annotated[str | None, column_option("--id", "Its column of ids.")] = None,
+    score: Annotated[str, column_option("--score", "Its column of scores.")] = "score",
     predicted: Annotated[
-        str | None,
-        typer.Option(
-            "--predicted", help="Its column of predicted classes, 1 or 0.", metavar="COLUMN"
-        ),
+        str | None, column_option("--predicted", "Its column of predicted classes, 1 or 0.")
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.commands.restored import restored
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, opened
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, column_option, opened
 from monitor.cli.views.printing import say, say_json
 
 if TYPE_CHECKING:
@@ -25,33 +25,25 @@ PredictionsArgument = Annotated[
         metavar="PREDICTIONS",
     ),
 ]
-IdOption = Annotated[
-    str | None, typer.Option("--id", help="Column of the item id.", metavar="COLUMN")
-]
-TimeOption = Annotated[
-    str | None, typer.Option("--time", help="Column of the time.", metavar="COLUMN")
-]
-ScoreOption = Annotated[
-    str | None, typer.Option("--score", help="Column of the score.", metavar="COLUMN")
-]
-PredictedOption = Annotated[
-    str | None,
-    typer.Option("--predicted", help="Column of the predicted class.", metavar="COLUMN"),
+ThresholdOption = Annotated[
+    float | None,
+    typer.Option("--threshold", help="Score from which on items are flagged.", metavar="SCORE"),
 ]
 PositiveOption = Annotated[
     str | None,
     typer.Option("--positive", help="Predicted value that means flagged.", metavar="VALUE"),
 ]
-ThresholdOption = Annotated[
-    float | None,
-    typer.Option("--threshold", help="Score from which on items are flagged.", metavar="SCORE"),
-]
-LabelOption = Annotated[
-    str | None,
-    typer.Option("--label", help="Column of the true class, if it is there.", metavar="COLUMN"),
-]
 TableOption = Annotated[
     str | None, typer.Option("--table", help="Table or view of a DuckDB file.", metavar="NAME")
+]
+IdOption = Annotated[str | None, column_option("--id", "Column of the item id.")]
+TimeOption = Annotated[str | None, column_option("--time", "Column of the time.")]
+ScoreOption = Annotated[str | None, column_option("--score", "Column of the score.")]
+PredictedOption = Annotated[
+    str | None, column_option("--predicted", "Column of the predicted class.")
+]
+LabelOption = Annotated[
+    str | None, column_option("--label", "Column of the true class, if it is there.")
 ]
 
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, opened
+from monitor.cli.common import (
+    ASSUMED_SIZE,
+    CONFIG,
+    ConfigOption,
+    FlaggedRateOption,
+    JsonOption,
+    MonitorArgument,
+    PrecisionOption,
+    RecallOption,
+    opened,
+)
 from monitor.cli.views.printing import say_json
 
 if TYPE_CHECKING:
@@ -25,9 +35,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def simulate(
-    monitor: Annotated[
-        str | None, typer.Argument(help="The monitor, if there are several.", metavar="MONITOR")
-    ] = None,
+    monitor: MonitorArgument = None,
     config: ConfigOption = CONFIG,
     drop: Annotated[
         list[str] | None,
@@ -50,19 +58,10 @@ def simulate(
     rounds: Annotated[
         int, typer.Option(help="Rounds to look at.", min=1, max=520, metavar="COUNT")
     ] = 52,
-    precision: Annotated[
-        float | None, typer.Option(help="Of a new classifier.", metavar="SHARE")
-    ] = None,
-    recall: Annotated[
-        float | None, typer.Option(help="Of a new classifier.", metavar="SHARE")
-    ] = None,
-    flagged_rate: Annotated[
-        float | None,
-        typer.Option(help="Share of a new classifier's items that it flags.", metavar="SHARE"),
-    ] = None,
-    size: Annotated[
-        int | None, typer.Option(help="Items of a round's window.", min=2, metavar="COUNT")
-    ] = None,
+    precision: PrecisionOption = None,
+    recall: RecallOption = None,
+    flagged_rate: FlaggedRateOption = None,
+    size: Annotated[int | None, ASSUMED_SIZE] = None,
     paths: Annotated[
         int, typer.Option(help="Simulated histories.", min=100, max=100_000, metavar="COUNT")
     ] = 2000,
