@@ -25,10 +25,10 @@ from monitor.cli.commands import (
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
 
 SECTIONS = {
-    "Begin": ("demo", "init", "plan", "check"),
-    "Do what is due": ("run-once", "backfill", "serve"),
-    "Look and answer": ("status", "rounds", "show", "compare", "labels", "alerts", "effects"),
-    "Apart from that": ("simulate", "estimate", "backup", "forget", "db"),
+    "Get started": ("demo", "init", "plan", "check"),
+    "Run what is due": ("run-once", "backfill", "serve"),
+    "Results and labels": ("status", "rounds", "show", "compare", "labels", "alerts", "effects"),
+    "Other": ("simulate", "estimate", "backup", "forget", "db"),
 }
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 

@@ -28,7 +28,7 @@ Written = dict[str, dict[str, "Scalar"]]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How a config differs from the one before; ``changed`` tells each setting, old and new."""
+    """How a config differs from the one before; ``changed`` has each setting, old and new."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Reads a config file: the environment put in, secrets kept out, all problems told at once."""
+"""Reads a config file: the environment put in, secrets kept out, all problems reported at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monitor.config.yaml_tree import Problem, Tree, Value, Way
 
 MOST_PROBLEMS = 50
-"""Lines of a refusal; whoever has more to mend begins with these."""
+"""Lines of a refusal; whoever has more to fix begins with these."""
 
 
 def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> Config:
@@ -49,6 +49,7 @@ def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> C
     except ValidationError as error:
         problems += [filled.without_secrets(problem) for problem in problems_of(error, tree)]
     if problems or config is None:
+        # Not from pydantic's error: its text repeats values, secrets among them.
         raise ConfigRefused(_listed(path, tree, problems)) from None
     return config.placed(path.absolute().parent)
 
@@ -61,7 +62,7 @@ def _listed(path: Path, tree: Tree, problems: list[Problem]) -> str:
     ordered = sorted(first.values(), key=lambda one: (one.line, tree.path(one.way)))
     lines = [f"{path}:{tree.told(problem)}" for problem in ordered[:MOST_PROBLEMS]]
     if len(ordered) > MOST_PROBLEMS:
-        lines.append(f"{path}: {len(ordered) - MOST_PROBLEMS} problems more; mend these first")
+        lines.append(f"{path}: {len(ordered) - MOST_PROBLEMS} more problems; fix these first")
     return "\n".join(lines)
 
 

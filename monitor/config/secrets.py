@@ -56,6 +56,7 @@ class Filled:
             if at[: len(way)] == way
             for name, text in texts.items()
         }
+        # The longest first, as one secret may be part of another; escaped or cut in messages.
         for text, name in sorted(held, key=lambda one: (-len(one[0]), one)):
             for form in (text, repr(text)[1:-1], ascii(text)[1:-1], ascii(text)[1:60]):
                 message = message.replace(form, name) if form.strip() else message

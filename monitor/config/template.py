@@ -1,6 +1,6 @@
-"""The first config: what the columns of the predictions tell, written as commented YAML.
+"""The first config, made from the columns of the predictions and written as commented YAML.
 
-Nothing is asked. What cannot be told from names and types is refused with the flag to give.
+Nothing is asked. What names and types do not decide is refused with the flag to give.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _complete(types: dict[str, str], chosen: Chosen) -> Chosen:
 
 
 def _guessed(types: dict[str, str], chosen: Chosen) -> Chosen:
-    """Put in for every column that no flag names the one that its name and type tell."""
+    """Guess every column that no flag names from names and types."""
     return replace(
         chosen,
         id=chosen.id or _guess(types, _ID, _is_key, _ends_like_an_id),
@@ -289,7 +289,7 @@ def _table(found: Chosen) -> list[str]:
 
 
 def _shown(types: dict[str, str], found: Chosen) -> list[str]:
-    """List texts for labelers to see: nothing that tells what the model or anyone said."""
+    """List texts for labelers to see: nothing that shows what the model or anyone answered."""
     if found.label is not None:
         return []
     taken = {found.id, found.time, found.score, found.predicted}

@@ -111,6 +111,7 @@ def watch(application: Application, written: Written) -> Iterator[DemoRound]:
         if found is None or found.estimated_revision is None:
             message = f"the demo is broken: a round of {MONITOR} ended without an estimate"
             raise MonitorError(message)
+        # To the log alone: MLflow takes seconds a round, and gets all of them in the end.
         deliver(application.database, {LOG: listener}, application.clock)
         with application.database.read() as connection:
             yield _read(connection, found, truth, listener.news())

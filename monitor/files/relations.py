@@ -58,7 +58,7 @@ class DataFiles:
     Parameters
     ----------
     paths
-        Files or globs of one kind, told by suffix; relative ones start at ``folder``.
+        Files or globs of one kind, known by suffix; relative ones start at ``folder``.
     folder
         The folder of the config file.
     table
@@ -101,7 +101,7 @@ def _glob(pattern: str) -> list[str]:
 
 
 def kind_of(paths: Sequence[str]) -> str:
-    """Tell the kind of the files from their suffixes; a ValueError says what is wrong."""
+    """Read the kind of the files from their suffixes; a ValueError says what is wrong."""
     kinds = {path: _suffix_kind(path) for path in paths}
     if not kinds:
         message = "path is empty; name a file or a glob such as predictions/*.parquet"
@@ -112,7 +112,7 @@ def kind_of(paths: Sequence[str]) -> str:
             raise SettingRefused(setting="path", why=message)
         if kind is None:
             message = (
-                f"{path!r} has no suffix that tells its kind; known are "
+                f"{path!r} has no suffix that shows its kind; known are "
                 f"{', '.join(SUFFIXES)}, and a glob needs one too (predictions/*.parquet)"
             )
             raise SettingRefused(setting="path", why=message)
@@ -236,6 +236,7 @@ def opened(files: DataFiles) -> Iterator[OpenTable]:
     }
     with duckdb.connect(config=options) as connection, stopped_by(connection.interrupt):
         try:
+            # Else times without a zone would be read in the zone of this machine.
             connection.execute("set TimeZone = 'UTC'")
             connection.execute("set enable_progress_bar = false")  # it writes to standard output
             relation = _relation(connection, files, paths)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     labels = typer.Typer(
-        help="Hand out items to label as a file, and take answers in.", no_args_is_help=True
+        help="Export items to label as a file, and import the answers.", no_args_is_help=True
     )
     labels.command("export")(export)
     labels.command("import")(import_)
@@ -82,11 +82,11 @@ def import_(
     monitor: MonitorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Take in a filled file, row by row.
+    """Import a filled file, row by row.
 
-    Every row is taken, or refused with its number and the reason. What an annotator says anew of
-    an item is counted as changed; importing the same file again changes nothing. Exit code 65 if
-    a row was refused; the others are taken all the same.
+    Every row is accepted, or refused with its number and the reason. Another answer of the same
+    annotator for an item counts as changed; importing the same file again changes nothing. Exit
+    code 65 if a row was refused; the others are imported all the same.
     """
     from monitor.labeling.label_files import read_labels
     from monitor.rounds.labels.collect import accepting
@@ -126,7 +126,7 @@ def _refuse_name(out: Path) -> None:
         raise typer.BadParameter(message, param_hint="--out")
     if out.exists():
         message = (
-            f"{out} is there already and may hold answers; take it in with pr-monitor labels "
+            f"{out} is there already and may hold answers; import it with pr-monitor labels "
             "import, or name another file"
         )
         raise InputRefused(message)
@@ -155,7 +155,7 @@ def _tasks(context: MonitorContext, second: bool, disputed: bool) -> list[Task]:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """What was taken or refused; of the answers how many are new, and how many others changed."""
+    """What was accepted or refused; how many answers are new, and how many others changed."""
 
     collected: Collected
     new: int
@@ -221,4 +221,4 @@ def _say_result(found: _Taken) -> None:
     new = plural(found.new, "new answer")
     say(f"{new}, {changed}{found.known} known already, {refused} refused")
     if found.new or found.changed:
-        say("pr-monitor run-once takes them into the estimates")
+        say("pr-monitor run-once brings them into the estimates")

@@ -32,14 +32,14 @@ class Done:
 
 
 def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Do again what a store restored from a backup has forgotten.
+    """Do again what is missing from a store restored from a backup.
 
-    To be run once the backup is in its place and up to date (db upgrade), before anything else is
-    started. Asks MLflow for the runs of this store's rounds. Slots that were lost are opened and
-    not skipped, and done again from the labels where they lie. New versions start above those that
-    MLflow shows, whose runs are deleted there. Alerts that the store does not know any more are
-    reported as ended; they fire again if the labels still say so. Safe to repeat, and where nothing
-    was lost it changes nothing.
+    Run it once the backup is in its place and up to date (db upgrade), before anything else is
+    started. It asks MLflow for the runs of this store's rounds. Lost slots are opened again, not
+    skipped, and done again from the labels where they are. New versions start above those that
+    MLflow shows, whose runs are deleted there. Alerts that the store no longer knows are reported
+    as ended; they fire again if the labels still call for it. Safe to repeat; where nothing was
+    lost it changes nothing.
     """
     from monitor.domain.errors import gravest
 
@@ -77,6 +77,7 @@ def _restored(context: MonitorContext) -> Done:
     if context.runs is None:
         message = f"{context.settings.name} was built without MLflow"
         raise AssertionError(message)
+    # Without MLflow's answer nobody knows what is missing: this monitor waits, others go on.
     try:
         done.forgotten = reconcile(context, context.runs)
     except MonitorError as error:
@@ -134,14 +135,14 @@ def _alert_lines(alerts: tuple[AlertRow, ...] | None) -> Iterator[str]:
     if alerts is None:
         yield (
             "which alerts were open cannot be read from MLflow, since the newest report.json is "
-            "not to be had: look into MLflow and end in your hooks what is no longer known"
+            "missing there: look into MLflow and end in your hooks what is no longer known"
         )
         return
     for alert in alerts:
         yield (
             f"the alert {alert.id[:8]} on {alert.metric} of round {alert.fired_in_round} was open "
-            "and is not known any more: people are told that it ends, and it fires again if the "
-            "labels still say so"
+            "and is no longer known: people are notified that it ends, and it fires again if the "
+            "labels still call for it"
         )
 
 

@@ -154,7 +154,7 @@ def resolve(
 ) -> None:
     """End an open alert by hand.
 
-    Evidence starts anew with the next round. Hooks are told with the next run.
+    Evidence starts again with the next round. Hooks are notified by the next run.
     """
     from monitor.domain.alerting import AlertState
     from monitor.domain.errors import InputRefused
@@ -186,9 +186,9 @@ def hook_test(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Send a notice that says it is a test through each hook.
+    """Send a test notice through each hook.
 
-    Says of each whether it was taken. No round, alert or store is needed.
+    Reports for each whether it was accepted. No round, alert or store is needed.
     """
     from monitor.cli.commands.hook_tests import say_tests, try_hooks
     from monitor.domain.errors import gravest

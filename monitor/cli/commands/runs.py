@@ -1,4 +1,4 @@
-"""Commands that make rounds go on: run-once, backfill, serve."""
+"""Commands that run rounds: run-once, backfill, serve."""
 
 from __future__ import annotations
 
@@ -55,11 +55,12 @@ def run_once(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Do all that is due now and end: what cron calls.
+    """Do all that is due now, then exit: made for cron.
 
-    Draws, takes in labels, estimates, alerts and tells MLflow. Running it again, or at the same
-    time elsewhere, is safe. Exit code 0 all well (a firing alert too), 65 input refused (a round
-    that waits for better predictions too), 75 something waits for a later run, 78 fix the config.
+    Draws samples, reads labels, estimates, alerts and records it in MLflow. Running it again, or
+    at the same time elsewhere, is safe. Exit code 0 all well (a firing alert too), 65 input
+    refused (a round that waits for better predictions too), 75 something waits for a later run,
+    78 fix the config.
     """
     from monitor.cli.views.passes import marks, moves, pass_json, say_pass
     from monitor.service.change_detection import Idle
@@ -72,6 +73,7 @@ def run_once(
         def remember(context: MonitorContext) -> None:
             before.setdefault(context.settings.name, marks(application, context))
 
+        # States are read before anything moves them, so that what moved can be shown afterwards.
         if slot is not None:
             for context in monitors:
                 remember(context)
@@ -121,6 +123,7 @@ def backfill(
         for context in _chosen(application, monitor):
             slots = backfill_slots(context, first, last)
             name, found[name] = context.settings.name, []
+            # What is filled stays filled: a monitor that stops keeps no other from its windows.
             try:
                 for each in _backfilled(context, first, last, len(slots)):
                     found[name].append(each)
@@ -170,7 +173,7 @@ def _write_metrics(
     well = was_whole and not result.errors
     now = application.clock()
     earlier = last_success(path)
-    if earlier is not None and earlier > now:  # told by a clock that was ahead
+    if earlier is not None and earlier > now:  # written while a clock was ahead
         earlier = None
     own = Own(
         last_success=now if well else earlier,
@@ -199,6 +202,7 @@ def _open_asked(monitors: Sequence[MonitorContext], slot: str) -> None:
     from monitor.rounds.opening.redo import said_of_ended
 
     asked = parse_time(slot, "--slot")
+    # All monitors are asked first: a slot that one of them refuses is then opened for none.
     for context in monitors:
         _refuse_no_slot(context, slot, asked)
     for context in monitors:

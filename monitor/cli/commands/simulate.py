@@ -1,4 +1,4 @@
-"""The command that plays a drift on a monitor before it happens: simulate."""
+"""The command that tries a drift on a monitor before it happens: simulate."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def simulate(
     ] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Play a drift: how soon it is found, and false alarms without it.
+    """Try a drift: how soon it is found, and false alarms without it.
 
     Limits, promise and labels are those of the config. The classifier is the one that closed
     rounds, else the reference, have shown; --precision, --recall, --flagged-rate and --size stand

@@ -105,6 +105,7 @@ def _wrapped(text: str, stream: TextIO, indent: str) -> str:
     if columns is None or len(text) <= columns:
         return text
     begin = text[: len(text) - len(text.lstrip())]
+    # Addresses, ids and options stay whole, even past the edge: people copy them.
     return textwrap.fill(
         text,
         columns,

@@ -235,7 +235,7 @@ def _is_compared(connection: Connection, found: Round) -> bool:
 
 
 def _cautions(strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]) -> dict[str, str]:
-    """Say which metrics of this round alone few labels decide."""
+    """Say which metrics of this round alone rest on small counts."""
     from monitor.presentation.reasons import caution_text
     from monitor.stats.estimation.small_counts import small_count_caution
 

@@ -74,14 +74,14 @@ def overview_json(found: Overview) -> dict[str, Any]:
 
 
 def alert_json(alert: Alert) -> dict[str, Any]:
-    """Tell an alert as JSON."""
+    """Return an alert for programs."""
     found = asdict(alert)
     del found["fired_round_id"], found["fired_slot"]  # `fired_in_round` says it
     return {**found, "window": [alert.window.start, alert.window.end]}
 
 
 def left_behind_json(found: RemovedMonitor) -> dict[str, Any]:
-    """Tell what is left of a monitor that the config does not have, as JSON."""
+    """Return, for programs, what is left of a monitor that the config does not have."""
     return {
         "monitor": found.monitor,
         "alerts": [alert_json(alert) for alert in found.alerts],
@@ -122,7 +122,7 @@ def _known(found: Overview) -> Iterator[str]:
 
 
 def _alert(alert: Alert, told: Notice | None) -> Iterator[str]:
-    """Say what fires, and what people were told when it began to."""
+    """Say what fires, and what people were notified of when it began to."""
     limit = limit_text(alert.metric, alert.side, alert.limit)
     yield (
         f"alert {alert.id[:8]}: {limit}, firing since round "

@@ -1,1 +1,1 @@
-"""What the service tells those who watch it: health, readiness and metrics."""
+"""What the service shows to those who watch it: health, readiness and metrics."""

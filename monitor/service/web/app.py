@@ -33,7 +33,7 @@ _BUSY = "too many requests at a time; ask again\n"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the addresses tell: two complaints, None for all well, and the metrics as text."""
+    """What the addresses show: two complaints, None for all well, and the metrics as text."""
 
     health: Callable[[], str | None]
     ready: Callable[[], str | None]

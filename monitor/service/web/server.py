@@ -35,6 +35,7 @@ class WebServer:
     """
 
     def __init__(self, pages: Pages, address: Address) -> None:
+        # Bound here, since uvicorn calls sys.exit where an address is taken.
         self._socket = _bound(address)
         self._server = uvicorn.Server(
             uvicorn.Config(
