@@ -164,20 +164,19 @@ def _said(errors: list[ErrorDetails]) -> _Said:
     if code in {"missing", "extra_forbidden"}:
         return _Said(_of_a_key(code, keys))
     if code == "literal_error":
-        return _Said(_unknown(first["input"], _choices(keys)))
+        return _Said(_unknown(first["input"], _words_at(keys)))
     if code == "union_tag_not_found":
-        return _Said(f"this setting is missing; it is one of {', '.join(_kinds(keys))}", _KIND)
+        return _Said(f"this setting is missing; it is one of {', '.join(_words_at(keys))}", _KIND)
     if code == "union_tag_invalid":
-        return _Said(_unknown(context["tag"], _kinds(keys)), _KIND)
+        return _Said(_unknown(context["tag"], _words_at(keys)), _KIND)
     return _Said(_of_another_type(errors))
 
 
-def _choices(keys: tuple[str, ...]) -> list[str]:
-    return [kind for kind in kinds_at(keys) if isinstance(kind, str)]
-
-
-def _kinds(keys: tuple[str, ...]) -> list[str]:
-    return [str(kind_in(model)) for model in models_in(kinds_at(keys))]
+def _words_at(keys: tuple[str, ...]) -> list[str]:
+    """Words that may stand at a place, or the kinds of section."""
+    kinds = kinds_at(keys)
+    words = [kind for kind in kinds if isinstance(kind, str)]
+    return words or [str(kind_in(model)) for model in models_in(kinds)]
 
 
 def _ours(error: ValueError) -> _Said:

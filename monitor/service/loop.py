@@ -333,7 +333,7 @@ def _web(running: Running) -> WebServer | None:
     """Answer to watchers, if the config says where."""
     if (settings := running.application.config.web) is None:
         return None
-    from monitor.service.web.app import Pages  # noqa: PLC0415  pages are asked for by few
+    from monitor.service.web.app import Pages  # noqa: PLC0415  few configs have pages
     from monitor.service.web.server import WebServer  # noqa: PLC0415
 
     listen = None if settings.allow_remote else settings.address.host

@@ -69,7 +69,7 @@ class Running:
 
     def told(self) -> Told:
         """Give what the web addresses tell."""
-        from monitor.service.web.app import Told  # noqa: PLC0415  FastAPI takes half a second to load
+        from monitor.service.web.app import Told  # noqa: PLC0415  few configs have pages
 
         return Told(self.pulse.complaint, self._unready, self._metrics)
 
