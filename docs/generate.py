@@ -295,7 +295,7 @@ Written by `docs/generate.py` from the commands; a test keeps it so.
   no colours, and a row of a table is one line however long.
 - **Exit codes** are 0 for all well (a firing alert too), 2 for wrong usage, 65 for input that is
   refused, 75 when something outside is down and running again is safe, and 78 for a config,
-  schema or permission to mend. Of several problems the gravest counts: 78, then 65, then 75.
+  schema or permission to fix. Of several problems the gravest counts: 78, then 65, then 75.
 - **Times** are UTC unless they carry an offset: `2025-03-31`, `2025-03-31T06:00+02:00`.
 - **The config** is `config.yaml`, or what `--config` or the variable `PR_MONITOR_CONFIG` names.
 """

@@ -94,29 +94,24 @@ def plan(
     ----------
     monitor, config
         Which monitor of which config; the only one there is if not named.
-    precision, recall, flagged_rate, size
-        Assumed values; they take the place of a monitor.
-    margins
-        Half-widths wanted of ``precision``, ``recall`` or both. If neither they nor
-        ``max_labels`` are given: those of the config, or 0.05 each.
-    max_labels
-        Labels that there are.
-    flagged_cost, passed_cost
-        Of one label of each predicted class, with assumed values; else the config has them.
+    precision, recall, flagged_rate, size, flagged_cost, passed_cost
+        Assumed values, and what a label of each predicted class costs, in place of a monitor.
+    margins, max_labels
+        Half-widths wanted of ``precision``, ``recall`` or both, and the labels that there are. If
+        neither is given: the half-widths of the config, or 0.05 each.
 
     Returns
     -------
     dict
-        ``labels``, ``cost``, ``margins``, ``needed``, ``strata``; ``labels_for_margins`` with the
-        labels of two strata and of random sampling beside them; ``margins_for_labels``; and
-        ``alerts`` with the smallest drop found within 4 rounds and the delay of a 10-point drop.
+        ``labels``, ``cost``, ``margins``, ``needed``, ``strata``; ``labels_for_margins``, also for
+        two strata and for random sampling; ``margins_for_labels``; and ``alerts`` with the
+        smallest drop found within 4 rounds and the delay of a 10-point drop.
 
     Raises
     ------
-    ConfigRefused
-        If the config cannot be used or has no such monitor.
-    InputRefused
-        If a value is impossible, or there are no predictions to plan from.
+    ConfigRefused, InputRefused
+        If the config cannot be used or has no such monitor, a value is impossible, or there are
+        no predictions to plan from.
 
     Examples
     --------

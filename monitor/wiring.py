@@ -58,7 +58,7 @@ class Application:
     link: Link
 
     def context(self, name: str) -> MonitorContext:
-        """Find a monitor's parts.
+        """Find a monitor's context.
 
         Raises
         ------
@@ -70,6 +70,7 @@ class Application:
 
     def said_of_monitors(self) -> dict[str, str]:
         """Write all that decides what a look at each monitor finds, but for data and labels."""
+        # Another version of the program may find something else where nothing changed.
         program = version("mlflow-pr-monitor")
         return {
             context.settings.name: "\n".join(
@@ -96,7 +97,7 @@ def build(
     return Application(
         config=config,
         database=database,
-        monitors=tuple(_parts(config, each, database, clock) for each in config.monitors),
+        monitors=tuple(_context(config, each, database, clock) for each in config.monitors),
         handlers=_handlers(config, clock, link),
         clock=clock,
         link=link,
@@ -142,7 +143,7 @@ def _link(config: Config, database: Database) -> Link:
     return link
 
 
-def _parts(
+def _context(
     config: Config, monitor: MonitorConfig, database: Database, clock: Clock
 ) -> MonitorContext:
     labeler = _labeler(config, monitor.labeling, clock)

@@ -111,6 +111,12 @@ bad_rows_max: 0.01 => bad_rows_max: 2
     18, monitors[mail-travel].bad_rows_max: it should be less than or equal to 1, found 2
 hazard: 0.35 => hazard: .inf
     19, monitors[mail-travel].pooling.hazard: it should be a finite number, found inf
+hazard: 0.35 => hazard: 1
+    19, monitors[mail-travel].pooling.hazard: it should be less than 1, found 1
+score: score, => score: score, segments: [a, b, c, d, e, f, g, h, i, j, k],
+    9, monitors[mail-travel].source.columns.segments: it should be a list of at most 10, found a list of 11
+kind: webhook => kind: webhook, timeout: 0s
+    22, hooks.ops.timeout: it should be greater than or equal to 1s, found '0s'
 hooks: [ops] => hooks: [oops]
     20, monitors[mail-travel].hooks[0]: there is no hook 'oops'; known are ops
 bad_rows_max: 0.01 => name: mail-travel

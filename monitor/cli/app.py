@@ -25,10 +25,10 @@ from monitor.cli.commands import (
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
 
 SECTIONS = {
-    "Begin": ("demo", "init", "plan", "check"),
-    "Do what is due": ("run-once", "backfill", "serve"),
-    "Look and answer": ("status", "rounds", "show", "compare", "labels", "alerts", "effects"),
-    "Apart from that": ("simulate", "estimate", "backup", "forget", "db"),
+    "Get started": ("demo", "init", "plan", "check"),
+    "Run what is due": ("run-once", "backfill", "serve"),
+    "Results and labels": ("status", "rounds", "show", "compare", "labels", "alerts", "effects"),
+    "Other": ("simulate", "estimate", "backup", "forget", "db"),
 }
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -109,24 +109,28 @@ def main() -> None:
         try:
             app(prog_name="pr-monitor")
         finally:
-            sys.stdout.flush()
+            sys.stdout.flush()  # here, since at exit Python reports a failed write with a traceback
     except MonitorError as error:
         _end(str(error), error.exit_code)
     except BrokenPipeError:  # the reader of our output has gone
         _drop_output()
         sys.exit(0)
     except OSError as error:
-        full = error.errno in _FULL
-        if error.filename is None and not full:
-            raise
+        if error.filename is None and error.errno not in _FULL:
+            raise  # neither a place that was named nor a full disk: a fault of this program
         _drop_output()
-        where = error.filename or "standard output"
-        reason = (error.strerror or str(error)).lower()
-        _end(f"{where}: {reason}", EXIT_TRY_LATER if full else EXIT_CONFIG)
+        _end_for_place(error)
+
+
+def _end_for_place(error: OSError) -> None:
+    """End for a file or folder that cannot be used; room on a disk may come back."""
+    where = error.filename or "standard output"
+    reason = (error.strerror or str(error)).lower()
+    _end(f"{where}: {reason}", EXIT_TRY_LATER if error.errno in _FULL else EXIT_CONFIG)
 
 
 def _drop_output() -> None:
-    """Keep Python from writing what is left of the output when it ends."""
+    """Keep Python from writing what is left of the output when it ends, which would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -29,6 +29,27 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 MonitorOption = Annotated[
     str | None, typer.Option("--monitor", "-m", help="Only this monitor.", metavar="NAME")
 ]
+MonitorArgument = Annotated[
+    str | None, typer.Argument(help="The monitor, if there are several.", metavar="MONITOR")
+]
+
+
+def column_option(name: str, what: str) -> Any:
+    """Declare an option that names a column."""
+    return typer.Option(name, help=what, metavar="COLUMN")
+
+
+def share_option(name: str, what: str) -> Any:
+    """Declare an option that takes a share."""
+    return typer.Option(name, help=what, metavar="SHARE")
+
+
+PrecisionOption = Annotated[float | None, share_option("--precision", "Assumed precision.")]
+RecallOption = Annotated[float | None, share_option("--recall", "Assumed recall.")]
+FlaggedRateOption = Annotated[
+    float | None, share_option("--flagged-rate", "Assumed share of items flagged.")
+]
+ASSUMED_SIZE = typer.Option("--size", help="Assumed items of a window.", metavar="COUNT", min=2)
 _BELOW_ZERO = re.compile(r"-\d+")
 
 
@@ -80,6 +101,7 @@ def parse_time(text: str, option: str) -> datetime:
     except ValueError as error:
         message = f"{text!r} is not a date or time; write 2025-03-31 or 2025-03-31T06:00+02:00"
         raise typer.BadParameter(message, param_hint=option) from error
+    # The machine's own zone would make the same command mean another time elsewhere.
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SAID_BY_COMMANDS = frozenset(
     {"alerts not kept up", "monitor stopped", "not delivered", "round waits"}
 )
-"""Events that a command which ends tells by itself, in its own words."""
+"""Events that a command which ends reports by itself, in its own words."""
 
 
 def set_up_logs(*, service: bool = False, json: bool = False) -> None:

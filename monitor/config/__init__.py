@@ -1,1 +1,1 @@
-"""The config: read from YAML with every problem named by line, typed, compared, written anew."""
+"""The config: read from YAML with every problem named by line, typed and compared."""

@@ -28,7 +28,7 @@ Written = dict[str, dict[str, "Scalar"]]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How a config differs from the one before; ``changed`` tells each setting, old and new."""
+    """How a config differs from the one before; ``changed`` has each setting, old and new."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -62,17 +62,24 @@ def changes(before: tuple[Config, Written], after: tuple[Config, Written]) -> Ch
     ``unseen`` says that the files are the same but what they name (a variable, a secret's file)
     is not.
     """
-    old, new = before[1], after[1]
     names_before, names_after = _names(before[0]), _names(after[0])
-    changed = {
-        name: lines
-        for name in ("", *names_after)
-        if name in old and name in new and (lines := _lines(old[name], new[name]))
-    }
-    added = tuple(name for name in names_after if name not in names_before)
-    removed = tuple(name for name in names_before if name not in names_after)
-    seen = bool(added or removed or changed)
-    return Changes(added, removed, changed, unseen=not seen and before[0] != after[0])
+    found = Changes(
+        added=_without(names_after, names_before),
+        removed=_without(names_before, names_after),
+        changed=_changed(before[1], after[1]),
+    )
+    return found if found or before[0] == after[0] else Changes(unseen=True)
+
+
+def _without(names: list[str], others: list[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name not in others)
+
+
+def _changed(old: Written, new: Written) -> dict[str, tuple[str, ...]]:
+    """Compare what both readings have, the whole first, then monitors as the new one has them."""
+    both = [name for name in new if name in old]
+    lines = {name: _lines(old[name], new[name]) for name in both}
+    return {name: told for name, told in lines.items() if told}
 
 
 def _names(config: Config) -> list[str]:

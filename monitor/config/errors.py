@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 
 _KIND = "kind"
 _LONGEST = 60  # characters of a value that a sentence shows
-_PLAIN = {  # pydantic's words, for who knows YAML and not Python
-    r"^\w+ should": "it should",
-    r", (unable to (parse string|interpret)|got|invalid) .*": "",
-    r" or (instance|object) .*| after validation": "",
-    r"dictionary": "mapping",
-    r"tuple|frozenset": "list",
-    r"valid timedelta": "duration such as 6h",
-    r"datetime\.timedelta\(days=(\d+)\)": r"\1d",
-    r"datetime\.timedelta\((?:seconds=)?(\d+)\)": r"\1s",
+_KINDS = {  # what should stand there, by how pydantic's code of an error begins: no Python words
+    "string": "a valid string",
+    "int": "a valid integer",
+    "float": "a valid number",
+    "finite": "a finite number",
+    "bool": "a valid boolean",
+    "time": "a duration such as 6h",
+    "tuple": "a valid list",
+    "dict": "a valid mapping",
+    "model": "a valid mapping",
 }
 _RENAMED = {  # settings of configs that were written for an earlier version
     "carry": "pooling",
@@ -41,6 +42,21 @@ _RENAMED = {  # settings of configs that were written for an earlier version
     "lean": "shift",
     "gold": "audit",
 }
+_BOUNDS = {  # the same, by the whole code
+    "greater_than": "greater than {gt}",
+    "greater_than_equal": "greater than or equal to {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "less than or equal to {le}",
+    "string_too_short": "at least {min_length} characters long",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+}
+_TIMEDELTA = re.compile(r"datetime\.timedelta\((?:(days|seconds)=)?(\d+)\)")
+"""How pydantic hands out the bound of a duration: as Python writes it, not as a timedelta."""
+
+_OTHER = "as docs/config.md says"
+"""For a code that no setting gives today."""
+
 _MAY_HIDE = ("string_", "model_", "dict_")  # a secret may stand where text or a section is wanted
 
 
@@ -49,18 +65,32 @@ def kinds_at(keys: tuple[str, ...]) -> tuple[object, ...]:
     """Types that may stand at a place of the config, named by its keys and kinds of sections."""
     if not keys:
         return (Config,)
-    above = kinds_at(keys[:-1])
+    above, key = kinds_at(keys[:-1]), keys[-1]
     models = models_in(above)
-    chosen = _of_kind(above, keys[-1])
-    if chosen is not None:
-        return chosen
-    if len(models) > 1 and (named := [model for model in models if kind_in(model) == keys[-1]]):
-        return tuple(named)
-    found = [model.model_fields[keys[-1]] for model in models if keys[-1] in model.model_fields]
-    if found:
-        return tuple(kind for setting in found for kind in _types_of(setting))
-    mappings = [get_args(kind)[1] for kind in above if get_origin(kind) is dict]
-    return tuple(kind for of in mappings for kind in kinds_in(of)) or tuple(models)
+    adapter = _of_adapter(above, key)
+    if adapter is not None:
+        return adapter
+    return (
+        _of_kind(models, key)
+        or _of_setting(models, key)
+        or _of_mapping(above)
+        or tuple(models)  # no such setting, or a section's kind where only one may stand
+    )
+
+
+def _of_kind(models: list[type[BaseModel]], kind: str) -> tuple[object, ...]:
+    named = [model for model in models if kind_in(model) == kind]
+    return tuple(named) if len(models) > 1 else ()
+
+
+def _of_setting(models: list[type[BaseModel]], key: str) -> tuple[object, ...]:
+    settings = [model.model_fields[key] for model in models if key in model.model_fields]
+    return tuple(kind for setting in settings for kind in _types_of(setting))
+
+
+def _of_mapping(above: tuple[object, ...]) -> tuple[object, ...]:
+    values = [get_args(kind)[1] for kind in above if get_origin(kind) is dict]
+    return tuple(kind for value in values for kind in kinds_in(value))
 
 
 def _types_of(setting: FieldInfo) -> list[object]:
@@ -70,7 +100,7 @@ def _types_of(setting: FieldInfo) -> list[object]:
     return [*built_in, *opened] if opened else kinds_in(setting.annotation)
 
 
-def _of_kind(place: tuple[object, ...], kind: str) -> tuple[object, ...] | None:
+def _of_adapter(place: tuple[object, ...], kind: str) -> tuple[object, ...] | None:
     """Class of the settings of a kind; None where a place has no such kinds."""
     for opened in place:
         if isinstance(opened, Kinds) and kind in opened.names():
@@ -139,7 +169,10 @@ def problems_of(error: ValidationError, tree: Tree) -> list[Problem]:
 
 
 def _way_in_file(tree: Tree, error: ErrorDetails) -> Way:
-    """Leave out the parts of pydantic's location that the file does not have."""
+    """Leave out the parts of pydantic's location that the file does not have.
+
+    It names members of unions too, and the setting of a secret whose file the config names.
+    """
     way: Way = ()
     for part in error["loc"]:
         keys = [part, f"{part}_file"]
@@ -160,22 +193,37 @@ def _placed(way: Way, said: _Said) -> tuple[Way, str]:
 
 
 def _said(errors: list[ErrorDetails]) -> _Said:
-    first, context = errors[0], errors[0].get("ctx", {})
-    if first["type"] == "value_error":
-        ours = context["error"]
-        refused = isinstance(ours, SettingRefused)
-        return _Said(ours.why, ours.setting) if refused else _Said(str(ours))
-    if first["type"] == "union_tag_not_found":
-        kinds = [str(kind_in(model)) for model in models_in(kinds_at(keys_of(first["loc"])))]
-        return _Said(f"this setting is missing; it is one of {', '.join(kinds)}", _KIND)
-    if first["type"] in {"missing", "extra_forbidden"}:
-        return _Said(_of_a_key(first["type"], keys_of(first["loc"])))
-    choice = str(context.get("expected_tags") or context.get("expected") or "")
-    if not choice:
-        return _Said(_in_pydantics_words(errors))
-    word = context.get("tag", first["input"])
-    known = _closest(str(word), re.findall(r"'([^']*)'", choice))
-    return _Said(f"{shown(word)} is not known; {known}", _KIND if "tag" in context else None)
+    first, code = errors[0], errors[0]["type"]
+    keys, context = keys_of(first["loc"]), first.get("ctx", {})
+    if code == "value_error":
+        return _ours(context["error"])
+    if code in {"missing", "extra_forbidden"}:
+        return _Said(_of_a_key(code, keys))
+    if code == "literal_error":
+        return _Said(_unknown(first["input"], _words_at(keys)))
+    if code == "union_tag_not_found":
+        return _Said(f"this setting is missing; it is one of {', '.join(_words_at(keys))}", _KIND)
+    if code == "union_tag_invalid":
+        return _Said(_unknown(context["tag"], _words_at(keys)), _KIND)
+    return _Said(_of_another_type(errors))
+
+
+def _words_at(keys: tuple[str, ...]) -> list[str]:
+    """Words that may stand at a place, or the kinds of section."""
+    kinds = kinds_at(keys)
+    words = [kind for kind in kinds if isinstance(kind, str)]
+    return words or [str(kind_in(model)) for model in models_in(kinds)]
+
+
+def _ours(error: ValueError) -> _Said:
+    """Repeat what a check of ours raised."""
+    if isinstance(error, SettingRefused):
+        return _Said(error.why, error.setting)
+    return _Said(str(error))
+
+
+def _unknown(word: object, known: list[str]) -> str:
+    return f"{shown(word)} is not known; {_closest(str(word), known)}"
 
 
 def _of_a_key(problem: str, keys: tuple[str, ...]) -> str:
@@ -189,32 +237,40 @@ def _of_a_key(problem: str, keys: tuple[str, ...]) -> str:
     return f"this setting is missing; add a line `{key}: ...`"
 
 
-def _in_pydantics_words(errors: list[ErrorDetails]) -> str:
-    wants = dict.fromkeys(_plain(one["msg"]) for one in errors)
-    wanted = " or ".join(wants).replace(" or it should be ", " or ")
-    kind, value = errors[0]["type"], errors[0]["input"]
-    if kind in {"too_short", "too_long"}:
-        return wanted
-    hidden = value is None or isinstance(value, list | dict) or kind.startswith(_MAY_HIDE)
-    return f"{wanted}, found {kind_of(value) if hidden else shown(value)}{_hint(kind, value)}"
+def _of_another_type(errors: list[ErrorDetails]) -> str:
+    code, value = errors[0]["type"], errors[0]["input"]
+    wanted = " or ".join(dict.fromkeys(_wanted(error) for error in errors))
+    hidden = value is None or isinstance(value, list | dict) or code.startswith(_MAY_HIDE)
+    found = kind_of(value) if hidden else shown(value)
+    return f"it should be {wanted}, found {found}{_hint(code, value)}"
 
 
-def _plain(message: str) -> str:
-    for pattern, words in _PLAIN.items():
-        message = re.sub(pattern, words, message)
-    return message
+def _wanted(error: ErrorDetails) -> str:
+    context = {name: _bound(value) for name, value in error.get("ctx", {}).items()}
+    code = error["type"]
+    wanted = _BOUNDS.get(code) or _KINDS.get(code.partition("_")[0], _OTHER)
+    return wanted.format(**context)
 
 
-def _hint(kind: str, value: object) -> str:
+def _bound(value: object) -> str:
+    """Write a bound of a setting as the file would have it."""
+    duration = _TIMEDELTA.fullmatch(str(value))
+    if duration is not None:
+        return f"{duration[2]}{'d' if duration[1] == 'days' else 's'}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _hint(code: str, value: object) -> str:
     """Say what to do about a common mistake."""
-    if value is None:
-        return "; write a value or leave the line out"
-    if kind == "string_type" and isinstance(value, bool | int | float):
-        return "; put it in quotes"
-    if kind == "int_from_float" and isinstance(value, float) and 0 < value < 1:
-        return "; this is a count, not a share"
-    if kind == "tuple_type" and isinstance(value, str) and len(value) <= _LONGEST:
-        return f"; write [{value}]"
+    match code, value:
+        case _, None:
+            return "; write a value or leave the line out"
+        case "string_type", bool() | int() | float():
+            return "; put it in quotes"
+        case "int_from_float", float() if 0 < value < 1:
+            return "; this is a count, not a share"
+        case "tuple_type", str() if len(value) <= _LONGEST:
+            return f"; write [{value}]"
     return ""
 
 

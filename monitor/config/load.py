@@ -1,4 +1,4 @@
-"""Reads a config file: the environment put in, secrets kept out, all problems told at once."""
+"""Reads a config file: the environment put in, secrets kept out, all problems reported at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monitor.config.yaml_tree import Problem, Tree, Value, Way
 
 MOST_PROBLEMS = 50
-"""Lines of a refusal; whoever has more to mend begins with these."""
+"""Lines of a refusal; whoever has more to fix begins with these."""
 
 
 def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> Config:
@@ -49,6 +49,7 @@ def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> C
     except ValidationError as error:
         problems += [filled.without_secrets(problem) for problem in problems_of(error, tree)]
     if problems or config is None:
+        # Not from pydantic's error: its text repeats values, secrets among them.
         raise ConfigRefused(_listed(path, tree, problems)) from None
     return config.placed(path.absolute().parent)
 
@@ -61,28 +62,39 @@ def _listed(path: Path, tree: Tree, problems: list[Problem]) -> str:
     ordered = sorted(first.values(), key=lambda one: (one.line, tree.path(one.way)))
     lines = [f"{path}:{tree.told(problem)}" for problem in ordered[:MOST_PROBLEMS]]
     if len(ordered) > MOST_PROBLEMS:
-        lines.append(f"{path}: {len(ordered) - MOST_PROBLEMS} problems more; mend these first")
+        lines.append(f"{path}: {len(ordered) - MOST_PROBLEMS} more problems; fix these first")
     return "\n".join(lines)
 
 
 def _names(tree: Tree) -> Iterator[Problem]:
     """Find monitors that share a name, and hooks that do not exist."""
+    monitors = [way for way, _ in _items(tree, ("monitors",))]
+    yield from _shared_names(tree, monitors)
     hooks = tree.at(("hooks",))
     known = list(hooks) if isinstance(hooks, dict) else []
-    choice = f"known are {', '.join(known)}" if known else "add a section `hooks:` with it"
+    for way in monitors:
+        yield from _unknown_hooks(tree, way, known)
+
+
+def _shared_names(tree: Tree, monitors: list[Way]) -> Iterator[Problem]:
     first: dict[str, Way] = {}
-    for way in [("monitors", place) for place in range(len(_list(tree, ("monitors",))))]:
+    for way in monitors:
         name = tree.at((*way, "name"))
         if isinstance(name, str) and first.setdefault(name, way) != way:
             line = tree.lines[(*first[name], "name")]
             message = f"line {line} has a monitor of this name already; names must differ"
             yield tree.problem((*way, "name"), message)
-        for place, hook in enumerate(_list(tree, (*way, "hooks"))):
-            if isinstance(hook, str) and hook not in known:
-                message = f"there is no hook {hook!r}; {choice}"
-                yield tree.problem((*way, "hooks", place), message)
 
 
-def _list(tree: Tree, way: Way) -> list[Value]:
+def _unknown_hooks(tree: Tree, monitor: Way, known: list[str]) -> Iterator[Problem]:
+    choice = f"known are {', '.join(known)}" if known else "add a section `hooks:` with it"
+    for way, hook in _items(tree, (*monitor, "hooks")):
+        if isinstance(hook, str) and hook not in known:
+            yield tree.problem(way, f"there is no hook {hook!r}; {choice}")
+
+
+def _items(tree: Tree, way: Way) -> list[tuple[Way, Value]]:
+    """Return the items of a list with the way to each; none where the file has no list."""
     value = tree.at(way)
-    return value if isinstance(value, list) else []
+    items = value if isinstance(value, list) else []
+    return [((*way, place), item) for place, item in enumerate(items)]

@@ -194,7 +194,7 @@ class Config(Settings):
     ``store`` is where rounds, labels and estimates are kept: ``sqlite:///FILE`` or
     ``postgresql+psycopg://USER@HOST/DATABASE``. Paths are relative to the folder of the file.
     ``false_alarms`` is a promise over all monitors; without it each has its own. ``web`` is where
-    `pr-monitor serve` tells how it is; without it nothing listens.
+    `pr-monitor serve` reports its health; without it nothing listens.
     """
 
     store: Annotated[str, AfterValidator(_store), Field(repr=False)] = "sqlite:///monitor.db"

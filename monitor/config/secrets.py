@@ -43,16 +43,9 @@ class Filled:
         """Fill a value and all below it; ``place`` is its way in the settings (`kinds_at`)."""
         if isinstance(value, list):
             return [self.values(item, (*way, i), place) for i, item in enumerate(value)]
-        if not isinstance(value, dict):
-            return self._scalar(value, way, kinds_at(place))
-        kind = value.get("kind")
-        if isinstance(kind, str) and kind in names_at(place):
-            place = (*place, kind)
-        filled = {key: self.values(of, (*way, key), (*place, key)) for key, of in value.items()}
-        for model in models_in(kinds_at(place)):
-            for secret in secrets_in(model):
-                self._read_file(filled, secret, way)
-        return filled
+        if isinstance(value, dict):
+            return self._section(value, way, place)
+        return self._scalar(value, way, kinds_at(place))
 
     def without_secrets(self, problem: Problem) -> Problem:
         """Put ``${NAME}`` back wherever a message repeats what was read for its place."""
@@ -63,10 +56,21 @@ class Filled:
             if at[: len(way)] == way
             for name, text in texts.items()
         }
+        # The longest first, as one secret may be part of another; escaped or cut in messages.
         for text, name in sorted(held, key=lambda one: (-len(one[0]), one)):
             for form in (text, repr(text)[1:-1], ascii(text)[1:-1], ascii(text)[1:60]):
                 message = message.replace(form, name) if form.strip() else message
         return problem._replace(message=message)
+
+    def _section(self, section: dict[str, Value], way: Way, place: tuple[str, ...]) -> Any:
+        kind = section.get("kind")
+        if isinstance(kind, str) and kind in names_at(place):
+            place = (*place, kind)
+        filled = {key: self.values(of, (*way, key), (*place, key)) for key, of in section.items()}
+        for model in models_in(kinds_at(place)):
+            for secret in secrets_in(model):
+                self._read_file(filled, secret, way)
+        return filled
 
     def _problem(self, way: Way, message: str) -> None:
         self.problems.append(self.tree.problem(way, message))

@@ -1,6 +1,6 @@
-"""The first config: what the columns of the predictions tell, written as commented YAML.
+"""The first config, made from the columns of the predictions and written as commented YAML.
 
-Nothing is asked. What cannot be told from names and types is refused with the flag to give.
+Nothing is asked. What names and types do not decide is refused with the flag to give.
 """
 
 from __future__ import annotations
@@ -124,22 +124,25 @@ def write_config(
 
 
 def _complete(types: dict[str, str], chosen: Chosen) -> Chosen:
-    score = chosen.score or _guess(types, _SCORE, _is_number, _says_score)
-    found = replace(
+    found = _guessed(types, chosen)
+    problems = [*_unknown(types, chosen), *_not_told(types, found), *_contradictions(found)]
+    if problems:
+        listed = ", ".join(f"{name} ({kind})" for name, kind in types.items()) or "none"
+        message = f"{'; '.join(problems)}. The columns are {listed}"
+        raise InputRefused(message)
+    has_rule = found.predicted is not None or found.threshold is not None
+    return found if has_rule else replace(found, threshold=0.5)
+
+
+def _guessed(types: dict[str, str], chosen: Chosen) -> Chosen:
+    """Guess every column that no flag names from names and types."""
+    return replace(
         chosen,
         id=chosen.id or _guess(types, _ID, _is_key, _ends_like_an_id),
         time=chosen.time or _guess_time(types),
-        score=score,
+        score=chosen.score or _guess(types, _SCORE, _is_number, _says_score),
         predicted=chosen.predicted or _guess_predicted(types, chosen),
     )
-    missing = [*_unknown(types, chosen), *_not_told(types, found)]
-    if missing:
-        listed = ", ".join(f"{name} ({kind})" for name, kind in types.items()) or "none"
-        message = f"{'; '.join(missing)}. The columns are {listed}"
-        raise InputRefused(message)
-    if found.predicted is None and found.threshold is None:
-        return replace(found, threshold=0.5)
-    return found
 
 
 def _unknown(types: dict[str, str], chosen: Chosen) -> list[str]:
@@ -153,16 +156,25 @@ def _unknown(types: dict[str, str], chosen: Chosen) -> list[str]:
 
 
 def _not_told(types: dict[str, str], found: Chosen) -> list[str]:
-    """Say what is still unknown, or told twice, each with its flag."""
-    predicted, score, threshold = found.predicted, found.score, found.threshold
-    positive = predicted is not None and _needs_positive(types, predicted, found)
-    refused = {
+    """Say what is still unknown, each with its flag."""
+    predicted = found.predicted
+    unknown = {
         "nothing tells which column is the id (--id)": found.id is None,
         "nothing tells which column is the time of the prediction (--time)": found.time is None,
         "nothing tells which rows are flagged (--score with --threshold, or --predicted)": (
-            predicted is None and score is None
+            predicted is None and found.score is None
         ),
-        f"nothing tells which value of {predicted!r} means positive (--positive)": positive,
+        f"nothing tells which value of {predicted!r} means positive (--positive)": (
+            predicted is not None and _needs_positive(types, predicted, found)
+        ),
+    }
+    return [sentence for sentence, is_so in unknown.items() if is_so]
+
+
+def _contradictions(found: Chosen) -> list[str]:
+    """Say which flags cannot be meant together."""
+    predicted, score, threshold = found.predicted, found.score, found.threshold
+    refused = {
         "--threshold needs a column of scores (--score)": threshold is not None and score is None,
         "--predicted and --threshold both say which rows are flagged; give one": (
             predicted is not None and threshold is not None
@@ -242,17 +254,12 @@ def _source(
     found: Chosen,
     values_of: Callable[[str], Sequence[str]] | None,
 ) -> list[str]:
-    columns = [f"id: {_text(found.id or '')}", f"time: {_text(found.time or '')}"]
-    if found.score is not None:
-        columns.append(f"score: {_text(found.score)}")
-    if found.predicted is not None:
-        columns.append(f"predicted: {_text(found.predicted)}")
     lines = [
         "    source:",
         "      kind: duckdb",
         f"      path: {_text(predictions)}",
         *_table(found),
-        f"      columns: {{{', '.join([*columns, *_shown(types, found)])}}}",
+        f"      columns: {{{', '.join([*_columns(found), *_shown(types, found)])}}}",
     ]
     if not _AWARE.search(types[found.time or ""]):
         lines.append("      time_zone: UTC                     # of times that name no zone")
@@ -261,6 +268,11 @@ def _source(
     elif found.positive is not None:
         lines += [f"      positive: {_value(found.positive)}", *_negative(found, values_of)]
     return lines
+
+
+def _columns(found: Chosen) -> list[str]:
+    named = {key: getattr(found, key) for key in ("id", "time", "score", "predicted")}
+    return [f"{key}: {_text(name)}" for key, name in named.items() if name is not None]
 
 
 def _negative(found: Chosen, values_of: Callable[[str], Sequence[str]] | None) -> list[str]:
@@ -277,7 +289,7 @@ def _table(found: Chosen) -> list[str]:
 
 
 def _shown(types: dict[str, str], found: Chosen) -> list[str]:
-    """List texts for labelers to see: nothing that tells what the model or anyone said."""
+    """List texts for labelers to see: nothing that shows what the model or anyone answered."""
     if found.label is not None:
         return []
     taken = {found.id, found.time, found.score, found.predicted}

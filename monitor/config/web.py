@@ -66,7 +66,7 @@ class WebSettings(Settings):
     """Where `pr-monitor serve` answers `/health`, `/ready` and `/metrics`.
 
     Without this section nothing listens. The pages hold no secret and nothing of any item, but
-    they name monitors and tell their rates, and they ask for no password. So an address that
+    they name monitors and show their rates, and they ask for no password. So an address that
     other machines can reach (``0.0.0.0`` in a container) needs ``allow_remote: true``; let a
     firewall or a network policy say who may come.
     """

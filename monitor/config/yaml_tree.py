@@ -114,6 +114,8 @@ def read_yaml(path: Path, *, if_missing: str = "") -> Tree:
 
 
 def _tree_of(text: str) -> Tree:
+    # Composed to nodes only: they know their lines, and show tags and doubled keys. The parser in
+    # Python is the one that can be made to count.
     yaml = YAML(typ="safe", pure=True)
     yaml.Parser = _CountingParser
     yaml.composer.warn_double_anchors = False  # allowed, and the warning quotes the file
@@ -122,6 +124,7 @@ def _tree_of(text: str) -> Tree:
     except YAMLError as error:
         raise _syntax(error) from None
     except (ValueError, LookupError, AttributeError, TypeError, AssertionError) as error:
+        # What ruamel lets through for odd bytes; random files found each of them.
         what = f"this is not YAML: the parser gave up with {type(error).__name__}"
         raise _NoTree(None, what) from None
     if document is None:
@@ -143,7 +146,9 @@ def kind_of(value: object) -> str:
     """Name the kind of a value without showing it."""
     if isinstance(value, bool):
         return str(value).lower()
-    names = {int: "a number", float: "a number", str: "text", list: "a list", dict: "a mapping"}
+    if isinstance(value, list):
+        return f"a list of {len(value)}" if value else "an empty list"
+    names = {int: "a number", float: "a number", str: "text", dict: "a mapping"}
     return names.get(type(value), "nothing" if value is None else "something else")
 
 

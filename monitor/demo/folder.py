@@ -66,24 +66,35 @@ def prepare(folder: Path) -> bool:
         If the folder holds anything and no demo was ever started in it.
     """
     marker = folder / MARKER
-    if folder.exists() and not folder.is_dir():
+    again = marker.is_file()
+    if folder.exists() and not again:
+        _refuse_taken(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    marker.write_text("pr-monitor demo made this folder and starts over in it.\n")
+    _empty(folder)
+    return again
+
+
+def _refuse_taken(folder: Path) -> None:
+    """Refuse a place that somebody else uses."""
+    if not folder.is_dir():
         message = f"{folder} is a file; name a folder for the demo that is empty or not there yet"
         raise InputRefused(message)
-    if folder.exists() and any(folder.iterdir()) and not marker.is_file():
+    if any(folder.iterdir()):
         message = (
             f"the folder {folder} is not empty and holds no demo, so nothing was written; name "
             "one that is empty or not there yet"
         )
         raise InputRefused(message)
-    again = marker.is_file()
-    folder.mkdir(parents=True, exist_ok=True)
-    marker.write_text("pr-monitor demo made this folder and starts over in it.\n")
+
+
+def _empty(folder: Path) -> None:
+    """Delete what a demo writes, by name: anything else in the folder is somebody's."""
     for name in _OURS:
         (folder / name).unlink(missing_ok=True)
     for name in _OUR_FOLDERS:
-        if (folder / name).is_dir() and not (folder / name).is_symlink():
+        if (folder / name).is_dir() and not (folder / name).is_symlink():  # a link leads elsewhere
             shutil.rmtree(folder / name)
-    return again
 
 
 def fill(folder: Path, scenario: Scenario, on_week: Callable[[int], None]) -> Written:

@@ -76,7 +76,7 @@ def play(
     )
     with console.status("training") as status:
         written = fill(folder, scenario, lambda week: status.update(f"scoring week {week}"))
-    application = _plant(folder, scenario)
+    application = _application(folder, scenario)
     try:
         show_start(console, scenario, written)
         rounds = _rounds(console, application, written)
@@ -105,6 +105,7 @@ def ui_command(folder: Path) -> str:
 
 def _mlflow() -> str:
     """Name the MLflow that is installed beside this program."""
+    # Another mlflow may come first on the path, and its version may not read this store.
     beside = Path(sys.executable).parent / "mlflow"
     found = shutil.which("mlflow")
     if not beside.exists() or (found is not None and Path(found).samefile(beside)):
@@ -113,7 +114,7 @@ def _mlflow() -> str:
     return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
 
 
-def _plant(folder: Path, scenario: Scenario) -> Application:
+def _application(folder: Path, scenario: Scenario) -> Application:
     from monitor.config.load import load_config  # noqa: PLC0415  with what they bring: a second
     from monitor.demo.watch import make_store  # noqa: PLC0415
     from monitor.wiring import build  # noqa: PLC0415
@@ -141,10 +142,10 @@ def _send(console: Console, application: Application, rounds: int) -> Sent:
 
     newest: list[RoundReport] = []
     with console.status("MLflow makes its tables") as status:
-        told = _counter(rounds * _PER_ROUND, status.update)
+        count = _counter(rounds * _PER_ROUND, status.update)
 
         def on_delivered(effect: Effect) -> None:
-            told()
+            count()
             if effect.kind is EffectKind.ROUND_RUN:
                 newest[:] = [RoundReport.model_validate(dict(effect.payload))]
 
@@ -158,13 +159,13 @@ def _send(console: Console, application: Application, rounds: int) -> Sent:
     return Sent(newest[0] if newest else None, delivered.failed)
 
 
-def _counter(whole: int, tell: Callable[[str], None]) -> Callable[[], None]:
+def _counter(whole: int, show: Callable[[str], None]) -> Callable[[], None]:
     done = 0
 
     def one_more() -> None:
         nonlocal done
         done += 1
-        tell(f"to MLflow: {done} of {whole}")
+        show(f"to MLflow: {done} of {whole}")
 
     return one_more
 

@@ -30,7 +30,7 @@ _HEADS = (
 )
 _TEXTS = frozenset({1, 5, 7})  # columns of text; the others are numbers
 _MOST = 9999  # evidence beyond this is only said to be more
-_FEW = 10  # evidence under this is told with two decimals
+_FEW = 10  # evidence under this is shown with two decimals
 
 
 def show_start(console: Console, scenario: Scenario, written: Written) -> None:
@@ -48,7 +48,7 @@ def show_start(console: Console, scenario: Scenario, written: Written) -> None:
 
 
 def show_round(console: Console, found: DemoRound) -> None:
-    """Print one round, and under it what people are told."""
+    """Print one round, and under it the notices that people get."""
     cells = [str(found.number), f"{found.week:%Y-%m-%d}", f"{found.truth.size:,}"]
     cells.append(f"{found.labeled.size:,}")
     for metric in METRICS:

@@ -19,7 +19,7 @@ from monitor.storage import estimate_store, schema
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from monitor.demo.folder import Written
     from monitor.domain.model import Effect
     from monitor.domain.report import EstimateRow
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_store import Round
     from monitor.wiring import Application
 
@@ -110,6 +111,7 @@ def watch(application: Application, written: Written) -> Iterator[DemoRound]:
         if found is None or found.estimated_revision is None:
             message = f"the demo is broken: a round of {MONITOR} ended without an estimate"
             raise MonitorError(message)
+        # To the log alone: MLflow takes seconds a round, and gets all of them in the end.
         deliver(application.database, {LOG: listener}, application.clock)
         with application.database.read() as connection:
             yield _read(connection, found, truth, listener.news())
@@ -137,14 +139,18 @@ def _read(connection: Connection, found: Round, truth: Confusion, news: list[Not
 
 def _labeled(connection: Connection, round_id: int) -> Confusion:
     strata = estimate_store.read_counts(connection, [round_id])[round_id]
-    flagged = [each for each in strata if each.stratum.flagged]
-    passed = [each for each in strata if not each.stratum.flagged]
-    return Confusion(
-        tp=sum(each.positive for each in flagged),
-        fp=sum(each.labeled - each.positive for each in flagged),
-        fn=sum(each.positive for each in passed),
-        tn=sum(each.labeled - each.positive for each in passed),
-    )
+    tp, fp = _answers(part for part in strata if part.stratum.flagged)
+    fn, tn = _answers(part for part in strata if not part.stratum.flagged)
+    return Confusion(tp=tp, fp=fp, fn=fn, tn=tn)
+
+
+def _answers(strata: Iterable[StratumTally]) -> tuple[int, int]:
+    """Count positive and negative labels."""
+    positive = negative = 0
+    for part in strata:
+        positive += part.positive
+        negative += part.labeled - part.positive
+    return positive, negative
 
 
 def _estimates(rows: list[EstimateRow], basis: str) -> dict[str, Estimate]:

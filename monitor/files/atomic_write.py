@@ -37,6 +37,7 @@ def write_whole(
     unfinished = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     try:
         unfinished.unlink(missing_ok=True)
+        # Made with its mode before anything is in it: no moment at which others can read it.
         unfinished.touch(mode=PRIVATE)
         with unfinished.open("w", encoding="utf-8", errors="replace", newline="") as stream:
             write(stream)
@@ -46,6 +47,7 @@ def write_whole(
             known = path.stat()
             os.utime(unfinished, ns=(known.st_atime_ns, known.st_mtime_ns))
         crashpoint("file")
+        # `replace` would overwrite what another process made meanwhile; a link fails then.
         if not (new and _linked(unfinished, path)):
             unfinished.replace(path)
     finally:

@@ -58,7 +58,7 @@ class DataFiles:
     Parameters
     ----------
     paths
-        Files or globs of one kind, told by suffix; relative ones start at ``folder``.
+        Files or globs of one kind, known by suffix; relative ones start at ``folder``.
     folder
         The folder of the config file.
     table
@@ -101,7 +101,7 @@ def _glob(pattern: str) -> list[str]:
 
 
 def kind_of(paths: Sequence[str]) -> str:
-    """Tell the kind of the files from their suffixes; a ValueError says what is wrong."""
+    """Read the kind of the files from their suffixes; a ValueError says what is wrong."""
     kinds = {path: _suffix_kind(path) for path in paths}
     if not kinds:
         message = "path is empty; name a file or a glob such as predictions/*.parquet"
@@ -112,7 +112,7 @@ def kind_of(paths: Sequence[str]) -> str:
             raise SettingRefused(setting="path", why=message)
         if kind is None:
             message = (
-                f"{path!r} has no suffix that tells its kind; known are "
+                f"{path!r} has no suffix that shows its kind; known are "
                 f"{', '.join(SUFFIXES)}, and a glob needs one too (predictions/*.parquet)"
             )
             raise SettingRefused(setting="path", why=message)
@@ -236,6 +236,7 @@ def opened(files: DataFiles) -> Iterator[OpenTable]:
     }
     with duckdb.connect(config=options) as connection, stopped_by(connection.interrupt):
         try:
+            # Else times without a zone would be read in the zone of this machine.
             connection.execute("set TimeZone = 'UTC'")
             connection.execute("set enable_progress_bar = false")  # it writes to standard output
             relation = _relation(connection, files, paths)
@@ -283,11 +284,8 @@ def _csv_relation(files: DataFiles, paths: Sequence[str]) -> str:
 
 
 def _csv_header(files: DataFiles, path: str) -> tuple[str, tuple[str, ...]]:
-    opener = gzip.open if path.lower().endswith(".gz") else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            start = stream.read(_LONGEST_HEADER)
-            rows = {s: next(csv.reader(io.StringIO(start), delimiter=s), []) for s in ",;\t|"}
+        rows = _first_rows(path)
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
         message = f"{files}: {Path(path).name} cannot be read: {error}; it must be UTF-8 text"
         raise files.refused(message) from error
@@ -300,6 +298,14 @@ def _csv_header(files: DataFiles, path: str) -> tuple[str, tuple[str, ...]]:
         )
         raise files.refused(message)
     return separator, header
+
+
+def _first_rows(path: str) -> dict[str, list[str]]:
+    """Read the first row of a file, cut by each separator that may be meant."""
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
+        start = stream.read(_LONGEST_HEADER)
+    return {s: next(csv.reader(io.StringIO(start), delimiter=s), []) for s in ",;\t|"}
 
 
 def _as_ours(error: duckdb.Error, files: DataFiles) -> InputRefused | SourceUnavailable:

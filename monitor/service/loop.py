@@ -333,11 +333,11 @@ def _web(running: Running) -> WebServer | None:
     """Serve health, readiness and metrics, if the config has an address for them."""
     if (settings := running.application.config.web) is None:
         return None
-    from monitor.service.web.app import make_app  # noqa: PLC0415  FastAPI takes half a second to load
+    from monitor.service.web.app import Pages  # noqa: PLC0415  few configs have pages
     from monitor.service.web.server import WebServer  # noqa: PLC0415
 
     listen = None if settings.allow_remote else settings.address.host
-    server = WebServer(make_app(running.answers(), listen=listen), settings.address)
+    server = WebServer(Pages(running.answers(), listen=listen), settings.address)
     server.start()
     return server
 

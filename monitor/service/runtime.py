@@ -70,7 +70,7 @@ class Running:
 
     def answers(self) -> Answers:
         """Give what the web addresses answer."""
-        from monitor.service.web.app import Answers  # noqa: PLC0415  FastAPI takes half a second to load
+        from monitor.service.web.app import Answers  # noqa: PLC0415  few configs have pages
 
         return Answers(self.pulse.complaint, self._unready, self._metrics)
 

@@ -240,7 +240,7 @@ def test_a_label_maybe_an_unknown_task_and_a_row_twice_are_refused_by_row(place)
         "refused: filled.csv row 6: there is no task 'feed'; it is of no round that takes labels "
         "now; copy the column task as it was exported",
         "1 new answer, 0 known already, 4 rows refused",
-        "pr-monitor run-once takes them into the estimates",
+        "pr-monitor run-once brings them into the estimates",
     ]
 
 
@@ -290,7 +290,7 @@ def test_a_file_that_may_hold_answers_is_not_written_over(place):
 
     assert (done.code, (place.folder / "todo.csv").read_text()) == (65, "half filled")
     assert done.lines == [
-        "pr-monitor: todo.csv is there already and may hold answers; take it in with pr-monitor "
+        "pr-monitor: todo.csv is there already and may hold answers; import it with pr-monitor "
         "labels import, or name another file"
     ]
 

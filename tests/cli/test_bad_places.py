@@ -55,7 +55,7 @@ def test_a_store_without_tables_is_told_by_db_check(place):
     store = f"sqlite:///{place.folder}/monitor.db"
     no_tables = f"pr-monitor: the store {store} holds no tables yet; run: pr-monitor db upgrade"
     assert (before.code, before.lines) == (78, [no_tables])
-    assert (made.code, made.lines) == (0, [f"{store}: tables made (schema 0007)"])
+    assert (made.code, made.lines) == (0, [f"{store}: tables created (schema 0007)"])
     assert (after.code, after.lines) == (0, [f"{store} holds this version's tables"])
 
 
@@ -95,7 +95,7 @@ def test_an_mlflow_that_does_not_answer_delays_nothing_and_is_told(place):
 def test_a_restored_store_waits_for_an_mlflow_that_does_not_answer(place):
     done = place.run("db", "upgrade"), place.run("db", "restored")
 
-    again = "run this again once that is mended; it goes on from where it was"
+    again = "run this again once that is fixed; it goes on from where it was"
     assert done[1].code == 75
     assert done[1].err.startswith(f"mail: {NO_MLFLOW}")
     assert done[1].lines[-1] == again

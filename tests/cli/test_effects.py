@@ -52,7 +52,7 @@ def test_effects_are_listed_with_what_waits_for_whom_since_when_and_why(filled):
     ]
     assert first.split()[1:6] == ["mail", "mlflow", "round_run", "1", "waiting"]
     assert "MLflow at http://127.0.0.1:9 does not answer" in first
-    assert second.endswith("waits behind another")
+    assert second.endswith("queued behind another")
     assert done.code == 0
 
 
@@ -83,7 +83,7 @@ def test_a_pass_is_not_all_well_while_a_delivery_is_dead_that_it_did_not_try(fil
 
 def test_with_nothing_open_there_is_nothing_to_list(place):
     assert place.run("effects").out == (
-        "nothing waits: MLflow and the hooks have taken all there is\n"
+        "nothing waits: MLflow and the hooks have accepted everything\n"
     )
 
 
@@ -177,13 +177,13 @@ def test_a_test_goes_through_every_hook_and_says_that_it_is_one(hooked):
 
     assert 'event="This is a test of hook lines' in done.err
     assert done.out.splitlines() == [
-        "hook ops (webhook): took the test (HTTP 204)",
-        "hook am (alertmanager): took the test (HTTP 200)",
-        "hook page (command): took the test (exit code 0)",
-        "hook chat (apprise): took the test (JSON)",
+        "hook ops (webhook): accepted the test (HTTP 204)",
+        "hook am (alertmanager): accepted the test (HTTP 200)",
+        "hook page (command): accepted the test (exit code 0)",
+        "hook chat (apprise): accepted the test (JSON)",
         done.out.splitlines()[4],
     ]
-    assert done.out.splitlines()[4].startswith("hook lines (log): took the test (msg_")
+    assert done.out.splitlines()[4].startswith("hook lines (log): accepted the test (msg_")
     [(_, headers, body)] = ops.got
     assert Webhook(SECRET.encode()).verify(body, headers)["type"] == "test"
     assert [labels["alertname"] for labels in alertmanager.open_at(now())] == ["PrMonitorTest"]
@@ -209,7 +209,7 @@ def test_a_hook_that_does_not_take_its_test_is_named_with_the_reason(hooked, mon
     first, last = one.out.splitlines()
     assert first.startswith("hook ops (webhook): PROBLEM: hook ops: http://127.0.0.1:")
     assert "it answered 404, so nothing listens at that path any more" in first
-    assert last == "1 hook of 1 did not take the test"
+    assert last == "1 hook of 1 did not accept the test"
     assert (one.code, told["hooks"][0]["exit_code"], told["hooks"][0]["receipt"]) == (78, 78, None)
     assert TOKEN not in one.out + json.dumps(told)
 

@@ -190,7 +190,7 @@ def test_two_monitors_of_one_name_are_refused_also_on_one_line_and_from_an_alias
 
 def test_a_config_without_monitors_is_refused(refused):
     assert refused("monitors: []") == [
-        "config.yaml:1, monitors: it should have at least 1 item, not 0"
+        "config.yaml:1, monitors: it should be a list of at least 1, found an empty list"
     ]
 
 
@@ -245,7 +245,8 @@ def test_every_setting_of_a_monitor_refuses_nonsense_by_its_own_line(refused, wa
         re.match(rf"config.yaml:{line}, monitors\[\w+\].{re.escape(here)}[^:]*: ", one)
         for one in found
     ), found
-    assert not any("Input" in one or "pydantic" in one for one in found)
+    strange = ("Input", "pydantic", "docs/config.md")  # the last where a code has no words
+    assert not any(word in one for one in found for word in strange)
 
 
 def test_importing_the_config_brings_in_nothing_heavy():

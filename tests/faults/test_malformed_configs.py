@@ -85,7 +85,7 @@ def test_of_very_many_problems_the_first_are_told(tmp_path):
         ":1, key0000: there is no such setting here; known are "
         "false_alarms, hooks, mlflow, monitors, store, web"
     )
-    assert lines[-1] == f"{path}: {3001 - MOST_PROBLEMS} problems more; mend these first"
+    assert lines[-1] == f"{path}: {3001 - MOST_PROBLEMS} more problems; fix these first"
 
 
 def test_an_endless_list_is_refused_before_it_is_read(tmp_path):

@@ -239,7 +239,7 @@ def test_the_deadline_is_maturity_unless_given():
     [
         ({"deadline": "5d"}, "is before labels mature"),
         ({"positive": "x", "negative": ["y", "x"]}, "negative: 'x' is also in positive"),
-        ({"path": "truth"}, "has no suffix that tells its kind"),
+        ({"path": "truth"}, "has no suffix that shows its kind"),
         ({"matures": 60}, "60 has no unit"),
     ],
 )

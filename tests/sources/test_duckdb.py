@@ -426,7 +426,7 @@ def test_describe_guesses_types_and_gives_examples(tmp_path):
         ("text", "VARCHAR"),
     ]
     assert found[0].example == "a"
-    with pytest.raises(SourceRefused, match="no suffix that tells its kind"):
+    with pytest.raises(SourceRefused, match="no suffix that shows its kind"):
         describe("p.xls", tmp_path)
 
 

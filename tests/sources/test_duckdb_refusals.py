@@ -221,7 +221,7 @@ def test_a_duckdb_file_that_another_process_writes_is_tried_again_later(tmp_path
         ({"path": "p.duckdb"}, "a DuckDB file needs table"),
         ({"table": "scored"}, "table: 'scored' is for DuckDB files only"),
         ({"path": "s3://bucket/p.parquet"}, "is a remote address"),
-        ({"path": "predictions"}, "has no suffix that tells its kind"),
+        ({"path": "predictions"}, "has no suffix that shows its kind"),
         ({"path": []}, "path is empty"),
         ({"path": ["a.csv", "b.parquet"]}, "files of several kinds"),
         ({"where": {"tenant": []}}, "tenant: an empty list matches nothing"),

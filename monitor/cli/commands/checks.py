@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Check:
     """One thing that was tried: what was found there, or the problem and its exit code.
 
-    A ``note`` is worth knowing and nothing to mend.
+    A ``note`` is worth knowing; there is nothing to fix.
     ``looks`` need a look and are no problem: a round goes on, and so may a classifier that it
     watches be.
     """
@@ -43,7 +43,7 @@ class Check:
     looks: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, str | list[str] | None]:
-        """Tell it as JSON."""
+        """Return it for programs."""
         return {
             "what": self.what,
             "found": self.found or None,
@@ -109,7 +109,7 @@ def alerts_line(context: MonitorContext) -> str | None:
     try:
         known = expected_round(context, None, None)
     except MonitorError:
-        return None  # a new monitor, or one whose source is told of above
+        return None  # a new monitor, or one whose source has a problem shown above
     drops = smallest_drops(known, limits.watched(), limits.false_alarm_every)
     told = [
         f"no drop of {metric}" if drop is None else f"{metric} down by {drop:.2f}"

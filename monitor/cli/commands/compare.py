@@ -14,6 +14,7 @@ from monitor.cli.common import (
     JsonOption,
     MonitorOption,
     OfARound,
+    column_option,
     opened,
 )
 from monitor.cli.views.printing import say, say_json, say_table
@@ -46,17 +47,10 @@ def compare(
             "--predictions", "-p", help="Predictions of another classifier.", metavar="FILE"
         ),
     ] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id", help="Its column of ids.", metavar="COLUMN")
-    ] = None,
-    score: Annotated[
-        str, typer.Option("--score", help="Its column of scores.", metavar="COLUMN")
-    ] = "score",
+    id_column: Annotated[str | None, column_option("--id", "Its column of ids.")] = None,
+    score: Annotated[str, column_option("--score", "Its column of scores.")] = "score",
     predicted: Annotated[
-        str | None,
-        typer.Option(
-            "--predicted", help="Its column of predicted classes, 1 or 0.", metavar="COLUMN"
-        ),
+        str | None, column_option("--predicted", "Its column of predicted classes, 1 or 0.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -72,12 +66,7 @@ def compare(
     from monitor.cli.views.round_page import find_round
     from monitor.rounds.forecast import compare as rounds_compare
 
-    if threshold is None and predictions is None:
-        message = "nothing to compare with; give a score or a file: --threshold, --predictions"
-        raise typer.BadParameter(message, param_hint="--threshold")
-    if predictions is None and predicted is not None:
-        message = "it names a column of --predictions FILE; give that too"
-        raise typer.BadParameter(message, param_hint="--predicted")
+    _refuse_half_given(threshold, predictions, predicted)
     with opened(config) as application:
         name = only_monitor(application, monitor)
         with application.database.read() as connection:
@@ -100,6 +89,17 @@ def compare(
         say_json(_page(found, compared, other))
     else:
         _say(found, compared, other)
+
+
+def _refuse_half_given(
+    threshold: float | None, predictions: Path | None, predicted: str | None
+) -> None:
+    if threshold is None and predictions is None:
+        message = "nothing to compare with; give a score or a file: --threshold, --predictions"
+        raise typer.BadParameter(message, param_hint="--threshold")
+    if predictions is None and predicted is not None:
+        message = "it names a column of --predictions FILE; give that too"
+        raise typer.BadParameter(message, param_hint="--predicted")
 
 
 def _others(

@@ -19,7 +19,7 @@ from monitor.rounds.sampling.draw import PROFILE, why_unusable
 from monitor.rounds.sampling.plausibility import refuse_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from monitor.domain.model import Window
     from monitor.labeling.column import ColumnLabeler, Truth
@@ -96,7 +96,7 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
         the truth should be known.
     """
     settings = labeler.settings
-    labeler.columns()
+    labeler.columns()  # refuses a missing column before rows are read
     looks = _unknown_truth(context, labeler)
     text = f"column {settings.value} of {labeler.files}"
     window = _joined_window(context, settings.matures)
@@ -106,17 +106,30 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
     ids = [each.id for part in frame.strata for each in part.candidates]
     truth = labeler.truth_of(ids)
     is_mature = window.end + settings.matures <= context.clock()
+    if is_mature:
+        _refuse_unjoined(window, ids, truth)
     has_a_row_each = is_mature and settings.missing_means == "unanswered"
-    if not truth.examples:
-        looks = (*looks, "it has no row yet") if has_a_row_each else looks
-    elif ids and not truth.known and is_mature:
-        raise LabelsRefused(_unjoined(window, ids, truth))
-    elif truth.known < (_FEW * len(ids) if has_a_row_each else min(1, len(ids))):
-        looks = (*looks, _unjoined(window, ids, truth))
-    if truth.known and not truth.positive:
-        sentence = f"none of the {truth.known} known is positive; is labeling.positive right?"
-        looks = (*looks, sentence)
+    looks = (*looks, *_looks_at_join(window, ids, truth, has_a_row_each=has_a_row_each))
     return Found(f"{text}; {truth.known} of {len(ids)} items from {window} have a label", looks)
+
+
+def _refuse_unjoined(window: Window, ids: Sequence[str], truth: Truth) -> None:
+    """Refuse a truth that should know these items by now, has rows, and knows none of them."""
+    if ids and truth.examples and not truth.known:
+        raise LabelsRefused(_unjoined(window, ids, truth))
+
+
+def _looks_at_join(
+    window: Window, ids: Sequence[str], truth: Truth, *, has_a_row_each: bool
+) -> Iterator[str]:
+    """Say what is odd about a join; ``has_a_row_each``: every item should have its truth by now."""
+    least = _FEW * len(ids) if has_a_row_each else min(1, len(ids))
+    if truth.examples and truth.known < least:
+        yield _unjoined(window, ids, truth)
+    if has_a_row_each and not truth.examples:
+        yield "it has no row yet"
+    if truth.known and not truth.positive:
+        yield f"none of the {truth.known} known is positive; is labeling.positive right?"
 
 
 def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str, ...]:

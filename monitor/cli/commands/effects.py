@@ -1,4 +1,4 @@
-"""Commands about what is to be done outside and is not done: effects that wait or are dead."""
+"""Commands about effects that are not delivered yet: those that wait, and dead letters."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def effects(
     monitor: MonitorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """List what MLflow and hooks have not taken, or try it now.
+    """List what MLflow and hooks have not accepted, or try it again.
 
     waiting: it is tried again by itself. dead: it failed for a day, or for a reason that somebody
-    must mend; it is still tried, more and more rarely. What stands behind another of the same
-    monitor and sink waits for that one, so that all arrives in order.
+    must fix; it is still tried, more and more rarely. An effect queued behind another of the same
+    monitor and sink waits for that one, so that all arrive in order.
     """
     if context.invoked_subcommand is not None:
         return
@@ -70,7 +70,7 @@ def effects(
         head = ["id", "monitor", "sink", "kind", "round", "status", "since", "tries", "next", "why"]
         say_table(head, [_row(each) for each in found], right="047")
     else:
-        say("nothing waits: MLflow and the hooks have taken all there is")
+        say("nothing waits: MLflow and the hooks have accepted everything")
 
 
 def retry(
@@ -103,10 +103,10 @@ def drop(
     config: ConfigOption = CONFIG,
     json: JsonOption = False,
 ) -> None:
-    """Give effects up for good, so that what stands behind them goes on.
+    """Give effects up for good, so that those queued behind them go on.
 
     For what nobody needs any more, such as notices of a hook that was removed, or what its
-    receiver will never take. They stay in the store with the reason.
+    receiver will never accept. They stay in the store with the reason.
     """
     from monitor.rounds.delivery.dead_letters import notify_recovered
     from monitor.storage import effect_admin
@@ -116,6 +116,7 @@ def drop(
         found = _chosen(connection, number, sink)
         chosen = [each.id for each in found]
         effect_admin.drop(connection, chosen, reason, application.clock())
+        # In the same transaction: who was notified of a dead sink is notified that it is empty too.
         for each in sorted({each.sink for each in found}):
             notify_recovered(connection, each, application.clock())
     if json:
@@ -167,5 +168,5 @@ def _row(each: OpenEffect) -> list[str]:
         minute(each.since),
         str(each.tries),
         minute(each.next_try) if each.first else "-",
-        each.last_error or ("not tried yet" if each.first else "waits behind another"),
+        each.last_error or ("not tried yet" if each.first else "queued behind another"),
     ]

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monitor.cli.common import JsonOption
-from monitor.cli.views.printing import say, say_json, say_table
+from monitor.cli.views.printing import say_block, say_json, say_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from monitor.domain.report import EstimateRow
 
 
 def add_to(app: typer.Typer) -> None:
@@ -56,27 +58,35 @@ def estimate(
         _say_estimates(found["estimates"])
 
 
-def _say_estimates(found: Sequence[dict[str, Any]]) -> None:
-    from monitor.domain.report import EstimateRow
+def _say_estimates(estimates: Sequence[dict[str, Any]]) -> None:
     from monitor.presentation.estimates import caution_lines, reason_text
+
+    rows = [_row(estimate) for estimate in estimates]
+    say_table(["metric", "rate", "window"], _cells(rows))
+    remarks = [
+        *(
+            f"{row.metric} ({row.estimand}): {reason_text(row)}"
+            for row in rows
+            if row.point is None
+        ),
+        *caution_lines((estimate["metric"], estimate["caution"]) for estimate in estimates),
+    ]
+    say_block(remarks)
+
+
+def _row(estimate: dict[str, Any]) -> EstimateRow:
+    from monitor.domain.report import EstimateRow
+
+    return EstimateRow(
+        **{name: estimate[name] for name in EstimateRow.model_fields if name in estimate}
+    )
+
+
+def _cells(rows: Iterable[EstimateRow]) -> list[list[str]]:
+    """One line for each metric: the rate behind the window, and the window's own value."""
     from monitor.presentation.numbers import interval_text
 
-    rows = [
-        EstimateRow(**{name: each[name] for name in EstimateRow.model_fields if name in each})
-        for each in found
-    ]
-    cells: dict[str, dict[str, str]] = {}
-    reasons = []
+    texts: dict[str, dict[str, str]] = {}
     for row in rows:
-        cells.setdefault(row.metric, {})[row.estimand] = interval_text(row)
-        if row.point is None:
-            reasons.append(f"{row.metric} ({row.estimand}): {reason_text(row)}")
-    say_table(
-        ["metric", "rate", "window"],
-        [[metric, of["rate"], of["window"]] for metric, of in cells.items()],
-    )
-    cautions = caution_lines((each["metric"], each["caution"]) for each in found)
-    if reasons or cautions:
-        say()
-    for sentence in (*reasons, *cautions):
-        say(sentence, indent="  ")
+        texts.setdefault(row.metric, {})[row.estimand] = interval_text(row)
+    return [[metric, of["rate"], of["window"]] for metric, of in texts.items()]

@@ -64,11 +64,11 @@ def say_tests(found: Sequence[Tested]) -> None:
         say("the config has no hooks; alerts go to the log and to MLflow only")
         return
     for each in found:
-        said = f"PROBLEM: {each.problem}" if each.problem else f"took the test ({each.receipt})"
+        said = f"PROBLEM: {each.problem}" if each.problem else f"accepted the test ({each.receipt})"
         say(f"hook {each.hook} ({each.kind}): {said}", indent="  ")
     wrong = sum(each.problem is not None for each in found)
     if wrong:
-        say(f"{plural(wrong, 'hook')} of {len(found)} did not take the test")
+        say(f"{plural(wrong, 'hook')} of {len(found)} did not accept the test")
 
 
 def _tested(name: str, kind: str, handler: EffectHandler, now: datetime) -> Tested:

@@ -44,9 +44,9 @@ def backup(
     """Copy a SQLite store while it is in use.
 
     The copy holds the store as it was at one moment, is checked, and appears whole or not at all.
-    To restore it, stop the service and whatever calls run-once, take the store with its -wal and
-    -shm files away, put the copy in its place, and run: pr-monitor db upgrade, then: pr-monitor db
-    restored, which does again what the copy does not know.
+    To restore it, stop the service and whatever calls run-once, move the store away with its -wal
+    and -shm files, put the copy in its place, and run: pr-monitor db upgrade, then: pr-monitor db
+    restored, which does again what came after the copy.
     """
     from monitor.storage import sqlite_file
 
@@ -76,6 +76,7 @@ def forget(
         if monitor is not None:
             application.config.monitor(monitor)
         found = _forgotten(application, item, monitor)
+        # SQLite's write-ahead log may still hold the text that was deleted from the tables.
         wiped = sqlite_file.wipe_log(application.database)
     left = [*_not_looked_at(found), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
     if json:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     labels = typer.Typer(
-        help="Hand out items to label as a file, and take answers in.", no_args_is_help=True
+        help="Export items to label as a file, and import the answers.", no_args_is_help=True
     )
     labels.command("export")(export)
     labels.command("import")(import_)
@@ -54,11 +54,7 @@ def export(
     """
     from monitor.labeling.label_files import write_tasks
 
-    if second and disputed:
-        message = "cannot be given together with --second"
-        raise typer.BadParameter(message, param_hint="--disputed")
-    if out is not None:
-        _refuse_name(out)
+    _refuse_options(out, second, disputed)
     with opened(config) as application:
         asking = _asking_people(application, monitor)
         tasks = [task for context in asking for task in _tasks(context, second, disputed)]
@@ -68,11 +64,16 @@ def export(
         say_json({"tasks": [{"task": task.key, **task.shown} for task in tasks]})
     elif out is None:
         write_tasks(sys.stdout, tasks, "csv")
-    elif tasks:
-        wait = f"{plural(len(tasks), 'item')} written to {out}; fill the column label with "
-        say(f"{wait}1, 0 or cannot tell", indent="  ")
     else:
+        _say_written(out, len(tasks))
+
+
+def _say_written(out: Path, tasks: int) -> None:
+    if not tasks:
         say(f"no item waits for an answer; {out} is not written")
+        return
+    fill = "fill the column label with 1, 0 or cannot tell"
+    say(f"{plural(tasks, 'item')} written to {out}; {fill}", indent="  ")
 
 
 def import_(
@@ -81,11 +82,11 @@ def import_(
     monitor: MonitorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Take in a filled file, row by row.
+    """Import a filled file, row by row.
 
-    Every row is taken, or refused with its number and the reason. What an annotator says anew of
-    an item is counted as changed; importing the same file again changes nothing. Exit code 65 if
-    a row was refused; the others are taken all the same.
+    Every row is accepted, or refused with its number and the reason. Another answer of the same
+    annotator for an item counts as changed; importing the same file again changes nothing. Exit
+    code 65 if a row was refused; the others are imported all the same.
     """
     from monitor.labeling.label_files import read_labels
     from monitor.rounds.labels.collect import accepting
@@ -108,6 +109,14 @@ def import_(
     raise typer.Exit(65 if collected.refused else 0)
 
 
+def _refuse_options(out: Path | None, second: bool, disputed: bool) -> None:
+    if second and disputed:
+        message = "cannot be given together with --second"
+        raise typer.BadParameter(message, param_hint="--disputed")
+    if out is not None:
+        _refuse_name(out)
+
+
 def _refuse_name(out: Path) -> None:
     """Refuse files of another kind, and files that people may have filled."""
     from monitor.domain.errors import InputRefused
@@ -117,7 +126,7 @@ def _refuse_name(out: Path) -> None:
         raise typer.BadParameter(message, param_hint="--out")
     if out.exists():
         message = (
-            f"{out} is there already and may hold answers; take it in with pr-monitor labels "
+            f"{out} is there already and may hold answers; import it with pr-monitor labels "
             "import, or name another file"
         )
         raise InputRefused(message)
@@ -146,7 +155,7 @@ def _tasks(context: MonitorContext, second: bool, disputed: bool) -> list[Task]:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """What was taken or refused; of the answers how many are new, and how many others changed."""
+    """What was accepted or refused; how many answers are new, and how many others changed."""
 
     collected: Collected
     new: int
@@ -212,4 +221,4 @@ def _say_result(found: _Taken) -> None:
     new = plural(found.new, "new answer")
     say(f"{new}, {changed}{found.known} known already, {refused} refused")
     if found.new or found.changed:
-        say("pr-monitor run-once takes them into the estimates")
+        say("pr-monitor run-once brings them into the estimates")

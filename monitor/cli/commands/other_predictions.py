@@ -53,6 +53,7 @@ def read_others(
             "(select unnest($ids))",
             {"ids": list(ids), **_bound(flag, threshold)},
         )
+        # Of all items, labeled or not: what the other classifier flags of the whole window.
         [(rows, flagged)] = table.rows(
             f"select count(distinct {item}), count(distinct {item}) filter ({flag}) "  # noqa: S608
             f"from {table.relation}",

@@ -7,39 +7,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption
+from monitor.cli.common import (
+    ASSUMED_SIZE,
+    CONFIG,
+    ConfigOption,
+    FlaggedRateOption,
+    JsonOption,
+    MonitorArgument,
+    PrecisionOption,
+    RecallOption,
+    share_option,
+)
 from monitor.cli.views.printing import say, say_json
 
 if TYPE_CHECKING:
     from monitor.rounds.forecast.plan_window import PlanForecast
 
-MonitorArgument = Annotated[
-    str | None, typer.Argument(help="Monitor of the config.", metavar="MONITOR")
-]
-PrecisionOption = Annotated[
-    float | None, typer.Option("--precision", help="Assumed precision.", metavar="SHARE")
-]
-RecallOption = Annotated[
-    float | None, typer.Option("--recall", help="Assumed recall.", metavar="SHARE")
-]
-FlaggedRateOption = Annotated[
-    float | None,
-    typer.Option("--flagged-rate", help="Assumed share of items flagged.", metavar="SHARE"),
-]
-SizeOption = Annotated[
-    int, typer.Option("--size", help="Assumed items of a window.", metavar="COUNT", min=2)
-]
 MarginOption = Annotated[
-    float | None,
-    typer.Option("--margin", help="Half-width wanted of both intervals.", metavar="SHARE"),
+    float | None, share_option("--margin", "Half-width wanted of both intervals.")
 ]
 PrecisionMarginOption = Annotated[
-    float | None,
-    typer.Option("--precision-margin", help="Half-width for precision.", metavar="SHARE"),
+    float | None, share_option("--precision-margin", "Half-width for precision.")
 ]
 RecallMarginOption = Annotated[
-    float | None,
-    typer.Option("--recall-margin", help="Half-width for recall.", metavar="SHARE"),
+    float | None, share_option("--recall-margin", "Half-width for recall.")
 ]
 LabelsOption = Annotated[
     int | None, typer.Option("--labels", help="Labels that there are.", metavar="COUNT", min=2)
@@ -67,7 +58,7 @@ def plan(
     precision: PrecisionOption = None,
     recall: RecallOption = None,
     flagged_rate: FlaggedRateOption = None,
-    size: SizeOption = 100_000,
+    size: Annotated[int, ASSUMED_SIZE] = 100_000,
     margin: MarginOption = None,
     precision_margin: PrecisionMarginOption = None,
     recall_margin: RecallMarginOption = None,

@@ -11,7 +11,8 @@ from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened,
 from monitor.cli.views.printing import say, say_error, say_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
 
     from monitor.domain.errors import MonitorError
     from monitor.domain.report import AlertRow
@@ -31,14 +32,14 @@ class Done:
 
 
 def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Do again what a store restored from a backup has forgotten.
+    """Do again what is missing from a store restored from a backup.
 
-    To be run once the backup is in its place and up to date (db upgrade), before anything else is
-    started. Asks MLflow for the runs of this store's rounds. Slots that were lost are opened and
-    not skipped, and done again from the labels where they lie. New versions start above those that
-    MLflow shows, whose runs are deleted there. Alerts that the store does not know any more are
-    told as ended; they fire again if the labels still say so. Safe to repeat, and where nothing
-    was lost it changes nothing.
+    Run it once the backup is in its place and up to date (db upgrade), before anything else is
+    started. It asks MLflow for the runs of this store's rounds. Lost slots are opened again, not
+    skipped, and done again from the labels where they are. New versions start above those that
+    MLflow shows, whose runs are deleted there. Alerts that the store no longer knows are reported
+    as ended; they fire again if the labels still call for it. Safe to repeat; where nothing was
+    lost it changes nothing.
     """
     from monitor.domain.errors import gravest
 
@@ -47,15 +48,25 @@ def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     if json:
         say_json({"monitors": [_json(each) for each in done]})
     else:
-        for each in done:
-            for line in _lines(each):
-                say(f"{each.monitor}: {line}", indent="  ")
+        _say_done(done)
+    _say_problems(done)
+    raise typer.Exit(gravest(problem.exit_code for each in done for problem in each.problems))
+
+
+def _say_done(done: Iterable[Done]) -> None:
+    for each in done:
+        if each.forgotten is None:
+            continue
+        for line in _lines(each, each.forgotten):
+            say(f"{each.monitor}: {line}", indent="  ")
+
+
+def _say_problems(done: Sequence[Done]) -> None:
     for each in done:
         for problem in each.problems:
             say_error(f"{each.monitor}: {problem}")
     if any(each.forgotten is None for each in done):
-        say_error("run this again once that is mended; it goes on from where it was")
-    raise typer.Exit(gravest(problem.exit_code for each in done for problem in each.problems))
+        say_error("run this again once that is fixed; it goes on from where it was")
 
 
 def _restored(context: MonitorContext) -> Done:
@@ -66,6 +77,7 @@ def _restored(context: MonitorContext) -> Done:
     if context.runs is None:
         message = f"{context.settings.name} was built without MLflow"
         raise AssertionError(message)
+    # Without MLflow's answer nobody knows what is missing: this monitor waits, others go on.
     try:
         done.forgotten = reconcile(context, context.runs)
     except MonitorError as error:
@@ -78,15 +90,10 @@ def _restored(context: MonitorContext) -> Done:
     return done
 
 
-def _lines(done: Done) -> Iterator[str]:
-    found = done.forgotten
-    if found is None:
-        return
+def _lines(done: Done, found: Forgotten) -> Iterator[str]:
     if found.opened:
-        first, last = minute(found.opened[0]), minute(found.opened[-1])
-        span = f"due {first} UTC" if first == last else f"due {first} to {last} UTC"
-        yield f"{plural(len(found.opened), 'round')} opened again, {span}"
-    yield from (f"{_round_line(each, found)}" for each in done.rounds)
+        yield _opened_line(found.opened)
+    yield from (_round_line(each, found) for each in done.rounds)
     if found.retire:
         yield f"{plural(found.retire, 'run')} of forgotten rounds deleted in MLflow"
     yield from _alert_lines(found.alerts)
@@ -103,6 +110,12 @@ def _lines(done: Done) -> Iterator[str]:
         )
     if not _changed(found):
         yield "MLflow shows nothing that the store does not know"
+
+
+def _opened_line(slots: Sequence[datetime]) -> str:
+    first, last = minute(slots[0]), minute(slots[-1])
+    span = f"due {first} UTC" if first == last else f"due {first} to {last} UTC"
+    return f"{plural(len(slots), 'round')} opened again, {span}"
 
 
 def _round_line(found: Round, forgotten: Forgotten) -> str:
@@ -122,14 +135,14 @@ def _alert_lines(alerts: tuple[AlertRow, ...] | None) -> Iterator[str]:
     if alerts is None:
         yield (
             "which alerts were open cannot be read from MLflow, since the newest report.json is "
-            "not to be had: look into MLflow and end in your hooks what is no longer known"
+            "missing there: look into MLflow and end in your hooks what is no longer known"
         )
         return
     for alert in alerts:
         yield (
             f"the alert {alert.id[:8]} on {alert.metric} of round {alert.fired_in_round} was open "
-            "and is not known any more: people are told that it ends, and it fires again if the "
-            "labels still say so"
+            "and is no longer known: people are notified that it ends, and it fires again if the "
+            "labels still call for it"
         )
 
 
@@ -144,8 +157,14 @@ def _changed(found: Forgotten) -> bool:
     )
 
 
+def _nothing_read() -> Forgotten:
+    from monitor.rounds.restore import Forgotten
+
+    return Forgotten(opened=(), behind={}, retire=0, alerts=None, off_schedule=(), abandoned=())
+
+
 def _json(done: Done) -> dict[str, Any]:
-    found = done.forgotten
+    found = done.forgotten or _nothing_read()
     return {
         "monitor": done.monitor,
         "problems": [str(problem) for problem in done.problems],
@@ -159,11 +178,11 @@ def _json(done: Done) -> dict[str, Any]:
             }
             for each in done.rounds
         ],
-        "opened": [] if found is None else list(found.opened),
-        "runs_deleted": 0 if found is None else found.retire,
+        "opened": list(found.opened),
+        "runs_deleted": found.retire,
         "alerts_forgotten": None
-        if found is None or found.alerts is None
+        if found.alerts is None
         else [alert.model_dump() for alert in found.alerts],
-        "off_schedule": [] if found is None else list(found.off_schedule),
-        "abandoned": [] if found is None else list(found.abandoned),
+        "off_schedule": list(found.off_schedule),
+        "abandoned": list(found.abandoned),
     }

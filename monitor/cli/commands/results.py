@@ -46,13 +46,7 @@ def status(
     something about the newest round needs a look, though rounds go on. learning: no limits are
     set yet. ok: none of these.
     """
-    from monitor.cli.commands.checks import promise_lines
-    from monitor.cli.views.status_page import (
-        left_behind_json,
-        overview_json,
-        say_overview,
-        with_links,
-    )
+    from monitor.cli.views.status_page import say_status, status_json, with_links
     from monitor.rounds.status import overviews
 
     with opened(config) as application:
@@ -63,29 +57,10 @@ def status(
             for each in overviews(application.database, asked, application.clock())
         ]
         gone = [] if monitor is not None else _not_in_the_config(application)
-        promised = application.config.false_alarms_a_year()
     if json:
-        monitors = [overview_json(each) for each in found]
-        say_json(
-            {
-                "monitors": monitors,
-                "left_behind": [left_behind_json(each) for each in gone],
-                "false_alarms_a_year": sum(promised.values()),
-            }
-        )
-        return
-    for place, each in enumerate(found):
-        if place:
-            say()
-        say_overview(each)
-    if gone:
-        say()
-        for left in gone:
-            say(f"warning: {left.sentence}", indent="  ")
-    if monitor is None and len(promised) > 1:
-        say()
-        for line in promise_lines(application.config):
-            say(line)
+        say_json(status_json(found, gone, application.config))
+    else:
+        say_status(found, gone, _promises(application) if monitor is None else [])
 
 
 def rounds(
@@ -179,7 +154,7 @@ def resolve(
 ) -> None:
     """End an open alert by hand.
 
-    Evidence starts anew with the next round. Hooks are told with the next run.
+    Evidence starts again with the next round. Hooks are notified by the next run.
     """
     from monitor.domain.alerting import AlertState
     from monitor.domain.errors import InputRefused
@@ -211,9 +186,9 @@ def hook_test(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Send a notice that says it is a test through each hook.
+    """Send a test notice through each hook.
 
-    Says of each whether it was taken. No round, alert or store is needed.
+    Reports for each whether it was accepted. No round, alert or store is needed.
     """
     from monitor.cli.commands.hook_tests import say_tests, try_hooks
     from monitor.domain.errors import gravest
@@ -224,6 +199,14 @@ def hook_test(
     else:
         say_tests(found)
     raise typer.Exit(gravest(each.exit_code for each in found))
+
+
+def _promises(application: Application) -> list[str]:
+    """Say how many false alarms several monitors promise together."""
+    from monitor.cli.commands.checks import promise_lines
+
+    config = application.config
+    return promise_lines(config) if len(config.false_alarms_a_year()) > 1 else []
 
 
 def _not_in_the_config(application: Application) -> list[RemovedMonitor]:

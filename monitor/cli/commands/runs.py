@@ -1,8 +1,9 @@
-"""Commands that make rounds go on: run-once, backfill, serve."""
+"""Commands that run rounds: run-once, backfill, serve."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +22,7 @@ from monitor.cli.common import (
 from monitor.cli.views.printing import say, say_error, say_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from monitor.rounds.context import MonitorContext
@@ -54,11 +55,12 @@ def run_once(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Do all that is due now and end: what cron calls.
+    """Do all that is due now, then exit: made for cron.
 
-    Draws, takes in labels, estimates, alerts and tells MLflow. Running it again, or at the same
-    time elsewhere, is safe. Exit code 0 all well (a firing alert too), 65 input refused (a round
-    that waits for better predictions too), 75 something waits for a later run, 78 fix the config.
+    Draws samples, reads labels, estimates, alerts and records it in MLflow. Running it again, or
+    at the same time elsewhere, is safe. Exit code 0 all well (a firing alert too), 65 input
+    refused (a round that waits for better predictions too), 75 something waits for a later run,
+    78 fix the config.
     """
     from monitor.cli.views.passes import marks, moves, pass_json, say_pass
     from monitor.service.change_detection import Idle
@@ -71,6 +73,7 @@ def run_once(
         def remember(context: MonitorContext) -> None:
             before.setdefault(context.settings.name, marks(application, context))
 
+        # States are read before anything moves them, so that what moved can be shown afterwards.
         if slot is not None:
             for context in monitors:
                 remember(context)
@@ -120,6 +123,7 @@ def backfill(
         for context in _chosen(application, monitor):
             slots = backfill_slots(context, first, last)
             name, found[name] = context.settings.name, []
+            # What is filled stays filled: a monitor that stops keeps no other from its windows.
             try:
                 for each in _backfilled(context, first, last, len(slots)):
                     found[name].append(each)
@@ -169,7 +173,7 @@ def _write_metrics(
     well = was_whole and not result.errors
     now = application.clock()
     earlier = last_success(path)
-    if earlier is not None and earlier > now:  # told by a clock that was ahead
+    if earlier is not None and earlier > now:  # written while a clock was ahead
         earlier = None
     own = Own(
         last_success=now if well else earlier,
@@ -198,6 +202,7 @@ def _open_asked(monitors: Sequence[MonitorContext], slot: str) -> None:
     from monitor.rounds.opening.redo import why_it_stays
 
     asked = parse_time(slot, "--slot")
+    # All monitors are asked first: a slot that one of them refuses is then opened for none.
     for context in monitors:
         _refuse_no_slot(context, slot, asked)
     for context in monitors:
@@ -269,36 +274,31 @@ def _backfill_sentences(
     from monitor.domain.state import RoundState
 
     name = context.settings.name
-    if not slots:
-        yield f"{name}: no window to fill; none that has ended holds predictions and begins then"
-        return
     if not rounds:
-        yield f"{name}: no window to fill; rounds that ended before stay as they are"
+        why = "rounds that ended before stay as they are"
+        why = why if slots else "none that has ended holds predictions and begins then"
+        yield f"{name}: no window to fill; {why}"
         return
-    states = [str(each.state) for each in rounds]
-    counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-    waiting = [each for each in rounds if each.state is RoundState.LABELING]
-    done = "filled" if not waiting else "opened"
+    waiting = [round_ for round_ in rounds if round_.state is RoundState.LABELING]
+    done = "opened" if waiting else "filled"
     yield (
         f"{name}: {len(rounds)} of {len(slots)} windows {done}, due {minute(rounds[0].slot)} to "
-        f"{minute(rounds[-1].slot)} UTC: {counted}"
+        f"{minute(rounds[-1].slot)} UTC: {_counted_states(rounds)}"
     )
     if waiting and context.labeler.asks_people:
         yield f"{name}: {_what_people_do(context, waiting)}"
 
 
+def _counted_states(rounds: Sequence[Round]) -> str:
+    counts = Counter(str(round_.state) for round_ in rounds)
+    return ", ".join(f"{count} {state}" for state, count in counts.items())
+
+
 def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
     """Say what rounds that wait for people need, and by when."""
     from monitor.labeling.files import FilesLabeler
-    from monitor.rounds.status import open_rounds
 
-    numbers = {each.number for each in waiting}
-    with context.database.read() as connection:
-        opened_now = [
-            each for each in open_rounds(connection, context.settings.name) if each.round in numbers
-        ]
-    missing = sum(each.wanted - each.answered for each in opened_now)
-    due = min((each.deadline for each in opened_now if each.deadline is not None), default=None)
+    missing, due = _still_wanted(context, {round_.number for round_ in waiting})
     by = "" if due is None else f" by {minute(due)} UTC"
     needs = f"{plural(len(waiting), 'round')} waiting for {plural(missing, 'answer')} of people{by}"
     if not isinstance(context.labeler, FilesLabeler):
@@ -307,3 +307,17 @@ def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
         f"{needs}; the task files stand in {context.labeler.folder}, filled copies go into "
         f"{context.labeler.filled}; then run: pr-monitor run-once"
     )
+
+
+def _still_wanted(context: MonitorContext, numbers: Collection[int]) -> tuple[int, datetime | None]:
+    """Return how many answers rounds wait for, and their first deadline."""
+    from monitor.rounds.status import open_rounds
+
+    with context.database.read() as connection:
+        rounds = [
+            round_
+            for round_ in open_rounds(connection, context.settings.name)
+            if round_.round in numbers
+        ]
+    deadlines = [round_.deadline for round_ in rounds if round_.deadline is not None]
+    return sum(round_.wanted - round_.answered for round_ in rounds), min(deadlines, default=None)

@@ -1,4 +1,4 @@
-"""Commands around the work: demo, init, check, db."""
+"""Commands to set up with: demo, init, check, db."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.commands.restored import restored
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, opened
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, column_option, opened
 from monitor.cli.views.printing import say, say_json
 
 if TYPE_CHECKING:
@@ -25,33 +25,25 @@ PredictionsArgument = Annotated[
         metavar="PREDICTIONS",
     ),
 ]
-IdOption = Annotated[
-    str | None, typer.Option("--id", help="Column of the item id.", metavar="COLUMN")
-]
-TimeOption = Annotated[
-    str | None, typer.Option("--time", help="Column of the time.", metavar="COLUMN")
-]
-ScoreOption = Annotated[
-    str | None, typer.Option("--score", help="Column of the score.", metavar="COLUMN")
-]
-PredictedOption = Annotated[
-    str | None,
-    typer.Option("--predicted", help="Column of the predicted class.", metavar="COLUMN"),
+ThresholdOption = Annotated[
+    float | None,
+    typer.Option("--threshold", help="Score from which on items are flagged.", metavar="SCORE"),
 ]
 PositiveOption = Annotated[
     str | None,
     typer.Option("--positive", help="Predicted value that means flagged.", metavar="VALUE"),
 ]
-ThresholdOption = Annotated[
-    float | None,
-    typer.Option("--threshold", help="Score from which on items are flagged.", metavar="SCORE"),
-]
-LabelOption = Annotated[
-    str | None,
-    typer.Option("--label", help="Column of the true class, if it is there.", metavar="COLUMN"),
-]
 TableOption = Annotated[
     str | None, typer.Option("--table", help="Table or view of a DuckDB file.", metavar="NAME")
+]
+IdOption = Annotated[str | None, column_option("--id", "Column of the item id.")]
+TimeOption = Annotated[str | None, column_option("--time", "Column of the time.")]
+ScoreOption = Annotated[str | None, column_option("--score", "Column of the score.")]
+PredictedOption = Annotated[
+    str | None, column_option("--predicted", "Column of the predicted class.")
+]
+LabelOption = Annotated[
+    str | None, column_option("--label", "Column of the true class, if it is there.")
 ]
 
 
@@ -60,7 +52,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("demo")(demo)
     app.command("init")(init)
     app.command("check")(check)
-    db = typer.Typer(help="Make, upgrade or check the tables of the store.", no_args_is_help=True)
+    db = typer.Typer(help="Create, upgrade or check the tables of the store.", no_args_is_help=True)
     db.command("upgrade")(upgrade)
     db.command("check")(check_schema)
     db.command("restored")(restored)
@@ -101,13 +93,14 @@ def init(
 ) -> None:
     """Write a commented config for a file of predictions.
 
-    Which column holds what is told by names and types; what these do not tell is refused with the
-    option to give.
+    Columns are recognized by their names and types; where these do not decide, the command stops
+    and names the option to give.
     """
     from monitor.config.template import Chosen, write_config
     from monitor.files.relations import SUFFIXES, class_values, describe
 
     _refuse_place(config)
+    # Paths of a config start at its own folder, which need not be the one that init runs in.
     path = _beside(predictions, config)
     if table is None and SUFFIXES.get(Path(path).suffix.lower()) == "duckdb":
         message = f"{predictions} is a DuckDB file, name its table or view"
@@ -124,12 +117,12 @@ def init(
 
 
 def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Try all that the config names, and say what is wrong.
+    """Try everything that the config names, and report what is wrong.
 
     Source, labels, store, MLflow and its permissions: each is reachable, or a sentence says why
-    not and what to do. LOOK marks what no round would stop at, such as a window without a flagged
-    item; the exit code is then still 0. Makes the store's tables and the MLflow experiments where
-    there are none.
+    not and what to do. LOOK marks what would stop no round and still needs a look, such as a
+    window without a flagged item; the exit code is then still 0. Creates the store's tables and
+    the MLflow experiments where there are none.
     """
     from monitor.cli.commands.checks import checks, exit_code
     from monitor.cli.logs import set_up_logs
@@ -152,7 +145,7 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
 
 
 def upgrade(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Make the tables of the store, or bring them up to date.
+    """Create the tables of the store, or upgrade them.
 
     All in one transaction; rounds and labels stay.
     """
@@ -174,7 +167,7 @@ def upgrade(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
 
 
 def check_schema(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Say whether the store holds this version's tables.
+    """Check whether the store has this version's tables.
 
     Exit code 78 if not, with the command that helps.
     """
@@ -229,5 +222,5 @@ def _upgrade_sentence(database: Database, before: str | None, after: str | None)
     if before == after:
         return f"{database.shown} is up to date (schema {after})"
     if before is None:
-        return f"{database.shown}: tables made (schema {after})"
+        return f"{database.shown}: tables created (schema {after})"
     return f"{database.shown}: schema {before} upgraded to {after}"

@@ -1,4 +1,4 @@
-"""The command that plays a drift on a monitor before it happens: simulate."""
+"""The command that tries a drift on a monitor before it happens: simulate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, opened
+from monitor.cli.common import (
+    ASSUMED_SIZE,
+    CONFIG,
+    ConfigOption,
+    FlaggedRateOption,
+    JsonOption,
+    MonitorArgument,
+    PrecisionOption,
+    RecallOption,
+    opened,
+)
 from monitor.cli.views.printing import say_json
 
 if TYPE_CHECKING:
@@ -25,9 +35,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def simulate(
-    monitor: Annotated[
-        str | None, typer.Argument(help="The monitor, if there are several.", metavar="MONITOR")
-    ] = None,
+    monitor: MonitorArgument = None,
     config: ConfigOption = CONFIG,
     drop: Annotated[
         list[str] | None,
@@ -50,19 +58,10 @@ def simulate(
     rounds: Annotated[
         int, typer.Option(help="Rounds to look at.", min=1, max=520, metavar="COUNT")
     ] = 52,
-    precision: Annotated[
-        float | None, typer.Option(help="Of a new classifier.", metavar="SHARE")
-    ] = None,
-    recall: Annotated[
-        float | None, typer.Option(help="Of a new classifier.", metavar="SHARE")
-    ] = None,
-    flagged_rate: Annotated[
-        float | None,
-        typer.Option(help="Share of a new classifier's items that it flags.", metavar="SHARE"),
-    ] = None,
-    size: Annotated[
-        int | None, typer.Option(help="Items of a round's window.", min=2, metavar="COUNT")
-    ] = None,
+    precision: PrecisionOption = None,
+    recall: RecallOption = None,
+    flagged_rate: FlaggedRateOption = None,
+    size: Annotated[int | None, ASSUMED_SIZE] = None,
     paths: Annotated[
         int, typer.Option(help="Simulated histories.", min=100, max=100_000, metavar="COUNT")
     ] = 2000,
@@ -71,7 +70,7 @@ def simulate(
     ] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Play a drift: how soon it is found, and false alarms without it.
+    """Try a drift: how soon it is found, and false alarms without it.
 
     Limits, promise and labels are those of the config. The classifier is the one that closed
     rounds, else the reference, have shown; --precision, --recall, --flagged-rate and --size stand
@@ -146,17 +145,24 @@ def _levels(
 ) -> Levels | None:
     from monitor.rounds.forecast.simulate import Levels
 
-    given = {"--precision": precision, "--recall": recall, "--flagged-rate": flagged_rate}
-    if all(value is None for value in given.values()):
+    if precision is None and recall is None and flagged_rate is None:
         return None
-    for option, value in given.items():
-        if value is None or not 0 < value < 1:
-            message = "give --precision, --recall and --flagged-rate together, each between 0 and 1"
-            raise typer.BadParameter(message, param_hint=option)
-    if precision is None or recall is None or flagged_rate is None or size is None:
+    shares = (
+        _share(precision, "--precision"),
+        _share(recall, "--recall"),
+        _share(flagged_rate, "--flagged-rate"),
+    )
+    if size is None:
         message = "how many items does a round's window hold? Give --size too"
         raise typer.BadParameter(message, param_hint="--size")
-    return Levels(precision, recall, flagged_rate, size)
+    return Levels(*shares, size)
+
+
+def _share(value: float | None, option: str) -> float:
+    if value is None or not 0 < value < 1:
+        message = "give --precision, --recall and --flagged-rate together, each between 0 and 1"
+        raise typer.BadParameter(message, param_hint=option)
+    return value
 
 
 def _limits(context: MonitorContext, asked: Sequence[str]) -> list[Limit]:

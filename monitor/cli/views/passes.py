@@ -26,7 +26,7 @@ WAITING = frozenset({RoundState.OPEN, RoundState.LABELING})
 
 
 def marks(application: Application, context: MonitorContext) -> dict[int, tuple[str, int]]:
-    """Remember state and version of every round of a monitor, to tell later what moved."""
+    """Remember state and version of every round of a monitor, to see later what moved."""
     with application.database.read() as connection:
         return round_store.read_marks(connection, context.settings.name)
 
@@ -41,7 +41,7 @@ def moves(application: Application, name: str, before: dict[int, tuple[str, int]
 
 
 def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
-    """Tell a pass as JSON: rounds that moved, errors, and what each sink took or did not."""
+    """Return a pass for programs: rounds that moved, errors, what sinks accepted and did not."""
     from monitor.presentation.delivery import waiting_sentence
 
     return {
@@ -88,6 +88,7 @@ def say_failures(result: Pass) -> None:
     for why in result.delivered.failed.values():
         say_error(f"not delivered: {why}")
     for each in result.dead:
+        # A sink that failed just now has its line already.
         if each.sink not in result.delivered.failed:
             say_error(f"not delivered: {each.monitor}: {waiting_sentence(each)}")
 

@@ -31,7 +31,7 @@ def widths_png(found: PlanForecast) -> bytes:
 
     prospect, labels = found.planned.prospect, found.outlook.plan.labels
     if not found.outlook.plan.margins:
-        message = "nothing is known of the rates, so no width can be foretold"
+        message = "nothing is known of the rates, so no width can be computed"
         raise ValueError(message)
     curve = width_curve(prospect, labels)
     figure = Figure(figsize=SIZE, facecolor="white", layout="constrained")

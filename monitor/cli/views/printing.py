@@ -34,6 +34,14 @@ def say(text: str = "", *, indent: str = "", colour: str | None = None) -> None:
     print(lines if colour is None else f"{painted(first, colour)}{space}{rest}")  # noqa: T201
 
 
+def say_block(lines: Iterable[str]) -> None:
+    """Print lines, if there are any, after an empty one."""
+    for place, line in enumerate(lines):
+        if place == 0:
+            say()
+        say(line, indent="  ")
+
+
 def say_error(text: str) -> None:
     """Print a line to standard error."""
     print(_wrapped(text, sys.stderr, "  "), file=sys.stderr)  # noqa: T201
@@ -97,6 +105,7 @@ def _wrapped(text: str, stream: TextIO, indent: str) -> str:
     if columns is None or len(text) <= columns:
         return text
     begin = text[: len(text) - len(text.lstrip())]
+    # Addresses, ids and options stay whole, even past the edge: people copy them.
     return textwrap.fill(
         text,
         columns,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
-from monitor.cli.views.printing import say, say_table
+from monitor.cli.views.printing import say, say_block, say_table
 from monitor.cli.views.segments_table import say_segments
 from monitor.domain.alerting import EvidenceState
 from monitor.domain.errors import InputRefused
@@ -23,7 +23,7 @@ from monitor.presentation.evidence import evidence_sentence
 from monitor.presentation.numbers import interval_text
 from monitor.presentation.rows import agreement_sentence, answers_sentence
 from monitor.rounds.estimation.answer_times import answers_row
-from monitor.rounds.reporting.report import find_row, stratum_row
+from monitor.rounds.reporting.report import stratum_row
 from monitor.storage import (
     copy_store,
     estimate_store,
@@ -47,8 +47,13 @@ COUNTED = ["stratum", "size", "planned", "labeled", "positive", "declined"]
 OWN = ("round", "window")
 """Basis and estimand that are shown of a round alone."""
 
-CORRECTED = ("corrected", "window")
-"""The same, corrected for label errors."""
+CORRECTED = "this round, corrected for label errors"
+COLUMNS = {
+    BASES["round"]: OWN,
+    BASES["pooled"]: ("pooled", "rate"),
+    CORRECTED: ("corrected", "window"),
+}
+"""Basis and estimand of each column."""
 
 
 def round_page(
@@ -84,18 +89,15 @@ def round_page(
             "estimates": [row.model_dump() for row in estimates],
             "cautions": _cautions(report),
             "answers": answers and answers.model_dump(),
-            "agreement": None if agreement is None else agreement.model_dump(),
-            "segments": [
-                row.model_dump()
-                for row in segment_store.read_estimates(connection, found.id, version)
-            ],
+            "agreement": agreement and agreement.model_dump(),
+            "segments": _segments(connection, found, version),
             "evidence": estimate_store.read_evidence(
                 connection, found.id, version, is_compared=_is_compared(connection, found)
             ),
             "cause": report.get("cause"),
             "notices": report.get("notices", []),
-            "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
-            "notes": {reason: count for reason, (count, bad) in issues.items() if not bad},
+            "bad_rows": _issues(issues, are_bad=True),
+            "notes": _issues(issues, are_bad=False),
             "events": round_moves.read_events(connection, found.id),
             "settings": found.settings.model_dump(mode="json"),
         }
@@ -105,26 +107,42 @@ def say_round(page: dict[str, Any]) -> None:
     """Print a round's page."""
     for line in _head_lines(page):
         say(line, indent="  ")
-    if page["strata"]:
-        say()
-        rows = [["-" if row[k] is None else str(row[k]) for k in COUNTED] for row in page["strata"]]
-        say_table([*COUNTED[:-1], "cannot tell"], rows, right="12345")
-    if whole := [row["stratum"] for row in page["strata"] if row["size"] == row["planned"] > 0]:
-        say(f"census: every item of {', '.join(whole)} is drawn", indent="  ")
+    _say_strata(page["strata"])
     if page["estimates"]:
         say()
         _say_estimates([EstimateRow(**row) for row in page["estimates"]], page["cautions"])
-    if page["answers"] is not None and (told := answers_sentence(AnswersRow(**page["answers"]))):
-        say(told, indent="  ")
-    if page["agreement"] is not None:
-        say(f"agreement: {agreement_sentence(AgreementRow(**page['agreement']))}", indent="  ")
+    for line in _people_lines(page):
+        say(line, indent="  ")
     say_segments([SegmentRow(**row) for row in page["segments"]])
-    _say_lines(_cause_lines(page))
-    _say_lines(_evidence(row) for row in page["evidence"])
-    _say_lines(f"notice, {row['kind']}: {row['sentence']}" for row in page["notices"])
+    say_block(_cause_lines(page))
+    say_block(_evidence(row) for row in page["evidence"])
+    say_block(f"notice, {row['kind']}: {row['sentence']}" for row in page["notices"])
     say()
-    for event in page["events"]:
+    _say_events(page["events"])
+
+
+def _say_events(events: Iterable[dict[str, Any]]) -> None:
+    for event in events:
         say(f"{minute(event['at'])}  {event['after']}: {event['reason']}", indent=" " * 18)
+
+
+def _say_strata(strata: Sequence[dict[str, Any]]) -> None:
+    if not strata:
+        return
+    say()
+    rows = [["-" if row[k] is None else str(row[k]) for k in COUNTED] for row in strata]
+    say_table([*COUNTED[:-1], "cannot tell"], rows, right="12345")
+    if whole := [row["stratum"] for row in strata if row["size"] == row["planned"] > 0]:
+        say(f"census: every item of {', '.join(whole)} is drawn", indent="  ")
+
+
+def _people_lines(page: dict[str, Any]) -> Iterator[str]:
+    """Say which answers are missing, and how far the people agree who gave the others."""
+    if page["answers"] is not None:
+        sentence = answers_sentence(AnswersRow(**page["answers"]))
+        yield from () if sentence is None else (sentence,)
+    if page["agreement"] is not None:
+        yield f"agreement: {agreement_sentence(AgreementRow(**page['agreement']))}"
 
 
 def _cause_lines(page: dict[str, Any]) -> list[str]:
@@ -138,14 +156,6 @@ def _cause_lines(page: dict[str, Any]) -> list[str]:
     )
     told = cause_beside_alert(cause) if is_low else cause.sentence
     return [f"against earlier rounds: {told}"]
-
-
-def _say_lines(lines: Iterable[str]) -> None:
-    """Print lines, if there are any, after an empty one."""
-    for place, line in enumerate(lines):
-        if place == 0:
-            say()
-        say(line, indent="  ")
 
 
 def _head_lines(page: dict[str, Any]) -> Iterator[str]:
@@ -194,6 +204,16 @@ def _strata(connection: Connection, found: Round, version: int) -> list[dict[str
     return [stratum_row(part).model_dump() | uncounted for part in drawn]
 
 
+def _segments(connection: Connection, found: Round, version: int) -> list[dict[str, Any]]:
+    rows = segment_store.read_estimates(connection, found.id, version)
+    return [row.model_dump() for row in rows]
+
+
+def _issues(issues: dict[str, tuple[int, bool]], *, are_bad: bool) -> dict[str, int]:
+    """Count what was odd about rows: those that were left out, or those that only are noted."""
+    return {reason: count for reason, (count, bad) in issues.items() if bad is are_bad}
+
+
 def _answers(connection: Connection, found: Round, version: int) -> AnswersRow | None:
     counted = estimate_store.read_counts(connection, [found.id], version=version or None)
     if found.id not in counted:
@@ -224,34 +244,39 @@ def _say_estimates(rows: Sequence[EstimateRow], cautions: dict[str, str]) -> Non
 
     A round alone shows the window's own value and the pooled one the rate, as everywhere.
     """
-    shown = [
-        (metric, find_row(rows, metric, "round"), find_row(rows, metric, "pooled"))
-        for metric in _metrics(rows)
-    ]
-    head = ["metric", *BASES.values()]
-    table = [[metric, _number(own), _number(pooled)] for metric, own, pooled in shown]
-    corrected = {row.metric: row for row in rows if (row.basis, row.estimand) == CORRECTED}
-    if corrected:
-        head.append("this round, corrected for label errors")
-        table = [[*cells, _number(corrected.get(cells[0]))] for cells in table]
-    say_table(head, table)
-    found = [row for _, *both in shown for row in both if row is not None]
-    reasons = _reasons([*found, *corrected.values()])
-    told = [(metric, cautions.get(metric)) for metric, *_ in shown]
-    remarks = [*_missing(own for _, own, _ in shown), *reasons, *caution_lines(told)]
-    if remarks:
-        say()
-    for sentence in remarks:
-        say(sentence, indent="  ")
+    metrics, columns = _metrics(rows), _columns(rows)
+    say_table(
+        ["metric", *columns],
+        [[metric, *_numbers(metric, columns)] for metric in metrics],
+    )
+    ordered = [of[metric] for metric in metrics for of in columns.values() if metric in of]
+    say_block(
+        [
+            *_missing(row for row in ordered if (row.basis, row.estimand) == OWN),
+            *_reasons(ordered),
+            *caution_lines((metric, cautions.get(metric)) for metric in metrics),
+        ]
+    )
 
 
-def _missing(rows: Iterable[EstimateRow | None]) -> list[str]:
+def _columns(rows: Sequence[EstimateRow]) -> dict[str, dict[str, EstimateRow]]:
+    """Sort estimates by column and metric; the corrected column only where there is one."""
+    columns = {
+        head: {row.metric: row for row in rows if (row.basis, row.estimand) == shown}
+        for head, shown in COLUMNS.items()
+    }
+    if not columns[CORRECTED]:
+        del columns[CORRECTED]
+    return columns
+
+
+def _missing(rows: Iterable[EstimateRow]) -> list[str]:
     """Say where metrics lie whatever the missing answers are."""
     return [
         f"{row.metric}: {row.bound_low:.3f} to {row.bound_high:.3f} in this round, "
         "whatever the missing answers would be"
         for row in rows
-        if row is not None and row.bound_low is not None and row.bound_high is not None
+        if row.bound_low is not None and row.bound_high is not None
     ]
 
 
@@ -270,8 +295,9 @@ def _metrics(rows: Sequence[EstimateRow]) -> list[str]:
     return [metric for metric in [*first, *others] if any(row.metric == metric for row in rows)]
 
 
-def _number(row: EstimateRow | None) -> str:
-    return "-" if row is None else interval_text(row)
+def _numbers(metric: str, columns: dict[str, dict[str, EstimateRow]]) -> Iterator[str]:
+    for rows in columns.values():
+        yield interval_text(rows[metric]) if metric in rows else "-"
 
 
 def _evidence(row: dict[str, Any]) -> str:

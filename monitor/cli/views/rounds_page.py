@@ -75,7 +75,7 @@ def _newest(rounds: Sequence[Round], last: int) -> list[Round]:
 
 
 def round_json(row: Row) -> dict[str, Any]:
-    """Tell a round as JSON."""
+    """Return a round for programs."""
     found = row.round
     return {
         "monitor": found.monitor,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from monitor.cli.views.printing import say, say_table
@@ -10,25 +11,33 @@ from monitor.presentation.numbers import interval_text
 from monitor.presentation.rows import needs_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from monitor.domain.report import SegmentRow
 
 
 def say_segments(rows: Sequence[SegmentRow]) -> None:
     """Print a table per segment column, the largest value first; then why some have no number."""
-    for segment in dict.fromkeys(row.segment for row in rows):
-        mine = [row for row in rows if row.segment == segment]
-        by_value = {row.value: [each for each in mine if each.value == row.value] for row in mine}
+    for segment, of_segment in _grouped(rows, attrgetter("segment")).items():
         say()
         say_table(
             [segment, "size", "flagged", "labeled", "precision", "recall", "labels still needed"],
-            [_cells(value, of) for value, of in by_value.items()],
+            [_cells(*group) for group in _grouped(of_segment, attrgetter("value")).items()],
             right="123",
         )
-        for row in mine:
+        for row in of_segment:
             if row.point is None:
                 say(f"{row.value}, {row.metric}: {reason_text(row)}", indent="  ")
+
+
+def _grouped(
+    rows: Iterable[SegmentRow], key: Callable[[SegmentRow], str]
+) -> dict[str, list[SegmentRow]]:
+    """Put rows of one key together, in the order in which keys first come."""
+    groups: dict[str, list[SegmentRow]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
 
 
 def _cells(value: str, rows: Sequence[SegmentRow]) -> list[str]:

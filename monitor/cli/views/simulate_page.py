@@ -19,7 +19,7 @@ MOST = 0.9
 
 
 def forecast_json(monitor: str, found: Forecast) -> dict[str, Any]:
-    """Tell a forecast as JSON."""
+    """Return a forecast for programs."""
     after = found.after
     return {
         "monitor": monitor,

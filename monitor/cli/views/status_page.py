@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute, plural
-from monitor.cli.views.printing import painted, say
+from monitor.cli.views.printing import painted, say, say_block
 from monitor.domain.state import RoundState
 from monitor.hooks.texts import body
 from monitor.presentation.delivery import waiting_sentence
@@ -14,8 +14,9 @@ from monitor.presentation.estimates import BASES, reason_text
 from monitor.presentation.numbers import interval_text, limit_text, limits_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from monitor.config.model import Config
     from monitor.domain.report import EstimateRow, Notice
     from monitor.hooks.links import Link
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
@@ -31,8 +32,31 @@ COLOURS = {
 }
 
 
+def status_json(
+    monitors: Sequence[Overview], gone: Sequence[RemovedMonitor], config: Config
+) -> dict[str, Any]:
+    """Return the whole page for programs."""
+    return {
+        "monitors": [overview_json(monitor) for monitor in monitors],
+        "left_behind": [left_behind_json(monitor) for monitor in gone],
+        "false_alarms_a_year": sum(config.false_alarms_a_year().values()),
+    }
+
+
+def say_status(
+    monitors: Sequence[Overview], gone: Sequence[RemovedMonitor], promises: Sequence[str]
+) -> None:
+    """Print the page: each monitor, what is left of removed ones, and what all promise together."""
+    for place, monitor in enumerate(monitors):
+        if place:
+            say()
+        say_overview(monitor)
+    say_block(f"warning: {left.sentence}" for left in gone)
+    say_block(promises)
+
+
 def overview_json(found: Overview) -> dict[str, Any]:
-    """Tell an overview as JSON."""
+    """Return an overview for programs."""
     alerts = [alert_json(alert) for alert in found.alerts]
     for alert in alerts:
         told = found.told.get(alert["id"])
@@ -50,14 +74,14 @@ def overview_json(found: Overview) -> dict[str, Any]:
 
 
 def alert_json(alert: Alert) -> dict[str, Any]:
-    """Tell an alert as JSON."""
+    """Return an alert for programs."""
     found = asdict(alert)
     del found["fired_round_id"], found["fired_slot"]  # `fired_in_round` says it
     return {**found, "window": [alert.window.start, alert.window.end]}
 
 
 def left_behind_json(found: RemovedMonitor) -> dict[str, Any]:
-    """Tell what is left of a monitor that the config does not have, as JSON."""
+    """Return, for programs, what is left of a monitor that the config does not have."""
     return {
         "monitor": found.monitor,
         "alerts": [alert_json(alert) for alert in found.alerts],
@@ -98,7 +122,7 @@ def _known(found: Overview) -> Iterator[str]:
 
 
 def _alert(alert: Alert, told: Notice | None) -> Iterator[str]:
-    """Say what fires, and what people were told when it began to."""
+    """Say what fires, and what people were notified of when it began to."""
     limit = limit_text(alert.metric, alert.side, alert.limit)
     yield (
         f"alert {alert.id[:8]}: {limit}, firing since round "

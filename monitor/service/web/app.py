@@ -1,64 +1,115 @@
 """The three addresses that watchers ask: `/health`, `/ready` and `/metrics`.
 
-Nothing here changes anything, takes parameters or shows what an item holds.
+Nothing here changes anything, takes parameters or shows what an item holds. uvicorn reads the
+requests and writes the answers; three pages need no framework between it and them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI
-from fastapi.responses import PlainTextResponse
-
-from monitor.service.web.door import UNASKED, Door
+from monitor.service.web.door import is_ours
 from monitor.service.web.metrics import CONTENT_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+AT_ONCE = 8
+"""Requests that may ask the store; watchers ask one after the other."""
+
+_HEADERS = {
+    "content-type": "text/plain; charset=utf-8",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+}
+_NOT_OURS = "this service is asked for as localhost or by its address, or needs web.allow_remote\n"
+_NOT_HERE = "there are /health, /ready and /metrics\n"
+_BUSY = "too many requests at a time; ask again\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the addresses answer: two complaints, None for all well, and the metrics as text."""
+    """What the addresses show: two complaints, None for all well, and the metrics as text."""
 
     health: Callable[[], str | None]
     ready: Callable[[], str | None]
     metrics: Callable[[], str]
 
 
-def make_app(answers: Answers, *, listen: str | None = None) -> FastAPI:
-    """Build the application.
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    text: str
+    status: HTTPStatus = HTTPStatus.OK
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Pages:
+    """The application that uvicorn calls for each request.
 
     Parameters
     ----------
     listen
-        The address it is on, if only this machine may ask; see `monitor.service.web.door`.
+        The address it is on, if only this machine may ask, see `monitor.service.web.door`; None:
+        any name will do, since others may ask.
     """
-    app = FastAPI(openapi_url=None)
-    app.add_middleware(Door, listen=listen)
 
-    @app.get(UNASKED)
-    async def health() -> PlainTextResponse:  # in no thread, since those may all wait for a store
-        return _page(answers.health())
+    def __init__(self, answers: Answers, *, listen: str | None = None) -> None:
+        self._answers = answers
+        self._listen = listen
+        self._in_threads = {"/ready": self._ready, "/metrics": self._metrics}
+        self._threads = ThreadPoolExecutor(AT_ONCE, "page")
+        self._inside = 0
 
-    # Functions that are not async run in threads, so that a slow store delays no other answer.
-    @app.get("/ready")
-    def ready() -> PlainTextResponse:
-        return _page(answers.ready())
+    async def __call__(
+        self, scope: Mapping[str, Any], _: object, send: Callable[[Any], Awaitable[None]]
+    ) -> None:
+        """Answer a request (ASGI), or say why not."""
+        answer = await self._answer(scope["method"], scope["path"], _host(scope["headers"]))
+        body = answer.text.encode()
+        headers = {**_HEADERS, **answer.headers, "content-length": str(len(body))}
+        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": answer.status, "headers": pairs})
+        await send({"type": "http.response.body", "body": body})
 
-    @app.get("/metrics")
-    def metrics() -> PlainTextResponse:
-        headers = {**_HEADERS, "content-type": CONTENT_TYPE}
-        return PlainTextResponse(answers.metrics(), headers=headers)
+    async def _answer(self, method: str, path: str, host: str) -> _Answer:
+        if self._listen is not None and not is_ours(host, self._listen):
+            return _Answer(_NOT_OURS, HTTPStatus.MISDIRECTED_REQUEST)
+        if path not in {"/health", *self._in_threads}:
+            return _Answer(_NOT_HERE, HTTPStatus.NOT_FOUND)
+        if method != "GET":
+            return _Answer("GET only\n", HTTPStatus.METHOD_NOT_ALLOWED, {"allow": "GET"})
+        if path == "/health":
+            # Asks no store, so it needs no thread and is always answered: all threads may be
+            # waiting for a store, and who gets no answer here restarts the service.
+            return _said(self._answers.health())
+        return await self._in_thread(self._in_threads[path])
 
-    return app
+    async def _in_thread(self, page: Callable[[], _Answer]) -> _Answer:
+        """Make a page in a thread, so that a slow store delays no other answer."""
+        if self._inside >= AT_ONCE:
+            return _Answer(_BUSY, HTTPStatus.SERVICE_UNAVAILABLE, {"retry-after": "1"})
+        self._inside += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, page)
+        finally:
+            self._inside -= 1
+
+    def _ready(self) -> _Answer:
+        return _said(self._answers.ready())
+
+    def _metrics(self) -> _Answer:
+        return _Answer(self._answers.metrics(), headers={"content-type": CONTENT_TYPE})
 
 
-def _page(complaint: str | None) -> PlainTextResponse:
-    status = HTTPStatus.OK if complaint is None else HTTPStatus.SERVICE_UNAVAILABLE
-    text = "ok" if complaint is None else complaint
-    return PlainTextResponse(f"{text}\n", status, headers=_HEADERS)
+def _host(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    return next((value.decode("latin-1") for name, value in headers if name == b"host"), "")
+
+
+def _said(complaint: str | None) -> _Answer:
+    if complaint is None:
+        return _Answer("ok\n")
+    return _Answer(f"{complaint}\n", HTTPStatus.SERVICE_UNAVAILABLE)

@@ -38,7 +38,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 class Own:
     """What only this process knows; None: it does not know.
 
-    ``failing`` has, of each monitor that was looked at, whether something stopped it.
+    ``failing`` says for each monitor that was looked at whether something stopped it.
     """
 
     last_success: datetime | None = None
@@ -57,7 +57,7 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
     own
         What only the process knows.
     now
-        The present, for ages.
+        The present, to count ages from.
     """
     try:
         with database.read() as connection:
@@ -67,7 +67,9 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
                 *attention_store.read_attention(connection, now),
             ]
     except MonitorError:
+        # The page still comes, with store_up 0: that is what watchers need to see then.
         fleet, attention = None, []
+    # A registry of its own: the process-wide one may hold what other libraries count.
     registry = CollectorRegistry()
     registry.register(
         _Collected(
@@ -218,7 +220,7 @@ def _attention(found: Iterable[Attention], monitors: Collection[str]) -> Iterato
 
 
 def _effects(fleet: Fleet, now: datetime) -> Iterator[Metric]:
-    waiting = _gauge("effects_waiting", "Deliveries that wait, dead ones among them.", "sink")
+    waiting = _gauge("effects_waiting", "Deliveries that wait, dead letters among them.", "sink")
     dead = _gauge("effects_dead", "Deliveries that somebody should look at.", "sink")
     oldest = _gauge("effects_oldest_age_seconds", "Age of the oldest that waits.", "sink")
     for queue in fleet.queues:

@@ -66,4 +66,5 @@ def _make_room(others: Iterable[object]) -> None:
     """Cut off who has been silent for longest; who is being answered only if nobody is silent."""
     patient = [each for each in others if isinstance(each, PatientProtocol)]
     silent = [each for each in patient if each.is_waiting]
+    # abort and not close: close waits until what was written is read, which may be never.
     min(silent or patient, key=attrgetter("since")).transport.abort()

@@ -14,9 +14,8 @@ from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.service.web.patience import PatientProtocol
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-
     from monitor.config.web import Address
+    from monitor.service.web.app import Pages
 
 _START = 30.0  # seconds; uvicorn needs a few milliseconds on an idle machine
 _STOP = 5
@@ -35,11 +34,12 @@ class WebServer:
         If this machine has no such address, or this user may not listen there.
     """
 
-    def __init__(self, app: FastAPI, address: Address) -> None:
+    def __init__(self, pages: Pages, address: Address) -> None:
+        # Bound here, since uvicorn calls sys.exit where an address is taken.
         self._socket = _bound(address)
         self._server = uvicorn.Server(
             uvicorn.Config(
-                app,
+                pages,
                 log_config=None,
                 access_log=False,
                 lifespan="off",

@@ -12,14 +12,13 @@ import pytest
 
 from monitor.config.web import Address
 from monitor.service.web import patience
-from monitor.service.web.app import Answers, make_app
-from monitor.service.web.door import AT_ONCE
+from monitor.service.web.app import AT_ONCE, Answers, Pages
 from monitor.service.web.server import WebServer
 from tests.servers import free_port
 
 
-class Pages:
-    """What the addresses tell; the metrics come when a test lets them."""
+class HeldPages:
+    """What the pages show; the metrics come when a test lets them."""
 
     def __init__(self):
         self.asked = threading.Semaphore(0)
@@ -33,7 +32,7 @@ class Pages:
 
 @pytest.fixture
 def pages():
-    return Pages()
+    return HeldPages()
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def serving(pages):
         def serving(*, remote=False, host="127.0.0.1"):
             address = Address(host, free_port())
             answers = Answers(lambda: None, lambda: None, pages.metrics)
-            app = make_app(answers, listen=None if remote else address.host)
+            app = Pages(answers, listen=None if remote else address.host)
             server = WebServer(app, address)
             server.start()
             stack.callback(server.stop)

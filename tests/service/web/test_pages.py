@@ -12,7 +12,7 @@ from monitor import wiring
 from monitor.config.web import Address
 from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.service.runtime import Running
-from monitor.service.web.app import make_app
+from monitor.service.web.app import Pages
 from monitor.service.web.health import Pulse
 from monitor.service.web.server import WebServer
 from monitor.storage import schema
@@ -45,7 +45,7 @@ def running(tmp_path, clock):
 @pytest.fixture
 def get(running):
     address = Address("127.0.0.1", free_port())
-    server = WebServer(make_app(running.answers(), listen=address.host), address)
+    server = WebServer(Pages(running.answers(), listen=address.host), address)
     server.start()
     with httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=30) as client:
         yield client.get
@@ -58,6 +58,29 @@ def test_all_is_well_at_the_start(get):
 
 def test_there_is_nothing_else(get):
     assert [get(path).status_code for path in ("/", "/docs", "/openapi.json")] == [404] * 3
+
+
+def test_an_answer_is_for_nobody_to_keep_or_to_guess_a_type_of(get):
+    for path in ("/health", "/ready", "/metrics", "/nowhere"):
+        headers = get(path).headers
+
+        assert (headers["cache-control"], headers["x-content-type-options"]) == (
+            "no-store",
+            "nosniff",
+        )
+        assert headers["content-type"].startswith("text/plain")
+
+
+@pytest.mark.parametrize("method", ["POST", "HEAD", "OPTIONS"])
+def test_pages_are_only_read(running, method):
+    address = Address("127.0.0.1", free_port())
+    server = WebServer(Pages(running.answers()), address)
+    server.start()
+
+    refused = httpx.request(method, f"http://{address}/ready", trust_env=False, timeout=30)
+    server.stop()
+
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET")
 
 
 def test_a_loop_that_is_silent_for_long_is_named(get, running, clock):
@@ -117,16 +140,16 @@ def test_a_service_that_is_stopping_is_not_ready(get, running):
 
 def test_an_address_that_is_not_this_machines_is_refused(running):
     with pytest.raises(ConfigRefused, match=r"web.listen: 192.0.2.1:80 is no address of this"):
-        WebServer(make_app(running.answers()), Address("192.0.2.1", 80))
+        WebServer(Pages(running.answers()), Address("192.0.2.1", 80))
 
 
 def test_an_address_in_use_may_be_free_later(running):
     address = Address("127.0.0.1", free_port())
-    first = WebServer(make_app(running.answers()), address)
+    first = WebServer(Pages(running.answers()), address)
     first.start()
 
     with pytest.raises(TryLater, match="is taken by another program"):
-        WebServer(make_app(running.answers()), address)
+        WebServer(Pages(running.answers()), address)
 
     first.stop()
 
@@ -134,7 +157,7 @@ def test_an_address_in_use_may_be_free_later(running):
 def test_a_stopped_server_gives_its_address_back(running):
     address = Address("127.0.0.1", free_port())
     for _ in range(2):
-        server = WebServer(make_app(running.answers()), address)
+        server = WebServer(Pages(running.answers()), address)
         server.start()
         server.stop()
 
