@@ -290,7 +290,7 @@ def _backfill_sentences(
 def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
     """Say what rounds that wait for people need, and by when."""
     from monitor.labeling.files import FilesLabeler
-    from monitor.rounds.status import open_rounds
+    from monitor.rounds.open_rounds import open_rounds
 
     numbers = {each.number for each in waiting}
     with context.database.read() as connection:
