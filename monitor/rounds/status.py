@@ -31,6 +31,7 @@ from monitor.presentation.status import (
 )
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS, proposed_limits
 from monitor.rounds.grace import gives_up_at
+from monitor.rounds.open_rounds import OpenRound
 from monitor.rounds.reporting.notices import notice_id
 from monitor.rounds.reporting.report import SHOWN
 from monitor.storage import (
@@ -42,7 +43,6 @@ from monitor.storage import (
     label_notes,
     many_rounds,
     restored_store,
-    round_store,
 )
 from monitor.storage.many_rounds import MonitorRounds
 
@@ -77,27 +77,6 @@ class _OfMonitor(Protocol):
 
 
 Of = TypeVar("Of", bound=_OfMonitor)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenRound:
-    """A round that has not ended: what it waits for."""
-
-    round: int
-    slot: datetime
-    state: RoundState
-    wanted: int
-    answered: int
-    deadline: datetime | None
-    reason: str | None
-    waits_until: datetime | None = None
-    """When it gives up on predictions that cannot be used yet."""
-
-    def time_for_labels(self, now: datetime) -> timedelta | None:
-        """How long labels may still come, negative once that is over; None before it is drawn."""
-        if self.state is not RoundState.LABELING or self.deadline is None:
-            return None
-        return self.deadline - now
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +169,7 @@ class _OneMonitor:
             settings=settings,
             now=now,
             seen=seen,
-            open_rounds=[_open_round(each, read.progress[each.id]) for each in seen.waiting],
+            open_rounds=[OpenRound.of(each, read.progress[each.id]) for each in seen.waiting],
             alerts=read.alerts.get(name, []),
             held_up=read.held_up.get(name, []),
             without_estimate=read.without_estimate.get(name, []),
@@ -263,23 +242,6 @@ def _overview(
     )
 
 
-def open_rounds(connection: Connection, monitor: str) -> list[OpenRound]:
-    """Read the rounds of a monitor that have not ended."""
-    return all_open_rounds(connection, monitor).get(monitor, [])
-
-
-def all_open_rounds(
-    connection: Connection, monitor: str | None = None
-) -> dict[str, list[OpenRound]]:
-    """Read the rounds of a monitor, or of all, that have not ended, by the monitor's name."""
-    rounds = round_store.find_rounds(connection, monitor, states=many_rounds.WAITING)
-    progress = many_rounds.read_progress(connection, [each.id for each in rounds])
-    return {
-        name: [_open_round(each, progress[each.id]) for each in found]
-        for name, found in _by_monitor(rounds).items()
-    }
-
-
 def _by_monitor(found: Iterable[Of]) -> dict[str, list[Of]]:
     by_name: dict[str, list[Of]] = {}
     for each in found:
@@ -298,19 +260,6 @@ def _shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:
     """Choose what people see first, in a fixed order."""
     named = {(row.metric, row.basis, row.estimand): row for row in rows}
     return [named[each] for each in SHOWN if each in named]
-
-
-def _open_round(found: Round, progress: Progress) -> OpenRound:
-    return OpenRound(
-        round=found.number,
-        slot=found.slot,
-        state=found.state,
-        wanted=progress.wanted,
-        answered=progress.answered,
-        deadline=found.deadline,
-        reason=found.reason,
-        waits_until=gives_up_at(found),
-    )
 
 
 def _status(one: _OneMonitor, problems: Sequence[str]) -> Status:

@@ -9,8 +9,9 @@ from sqlalchemy import event
 from monitor.domain.settings import Bands, Sample
 from monitor.rounds.delivery.dead_letters import mark_orphans_dead
 from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.open_rounds import all_open_rounds
 from monitor.rounds.retention import forget_removed_monitors
-from monitor.rounds.status import all_open_rounds, overviews
+from monitor.rounds.status import overviews
 from monitor.service.change_detection import Idle
 from monitor.service.web.metrics import Own, exposition
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings

@@ -311,7 +311,7 @@ def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
 
 def _still_wanted(context: MonitorContext, numbers: Collection[int]) -> tuple[int, datetime | None]:
     """Return how many answers rounds wait for, and their first deadline."""
-    from monitor.rounds.status import open_rounds
+    from monitor.rounds.open_rounds import open_rounds
 
     with context.database.read() as connection:
         rounds = [

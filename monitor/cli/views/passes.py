@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.status import OpenRound
+    from monitor.rounds.open_rounds import OpenRound
     from monitor.service.loop import Pass
     from monitor.storage.round_store import Round
     from monitor.wiring import Application
@@ -63,7 +63,7 @@ def say_pass(
     moved: dict[str, list[Round]],
 ) -> None:
     """Print what a pass did; what went wrong goes to standard error."""
-    from monitor.rounds.status import all_open_rounds
+    from monitor.rounds.open_rounds import all_open_rounds
 
     with application.database.read() as connection:
         waiting = all_open_rounds(

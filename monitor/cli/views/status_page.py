@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from monitor.config.model import Config
     from monitor.domain.report import EstimateRow, Notice
     from monitor.hooks.links import Link
+    from monitor.rounds.open_rounds import OpenRound
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
-    from monitor.rounds.status import OpenRound, Overview
+    from monitor.rounds.status import Overview
     from monitor.storage.alert_store import Alert
 
 COLOURS = {

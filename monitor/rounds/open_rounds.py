@@ -1,0 +1,71 @@
+"""Rounds that have not ended, and what they wait for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.domain.state import RoundState
+from monitor.rounds.grace import gives_up_at
+from monitor.storage import many_rounds, round_store
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from sqlalchemy import Connection
+
+    from monitor.storage.many_rounds import Progress
+    from monitor.storage.round_store import Round
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRound:
+    """A round that has not ended: what it waits for."""
+
+    round: int
+    slot: datetime
+    state: RoundState
+    wanted: int
+    answered: int
+    deadline: datetime | None
+    reason: str | None
+    waits_until: datetime | None = None
+    """When it gives up on predictions that cannot be used yet."""
+
+    def time_for_labels(self, now: datetime) -> timedelta | None:
+        """How long labels may still come, negative once that is over; None before it is drawn."""
+        if self.state is not RoundState.LABELING or self.deadline is None:
+            return None
+        return self.deadline - now
+
+    @classmethod
+    def of(cls, round_: Round, progress: Progress) -> OpenRound:
+        """Choose what people ask of a round."""
+        return cls(
+            round=round_.number,
+            slot=round_.slot,
+            state=round_.state,
+            wanted=progress.wanted,
+            answered=progress.answered,
+            deadline=round_.deadline,
+            reason=round_.reason,
+            waits_until=gives_up_at(round_),
+        )
+
+
+def open_rounds(connection: Connection, monitor: str) -> list[OpenRound]:
+    """Read the rounds of a monitor that have not ended."""
+    return all_open_rounds(connection, monitor).get(monitor, [])
+
+
+def all_open_rounds(
+    connection: Connection, monitor: str | None = None
+) -> dict[str, list[OpenRound]]:
+    """Read the rounds of a monitor, or of all, that have not ended, by the monitor's name."""
+    rounds = round_store.find_rounds(connection, monitor, states=many_rounds.WAITING)
+    progress = many_rounds.read_progress(connection, [round_.id for round_ in rounds])
+    by_name: dict[str, list[OpenRound]] = {}
+    for round_ in rounds:
+        waiting = by_name.setdefault(round_.monitor, [])
+        waiting.append(OpenRound.of(round_, progress[round_.id]))
+    return by_name
