@@ -134,7 +134,7 @@ def webhook(payload: dict[str, Any]) -> str:
 
 
 def alertmanager(incident: Incident, payload: dict[str, Any]) -> str:
-    """Write a notice as Alertmanager is told of it."""
+    """Write a notice as Alertmanager receives it."""
     return json.dumps(as_alert(read_notice(payload, link), ALERTMANAGER, incident.scene.now), indent=2)
 
 
@@ -181,7 +181,7 @@ def stale(incident: Incident) -> list[str]:
         "### A stale round: labels, predictions or MLflow are missing\n",
         "`pr-monitor status` while nobody has answered and the deadline comes near:\n",
         block(near),
-        "When the deadline has passed the round is abandoned and the hooks are told:\n",
+        "When the deadline has passed the round is abandoned and the hooks are notified:\n",
         block(webhook(payload), "json"),
         "`pr-monitor status` then; MLflow is down too, which delays no alert:\n",
         block(ended),
@@ -203,7 +203,7 @@ def dead_hook(incident: Incident) -> list[str]:
         incident.scene.now += timedelta(hours=5)
     return [
         "### A dead hook\n",
-        "The alert has reached `pager`; `ops` has not taken it, and `pager` is told of that:\n",
+        "The alert has reached `pager`; `ops` has not taken it, and `pager` is notified of that:\n",
         block(webhook(incident.sinks["pager"].told("delivery.dead")), "json"),
         "`pr-monitor status`:\n",
         block(incident.status()),
