@@ -1,6 +1,6 @@
-"""Writes what on-call sees into docs/operations.md: `python docs/generate_night.py`.
+"""Writes what on-call sees into docs/operations.md: `python docs/generate_notices.py`.
 
-Plays three nights with stand-ins for predictions, labelers and sinks and a clock of its own; the
+Plays three incidents with stand-ins for predictions, labelers and sinks and a clock of its own; the
 rounds, estimates, notices and pages are the program's. A test fails when the file is not current.
 """
 
@@ -40,7 +40,7 @@ from monitor.tracking.links import round_link  # noqa: E402
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings  # noqa: E402
 
 OUT = Path(__file__).parent / "operations.md"
-BEGIN, END = "<!-- night: begin -->", "<!-- night: end -->"
+BEGIN, END = "<!-- notices: begin -->", "<!-- notices: end -->"
 STORE = "6f1c0a9e-0000-4000-8000-000000000000"
 MLFLOW = "http://mlflow.example.org:5000"
 ALERTMANAGER = AlertmanagerSettings(kind="alertmanager", url="https://alerts.example.org")
@@ -82,7 +82,7 @@ class Sink:
         }
 
 
-class Night:
+class Incident:
     """A monitor with two hooks, in a store of its own."""
 
     def __init__(self, folder: str) -> None:
@@ -133,99 +133,99 @@ def webhook(payload: dict[str, Any]) -> str:
     return json.dumps(json.loads(notice_body(read_notice(payload, link))), indent=2)
 
 
-def alertmanager(night: Night, payload: dict[str, Any]) -> str:
-    """Write a notice as Alertmanager is told of it."""
-    return json.dumps(as_alert(read_notice(payload, link), ALERTMANAGER, night.scene.now), indent=2)
+def alertmanager(incident: Incident, payload: dict[str, Any]) -> str:
+    """Write a notice as Alertmanager receives it."""
+    return json.dumps(as_alert(read_notice(payload, link), ALERTMANAGER, incident.scene.now), indent=2)
 
 
-def drop(night: Night) -> list[str]:
+def drop(incident: Incident) -> list[str]:
     """Precision falls."""
     for number in (1, 2, 3):
-        night.scene.play(number)
-    night.scene.play(4, precision=0.15)
-    night.deliver()
-    payload = night.sinks["ops"].told("alert.firing")
+        incident.scene.play(number)
+    incident.scene.play(4, precision=0.15)
+    incident.deliver()
+    payload = incident.sinks["ops"].told("alert.firing")
     return [
         "### An alert: precision fell\n",
         "`pr-monitor status`:\n",
-        block(night.status()),
+        block(incident.status()),
         "The log, one line:\n",
         block(log_line(payload)),
         "A webhook:\n",
         block(webhook(payload), "json"),
         "Alertmanager:\n",
-        block(alertmanager(night, payload), "json"),
+        block(alertmanager(incident, payload), "json"),
     ]
 
 
-def stale(night: Night) -> list[str]:
+def stale(incident: Incident) -> list[str]:
     """Labels do not come; later there are no predictions either, and MLflow is down."""
-    scene = night.scene
+    scene = incident.scene
     scene.play(1)
-    night.deliver()
+    incident.deliver()
     scene.week(2)
     scene.run(2)
     scene.now += timedelta(days=4, hours=14)
-    night.deliver()
-    near = night.status()
+    incident.deliver()
+    near = incident.status()
     scene.now += timedelta(hours=11)
     scene.run()
-    night.sinks["mlflow"].error = DeliveryFailed(f"MLflow at {MLFLOW} does not answer")
-    night.deliver()
-    payload = night.sinks["ops"].told("round.abandoned")
-    ended = night.status()
+    incident.sinks["mlflow"].error = DeliveryFailed(f"MLflow at {MLFLOW} does not answer")
+    incident.deliver()
+    payload = incident.sinks["ops"].told("round.abandoned")
+    ended = incident.status()
     with capture_logs(), suppress(SourceRefused):
         scene.run(3)
-    night.deliver()
+    incident.deliver()
     return [
         "### A stale round: labels, predictions or MLflow are missing\n",
         "`pr-monitor status` while nobody has answered and the deadline comes near:\n",
         block(near),
-        "When the deadline has passed the round is abandoned and the hooks are told:\n",
+        "When the deadline has passed the round is abandoned and the hooks are notified:\n",
         block(webhook(payload), "json"),
         "`pr-monitor status` then; MLflow is down too, which delays no alert:\n",
         block(ended),
         "And when the next window holds no predictions, while there is time to bring them:\n",
-        block(night.status()),
+        block(incident.status()),
     ]
 
 
-def dead_hook(night: Night) -> list[str]:
+def dead_hook(incident: Incident) -> list[str]:
     """A hook answers 404 for good."""
-    night.sinks["ops"].error = DeliveryFailed(
+    incident.sinks["ops"].error = DeliveryFailed(
         "hook ops: https://hooks.example.org answered HTTP 404", lasting=True
     )
     for number in (1, 2, 3):
-        night.scene.play(number)
-    night.scene.play(4, precision=0.15)
+        incident.scene.play(number)
+    incident.scene.play(4, precision=0.15)
     for _ in range(4):
-        night.deliver()
-        night.scene.now += timedelta(hours=5)
+        incident.deliver()
+        incident.scene.now += timedelta(hours=5)
     return [
         "### A dead hook\n",
-        "The alert has reached `pager`; `ops` has not taken it, and `pager` is told of that:\n",
-        block(webhook(night.sinks["pager"].told("delivery.dead")), "json"),
+        "The alert has reached `pager`; `ops` has not taken it, and `pager` is notified of that:\n",
+        block(webhook(incident.sinks["pager"].told("delivery.dead")), "json"),
         "`pr-monitor status`:\n",
-        block(night.status()),
+        block(incident.status()),
     ]
 
 
-def pictures() -> str:
-    """Play all nights."""
-    said: list[str] = []
+def examples() -> str:
+    """Play all incidents."""
+    lines: list[str] = []
     for play in (drop, stale, dead_hook):
         with tempfile.TemporaryDirectory() as folder:
-            night = Night(folder)
-            said += play(night)
-            night.database.close()
-    return "\n".join(said)
+            incident = Incident(folder)
+            lines += play(incident)
+            incident.database.close()
+    return "\n".join(lines)
 
 
 def page(text: str) -> str:
-    """Put the pictures into their place."""
+    """Put the examples into their place."""
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n\n{pictures()}\n{END}{tail}"
+    return f"{head}{BEGIN}\n\n{examples()}\n{END}{tail}"
 
 
 if __name__ == "__main__":

@@ -5,14 +5,14 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "operations.md").read_text(encoding="utf-8")
 
 
-def test_the_pictures_of_the_night_are_current():
-    page = runpy.run_path(str(DOCS / "generate_night.py"))["page"]
+def test_the_examples_of_notices_are_current():
+    page = runpy.run_path(str(DOCS / "generate_notices.py"))["page"]
 
-    assert page(PAGE) == PAGE, "run python docs/generate_night.py"
+    assert page(PAGE) == PAGE, "run python docs/generate_notices.py"
 
 
 def test_an_alert_says_what_how_sure_what_changed_and_what_to_do():
