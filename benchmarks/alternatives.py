@@ -42,7 +42,7 @@ def main() -> None:
         print(f"{'':<28}" + "".join(f"{m:>13} -{by:.2f}" for m, by in PLAYED))
         for name, rule in SETS.items():
             cells = [cell(design, rule, metric, by, asked.paths) for metric, by in PLAYED]
-            print(f"{name:<28}" + "".join(f"{each:>19}" for each in cells), flush=True)
+            print(f"{name:<28}" + "".join(f"{cell:>19}" for cell in cells), flush=True)
 
 
 def cell(design: str, rule: dict[str, Any], metric: str, drop: float, paths: int) -> str:

@@ -100,8 +100,8 @@ def _play(
         labeler.answers = dict(answered)
         run.run(context)
     with database.read() as connection:
-        found = {one.number: one for one in round_store.find_rounds(connection, settings.name)}
-    closed, waiting = found[PLAYED], found[each]
+        rounds = {one.number: one for one in round_store.find_rounds(connection, settings.name)}
+    closed, waiting = rounds[PLAYED], rounds[each]
     if (closed.state, waiting.state) != ("closed", "labeling"):
         message = f"the rounds to be copied are {closed.state} and {waiting.state}"
         raise SystemExit(message)

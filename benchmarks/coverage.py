@@ -174,8 +174,8 @@ def say_targets(results: Sequence[Result]) -> None:
             upto = f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}"
             text = f"never under {floor} where {upto} are expected"
             print(f"{name}: {text}: {'met' if not under else f'MISSED in {len(under)} cells'}")
-            for each in under:
-                print(f"    {cell_line(each)}")
+            for result in under:
+                print(f"    {cell_line(result)}")
 
 
 def cell_line(result: Result) -> str:
@@ -193,8 +193,8 @@ def say_cells(results: Sequence[Result]) -> None:
     head = "k      prec rec  labels bands  window score  plan"
     metric = "rarer  low    high   covered"
     print(f"{head}  {metric}  {metric}")
-    for each in results:
-        print(cell_line(each))
+    for result in results:
+        print(cell_line(result))
 
 
 def say_others(results: Sequence[Result]) -> None:

@@ -113,9 +113,9 @@ def class_probabilities(k: float, precision: float, recall: float) -> tuple[Valu
         ]
 
     for start in ([-3.0, 1.0], [-8.0, 1.6], [0.0, 0.0], [-1.0, 2.0], [-15.0, 2.5], [2.0, 1.5]):
-        found = optimize.root(gaps, start)
-        if found.success and np.max(np.abs(found.fun)) < 1e-6:
-            mean, spread = found.x[0], np.exp(found.x[1])
+        optimum = optimize.root(gaps, start)
+        if optimum.success and np.max(np.abs(optimum.fun)) < 1e-6:
+            mean, spread = optimum.x[0], np.exp(optimum.x[1])
             return special.expit(mean + spread * z_flagged), special.expit(mean + spread * z_passed)
     message = f"no population has k={k}, precision={precision}, recall={recall}"
     raise ValueError(message)
@@ -210,8 +210,8 @@ TIMES = (None, None, None, 4, 20, 200)
 def grid(cells: int = 210, seed: int = 1) -> list[Setting]:
     """Draw settings from the ranges above, each value of a range as likely as any other."""
     rng = np.random.default_rng(seed)
-    found: list[Setting] = []
-    while len(found) < cells:
+    settings: list[Setting] = []
+    while len(settings) < cells:
         k, precision, recall = (float(rng.choice(values)) for values in (K, PRECISION, RECALL))
         setting = Setting(
             k,
@@ -227,8 +227,8 @@ def grid(cells: int = 210, seed: int = 1) -> list[Setting]:
             continue  # no classifier: it would pass what it should flag
         if setting.times is not None and setting.times * k / (1 + k) < 0.25:
             continue  # a census of the flagged
-        found.append(setting)
-    return found
+        settings.append(setting)
+    return settings
 
 
 def every_cell() -> list[Cell]:

@@ -143,14 +143,14 @@ def play_rates(population: Population, labels: tuple[int, int], rounds: int, see
         chosen = order[drawn]
         sample = population.sampled(chosen, population.size)
         for t in THRESHOLDS:
-            for each in compare_threshold(sample, t, rng=rng, draws=2048).metrics:
-                truth = other[t][each.metric]
-                tallies[f"threshold {t}: {each.metric}"].add(each.second, truth)
-                tallies[f"threshold {t}: {each.metric} difference"].add(
-                    each.difference, truth - first[each.metric]
+            for paired in compare_threshold(sample, t, rng=rng, draws=2048).metrics:
+                truth = other[t][paired.metric]
+                tallies[f"threshold {t}: {paired.metric}"].add(paired.second, truth)
+                tallies[f"threshold {t}: {paired.metric} difference"].add(
+                    paired.difference, truth - first[paired.metric]
                 )
         for name, counted in (("", None), (", flagged counted", int(population.second.sum()))):
-            found = compare(
+            comparison = compare(
                 sample.items,
                 sample.items.is_flagged,
                 population.second[chosen],
@@ -158,15 +158,15 @@ def play_rates(population: Population, labels: tuple[int, int], rounds: int, see
                 rng=rng,
                 draws=2048,
             )
-            for each in found.metrics:
-                truth = second[each.metric]
+            for paired in comparison.metrics:
+                truth = second[paired.metric]
                 if counted is None:
-                    tallies[f"first: {each.metric}"].add(each.first, first[each.metric])
-                tallies[f"second{name}: {each.metric}"].add(each.second, truth)
-                label = f"second{name}: {each.metric} difference"
-                tallies[label].add(each.difference, truth - first[each.metric])
+                    tallies[f"first: {paired.metric}"].add(paired.first, first[paired.metric])
+                tallies[f"second{name}: {paired.metric}"].add(paired.second, truth)
+                label = f"second{name}: {paired.metric} difference"
+                tallies[label].add(paired.difference, truth - first[paired.metric])
                 one, two = (
-                    tallies[f"{of}: {each.metric}"].widths[-1] for of in ("first", "second")
+                    tallies[f"{of}: {paired.metric}"].widths[-1] for of in ("first", "second")
                 )
                 apart[label].append(float(np.hypot(one, two)))
         if number % CURVE_ROUNDS == 0:
@@ -243,10 +243,10 @@ def play_windows(labels: tuple[int, int], rounds: int, seed: int) -> None:
         first = metrics_of(population, population.score >= THRESHOLD)
         for name, (comparison, flags) in found.items():
             truth = metrics_of(population, flags)
-            for each in comparison.metrics:
-                difference = truth[each.metric] - first[each.metric]
-                tallies[f"{name}: {each.metric}"].add(each.second, truth[each.metric])
-                tallies[f"{name}: {each.metric} difference"].add(each.difference, difference)
+            for paired in comparison.metrics:
+                difference = truth[paired.metric] - first[paired.metric]
+                tallies[f"{name}: {paired.metric}"].add(paired.second, truth[paired.metric])
+                tallies[f"{name}: {paired.metric} difference"].add(paired.difference, difference)
     say(f"windows of 20,000, {labels[0]} + {labels[1]} labels", tallies, {})
 
 

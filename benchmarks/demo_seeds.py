@@ -75,7 +75,7 @@ def pooled_history(rounds: list[Counts], reference: Counts) -> JointPosterior:
         mine = reference.is_flagged == flagged
         classes.append(
             pool(
-                [(each.positive[mine], each.labeled[mine]) for each in rounds],
+                [(counts.positive[mine], counts.labeled[mine]) for counts in rounds],
                 reference=(reference.positive[mine], reference.labeled[mine]),
                 hazard=0.5,
                 restart=3.0,
@@ -108,7 +108,9 @@ class Outcome:
 
 def pooled(batches: list[Confusion]) -> dict[str, float]:
     """Precision and recall of several weeks together."""
-    tp, fp, fn = (sum(getattr(each, cell) for each in batches) for cell in ("tp", "fp", "fn"))
+    tp, fp, fn = (
+        sum(getattr(confusion, cell) for confusion in batches) for cell in ("tp", "fp", "fn")
+    )
     return {"precision": tp / (tp + fp), "recall": tp / (tp + fn)}
 
 
@@ -130,7 +132,7 @@ def play(scenario: Scenario, *, intervals: bool) -> Outcome:
     for number, week in enumerate(weeks, start=1):
         strata = edges.strata(week)
         prior_rates = PriorRates.of_posterior(pooled_history(watching.rounds, reference))
-        sizes = [len(each) for each in strata]
+        sizes = [len(stratum) for stratum in strata]
         plan = allocate(sizes, edges.is_flagged, prior_rates, max_labels=scenario.labels)
         counts = counted(strata, plan.labels, edges, 1000 * scenario.seed + number)
         watching.close(counts, reference)
@@ -171,9 +173,9 @@ def coverage(
     found = []
     alone = estimate(counts, metrics=METRICS)
     joint = estimate(counts, metrics=METRICS, posterior=posterior, basis="pooled")
-    for basis, each in (("round", alone), ("pooled", joint)):
+    for basis, estimates in (("round", alone), ("pooled", joint)):
         for metric in METRICS:
-            low, high = each[metric].low or 0.0, each[metric].high or 1.0
+            low, high = estimates[metric].low or 0.0, estimates[metric].high or 1.0
             found.append((number, f"{metric}/{basis}", low <= true[metric] <= high))
     return found
 
@@ -185,7 +187,7 @@ def counted(
     rng = np.random.default_rng(seed)
     drawn = [rng.permutation(s)[:n] for s, n in zip(strata, labels, strict=True)]
     return Counts.of_arrays(
-        size=[len(each) for each in strata],
+        size=[len(stratum) for stratum in strata],
         labeled=[len(each) for each in drawn],
         positive=[int(each.sum()) for each in drawn],
         is_flagged=edges.is_flagged,
@@ -196,7 +198,7 @@ def show_coverage(outcomes: list[Outcome], drop: int) -> None:
     """Print which share of intervals held the truth, by rounds since the drop."""
     spans = {"before": (1, drop), "1st": (drop, drop + 1), "2nd": (drop + 1, drop + 2)}
     spans |= {"3rd to 5th": (drop + 2, drop + 5), "later": (drop + 5, 1000)}
-    for name in sorted({name for each in outcomes for _, name, _ in each.covered}):
+    for name in sorted({name for outcome in outcomes for _, name, _ in outcome.covered}):
         shares = []
         for label, (first, end) in spans.items():
             held = [h for o in outcomes for n, m, h in o.covered if m == name and first <= n < end]

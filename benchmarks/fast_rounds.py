@@ -70,7 +70,7 @@ class Design:
         """Actual positives among the flagged, TP, and among the passed, FN."""
         found = self.size * self.rate if self.rate is not None else self.positive
         assert found is not None  # noqa: S101
-        tp, fn = (float(found[each].sum()) for each in self.classes)
+        tp, fn = (float(found[class_].sum()) for class_ in self.classes)
         return tp, fn
 
     @cached_property
@@ -145,8 +145,8 @@ class FastRounds:
     def sums(self, rounds: slice) -> tuple[Values, Values]:
         """Draws of TP and FN for some of the rounds, shape ``(rounds, points)``."""
         tp, fn = (
-            sum(self.rows[h][self.index[h][rounds]] for h in range(len(self.rows))[each])
-            for each in self.design.classes
+            sum(self.rows[h][self.index[h][rounds]] for h in range(len(self.rows))[class_])
+            for class_ in self.design.classes
         )
         return np.asarray(tp), np.asarray(fn)
 

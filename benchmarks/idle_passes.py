@@ -98,14 +98,14 @@ def measure(config: Path, number: int) -> None:
 
 def _figures(application: Application, one: Callable[[], None]) -> tuple[int, float]:
     """Statements of a pass, and its processor time in milliseconds."""
-    with counted(application.database) as found:
+    with counted(application.database) as statements:
         one()
     taken = []
     for _ in range(TRIES):
         begun = time.process_time()
         one()
         taken.append(1e3 * (time.process_time() - begun))
-    return len(found.sent), statistics.median(taken)
+    return len(statements.sent), statistics.median(taken)
 
 
 def _run_once(application: Application, config: Path, noted: str | None = None) -> float:

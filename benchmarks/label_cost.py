@@ -106,9 +106,9 @@ class Population:
             score, rates = self.score[mine], self.rate[mine]
             band = band_of(score, band_edges(score, count))
             members = [band == i for i in range(int(band.max()) + 1)]
-            size += [int(each.sum()) * SCALE for each in members]
-            rate += [float(rates[each].mean()) for each in members]
-            mean += [float(score[each].mean()) for each in members]
+            size += [int(member.sum()) * SCALE for member in members]
+            rate += [float(rates[member].mean()) for member in members]
+            mean += [float(score[member].mean()) for member in members]
         flagged = len(size) - int(band.max()) - 1
         sizes = np.array(size, dtype=np.int64)
         return Design(sizes, np.array(rate), flagged, np.zeros_like(sizes)), np.array(mean)
@@ -176,8 +176,8 @@ def planner(design: Design, known: PriorRates, *, blend: float | None = None) ->
     up = design.is_flagged
 
     def plan(margins: dict[str, float]) -> Whole:
-        found = allocate(design.size, up, known, margins=margins, estimand="rate", blend=blend)
-        return found.labels
+        allocation = allocate(design.size, up, known, margins=margins, estimand="rate", blend=blend)
+        return allocation.labels
 
     return plan
 

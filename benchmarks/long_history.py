@@ -72,15 +72,15 @@ class Stage:
     def correct(self, back: int) -> float:
         """Change one answer in the round so many places back; returns CPU in milliseconds."""
         with self.context.database.write() as connection:
-            found = round_store.find_rounds(connection, "mail")[-1 - back]
-            task = min(label_store.all_tasks(connection, [found.id]).values(), key=_key)
+            round_ = round_store.find_rounds(connection, "mail")[-1 - back]
+            task = min(label_store.all_tasks(connection, [round_.id]).values(), key=_key)
             answer = self.labeler.answers[task.item_id]
             other = Answer.NEGATIVE if answer is Answer.POSITIVE else Answer.POSITIVE
             self.now += timedelta(minutes=1)
             event = LabelEvent(task.key, self.labeler.annotator, other, at=self.now)
             label_store.add_events(connection, self.labeler.name, [event], self.now)
         begun = time.process_time()
-        run.finish(self.context, found.id)
+        run.finish(self.context, round_.id)
         return 1e3 * (time.process_time() - begun)
 
     def _fill(self, number: int) -> None:

@@ -104,8 +104,8 @@ def _is_told(
     rng: np.random.Generator,
 ) -> bool:
     windows = [rng.multinomial(items, share) for share in mix(past + 1, moved, rng)]
-    found = window_distances(windows[-1], windows[:-1], FLAGGED)
-    return any(move.is_unusual for move in found)
+    distances = window_distances(windows[-1], windows[:-1], FLAGGED)
+    return any(move.is_unusual for move in distances)
 
 
 @functools.cache
@@ -210,7 +210,7 @@ def _told(
     past = int(rng.integers(2, 20))
     rates = [_wobbled(rate, wobble, rng) for _ in range(past)]
     rates.append(_wobbled(rate if now is None else now, wobble, rng))
-    *earlier, last = (_tally(size, labels, each, rng) for each in rates)
+    *earlier, last = (_tally(size, labels, rate, rng) for rate in rates)
     known = history_states([*earlier, last], None, SETTINGS.pooling)[-1]
     news = round_news(last, earlier, known, hazard=SETTINGS.pooling.hazard, seed=seed)
     kinds = {row.kind for row in news.notices}

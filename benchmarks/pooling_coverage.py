@@ -151,25 +151,25 @@ def main() -> None:
         print(f"{'scheme':<28}{'metric':<11}{'width':>6}{'quiet':>7}{heads}{'worst drop':>12}")
         for scheme in SCHEMES:
             stories = (*DROPS, *RISES, *(OTHERS if scheme is DEFAULT else ()))
-            found = run(window, labels, scheme, stories, asked.replicates)
-            print_scheme(scheme, found)
-        print_looks(found, (*DROPS, *RISES, *OTHERS))
+            result = run(window, labels, scheme, stories, asked.replicates)
+            print_scheme(scheme, result)
+        print_looks(result, (*DROPS, *RISES, *OTHERS))
 
 
-def print_scheme(scheme: Scheme, found: Result) -> None:
+def print_scheme(scheme: Scheme, result: Result) -> None:
     """Print one scheme: the first round after each drop and rise."""
     for metric in ("precision", "recall"):
         shown = [s.name for s in (*DROPS, *RISES) if s.metric == metric]
-        row = f"{scheme.name:<28}{metric:<11}{found.width[metric]:6.2f}{found.quiet[metric]:7.3f}"
-        row += "".join(f"{found.covered[name]['first']:7.3f}" for name in shown)
-        print(f"{row}{found.worst(metric):12.3f}", flush=True)
+        row = f"{scheme.name:<28}{metric:<11}{result.width[metric]:6.2f}{result.quiet[metric]:7.3f}"
+        row += "".join(f"{result.covered[name]['first']:7.3f}" for name in shown)
+        print(f"{row}{result.worst(metric):12.3f}", flush=True)
 
 
-def print_looks(found: Result, stories: tuple[Story, ...]) -> None:
+def print_looks(result: Result, stories: tuple[Story, ...]) -> None:
     """Print every look of a scheme."""
     print(f"{'default, by round':<34}" + "".join(f"{name:>8}" for name in LOOKS.values()))
     for story in stories:
-        row = "".join(f"{value:8.3f}" for value in found.covered[story.name].values())
+        row = "".join(f"{value:8.3f}" for value in result.covered[story.name].values())
         print(f"{story.name:<34}{row}", flush=True)
 
 

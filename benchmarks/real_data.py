@@ -118,7 +118,7 @@ def run(name: str, window: pd.DataFrame, budget: int, seeds: int) -> list[Row]:
     ends = rounds.ends(SOME)
     rarer = expected_rarer(design)
     true_rates = PriorRates.of_rates(np.clip(design.true_rate, 1e-9, 1 - 1e-9))
-    found = []
+    rows = []
     for metric, word in enumerate(METRICS):
         width = float(np.mean(ends[metric, 1] - ends[metric, 0]))
         margin = {word: width / 2}
@@ -127,7 +127,7 @@ def run(name: str, window: pd.DataFrame, budget: int, seeds: int) -> list[Row]:
             if width > 0
             else int(design.size.sum())
         )
-        found.append(
+        rows.append(
             Row(
                 name=name,
                 metric=word,
@@ -142,7 +142,7 @@ def run(name: str, window: pd.DataFrame, budget: int, seeds: int) -> list[Row]:
                 error=math.sqrt(0.95 * 0.05 / seeds),
             )
         )
-    return found
+    return rows
 
 
 def say(rows: Sequence[Row]) -> None:

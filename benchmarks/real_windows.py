@@ -120,12 +120,12 @@ def windows(context: MonitorContext, path: Path) -> Iterator[tuple[Window, int, 
     if span is None:
         return
     start: datetime = span[0].replace(month=1, day=1, hour=0)
-    for slot, found in rounds.backfill(context, start):
-        if found is None:
+    for slot, round_ in rounds.backfill(context, start):
+        if round_ is None:
             continue
         with context.database.read() as connection:
-            rows = estimate_store.read_estimates(connection, found.id, found.version)
-            counts = estimate_store.read_counts(connection, [found.id])[found.id]
+            rows = estimate_store.read_estimates(connection, round_.id, round_.version)
+            counts = estimate_store.read_counts(connection, [round_.id])[round_.id]
         window = window_of(context.settings.round.schedule, slot)
         true = truth(path, window)
         cells = [
@@ -137,7 +137,7 @@ def windows(context: MonitorContext, path: Path) -> Iterator[tuple[Window, int, 
                 f"{number_text(find_row(rows, metric, 'pooled')):<20}",
             )
         ]
-        yield window, sum(each.labeled for each in counts), cells
+        yield window, sum(tally.labeled for tally in counts), cells
 
 
 def rows_of(query: str) -> list[tuple[Any, ...]]:

@@ -126,4 +126,4 @@ def _predictive_width(weight: float, k: float, total: int, s: float) -> list[flo
     passed = BetaRate(67.5 * weight, 2962.8 * weight)
     labels: Any = split_labels(total, k, s)  # whole numbers are not needed for a smooth curve
     found = precision_predictive(flagged, labels[0]), recall_predictive(flagged, passed, k, labels)
-    return [each.high - each.low for each in found]
+    return [interval.high - interval.low for interval in found]

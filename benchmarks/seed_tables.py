@@ -91,9 +91,9 @@ def table_1() -> None:
     print(row("recall, Eq. 4 on the same counts", str(recall_interval(flagged, passed)), ""))
 
 
-def margin_text(found: Interval) -> str:
+def margin_text(interval: Interval) -> str:
     """Write an interval as the paper does: percent, plus and minus."""
-    return f"{100 * found.point:.2f} +- {100 * (found.high - found.low) / 2:.1f}"
+    return f"{100 * interval.point:.2f} +- {100 * (interval.high - interval.low) / 2:.1f}"
 
 
 def ratios() -> None:
@@ -165,7 +165,10 @@ def coverage(
             found = intervals(flagged, passed, k, rng)
         except CountIsZero:  # no missed item found, in 1 of 10,000 samples: counts as a miss
             continue
-        hits += [each.low <= truth <= each.high for each, truth in zip(found, truths, strict=True)]
+        hits += [
+            interval.low <= truth <= interval.high
+            for interval, truth in zip(found, truths, strict=True)
+        ]
     return [100 * float(hit) / samples for hit in hits]
 
 

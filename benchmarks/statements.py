@@ -71,14 +71,14 @@ class Statements:
 @contextmanager
 def counted(database: Database) -> Iterator[Statements]:
     """Count what is sent to a store while the block runs."""
-    found = Statements()
+    statements = Statements()
 
     def note(_: Connection, __: Any, text: str, values: Any, *___: Any) -> None:
-        found.note(text, values)
+        statements.note(text, values)
 
     event.listen(database.engine, "before_cursor_execute", note)
     try:
-        yield found
+        yield statements
     finally:
         event.remove(database.engine, "before_cursor_execute", note)
 
@@ -89,14 +89,14 @@ def played(database: Database, rounds: int) -> dict[str, Statements]:
     for number in range(1, rounds + 1):
         stage.play(number)
     answers = _draw_only(stage, rounds + 1)
-    found = {"idle, labels to come": _counted_pass(stage)}
+    statements = {"idle, labels to come": _counted_pass(stage)}
     stage.labeler.answers.update(answers)
-    found["closing"] = _counted_pass(stage)
-    found["idle"] = _counted_pass(stage)
+    statements["closing"] = _counted_pass(stage)
+    statements["idle"] = _counted_pass(stage)
     for back in (0, rounds // 2):
         _change_a_label(stage, back)
-        found[f"late label, {back} rounds back"] = _counted_pass(stage)
-    return found
+        statements[f"late label, {back} rounds back"] = _counted_pass(stage)
+    return statements
 
 
 def _draw_only(stage: Stage, number: int) -> dict[str, Answer]:
@@ -113,9 +113,9 @@ def _draw_only(stage: Stage, number: int) -> dict[str, Answer]:
 
 def _counted_pass(stage: Stage) -> Statements:
     stage.now += timedelta(minutes=1)
-    with counted(stage.context.database) as found:
+    with counted(stage.context.database) as statements:
         run.run(stage.context)
-    return found
+    return statements
 
 
 def _change_a_label(stage: Stage, back: int) -> None:
@@ -144,15 +144,15 @@ def main() -> None:
         passes = played(database, asked.rounds)
         database.close()
     print(f"{'pass':<28}  statements  SELECTs  distinct  transactions")
-    for name, found in passes.items():
-        print(f"{name:<28}  {found.line()}")
+    for name, statements in passes.items():
+        print(f"{name:<28}  {statements.line()}")
     if asked.list:
         _print_all(passes[asked.list], print)
 
 
-def _print_all(found: Statements, say: Callable[[str], None]) -> None:
+def _print_all(statements: Statements, say: Callable[[str], None]) -> None:
     say("")
-    times = Counter(found.sent)
+    times = Counter(statements.sent)
     for (text, values), count in times.items():
         say(f"{count} x {text[:_WIDTH]}  {values[:_WIDTH]}")
 

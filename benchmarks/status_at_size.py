@@ -121,7 +121,7 @@ def fill_store(path: Path, rounds: int) -> None:
     config = load_config(path)
     database = Database(config.store_url)
     schema.ready(database)
-    every = [config.settings_of(each) for each in config.monitors]
+    every = [config.settings_of(monitor) for monitor in config.monitors]
     fill(database, every, rounds, datetime.now(UTC))
     with database.engine.connect() as connection:  # as autovacuum would by and by
         connection.exec_driver_sql("analyze")
@@ -150,7 +150,7 @@ def _page(path: Path) -> str:
     """Make a page of metrics twice; returns the figures of the second."""
     config = load_config(path)
     database = Database(config.store_url)
-    names = [each.name for each in config.monitors]
+    names = [monitor.name for monitor in config.monitors]
     for _ in range(2):
         begun, busy = time.monotonic(), time.process_time()
         exposition(database, names, Own(), datetime.now(UTC))

@@ -28,10 +28,10 @@ def estimate(**matrix: Any) -> dict[str, list[dict[str, Any]]]:
     from monitor.stats.estimation.quick import estimate_matrix
 
     try:
-        found = estimate_matrix(**matrix)
+        estimates = estimate_matrix(**matrix)
     except ValueError as error:
         raise InputRefused(str(error)) from error
-    return {"estimates": [worded(each) for each in found]}
+    return {"estimates": [worded(estimate) for estimate in estimates]}
 
 
 def history(monitor: str, config: Path | str) -> pd.DataFrame:
@@ -132,7 +132,7 @@ def _only(config: Config, monitor: str | None) -> str:
         return config.monitor(monitor).name
     if len(config.monitors) == 1:
         return config.monitors[0].name
-    names = ", ".join(each.name for each in config.monitors)
+    names = ", ".join(monitor.name for monitor in config.monitors)
     message = f"the config has several monitors, name one of them: {names}"
     raise InputRefused(message)
 

@@ -97,7 +97,7 @@ def build(
     return Application(
         config=config,
         database=database,
-        monitors=tuple(_context(config, each, database, clock) for each in config.monitors),
+        monitors=tuple(_context(config, monitor, database, clock) for monitor in config.monitors),
         handlers=_handlers(config, clock, link),
         clock=clock,
         link=link,
@@ -209,7 +209,7 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
         from monitor.sources.reference import read_reference  # noqa: PLC0415  rarely needed
 
         source, usual = monitor.source, monitor.source.item_format
-        found = within(
+        reference = within(
             source.timeout,
             str(config.folder / asked.path),
             lambda: read_reference(
@@ -224,7 +224,7 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
                 passed_values=usual.passed,
             ),
         )
-        return ReferenceItems(found.scores, found.flagged, found.labels)
+        return ReferenceItems(reference.scores, reference.flagged, reference.labels)
 
     return read
 

@@ -42,7 +42,7 @@ def load(tmp_path):
 def test_without_a_promise_for_all_each_monitor_keeps_its_own(load):
     config = load(WEEKLY, DAILY)
 
-    assert [config.false_alarm_every(each) for each in config.monitors] == [52, 52]
+    assert [config.false_alarm_every(monitor) for monitor in config.monitors] == [52, 52]
     assert config.false_alarms_a_year() == pytest.approx({"m0": 1, "m1": 7})
 
 
@@ -51,7 +51,7 @@ def test_a_promise_for_all_is_shared_out_by_rounds_and_frozen_in_what_rounds_see
 
     application = build(config)
 
-    every = [each.settings.round.limits.false_alarm_every for each in application.monitors]
+    every = [context.settings.round.limits.false_alarm_every for context in application.monitors]
     assert every == [117, 117, 117]  # (26 + 26 + 182) / 2
     assert set(application.monitors[0].settings.round.limits.bounds) == {"precision", "recall"}
     assert sum(config.false_alarms_a_year().values()) == pytest.approx(4)

@@ -42,12 +42,12 @@ def test_an_estimate_is_what_the_command_prints(tmp_path):
 def test_an_estimate_has_the_promised_keys_and_order():
     estimates = monitor.estimate(**MATRIX)["estimates"]
 
-    assert all(set(each) >= KEYS for each in estimates)
-    assert [(each["metric"], each["estimand"]) for each in estimates[:2]] == [
+    assert all(set(estimate) >= KEYS for estimate in estimates)
+    assert [(estimate["metric"], estimate["estimand"]) for estimate in estimates[:2]] == [
         ("precision", "rate"),
         ("recall", "rate"),
     ]
-    assert all(each["low"] <= each["point"] <= each["high"] for each in estimates)
+    assert all(estimate["low"] <= estimate["point"] <= estimate["high"] for estimate in estimates)
 
 
 def test_a_higher_level_gives_a_wider_interval():
@@ -74,32 +74,32 @@ def test_impossible_counts_are_refused_by_name(change, words):
 
 
 def test_a_history_is_a_table_with_a_row_for_each_estimate(place):
-    found = monitor.history("mail")
+    frame = monitor.history("mail")
 
-    assert isinstance(found, pd.DataFrame)
-    assert set(found["round"]) == {1}
-    assert KEYS | {"slot", "version", "reason"} <= set(found.columns)
-    assert not found.duplicated(["round", "metric", "estimand", "basis"]).any()
-    assert found["slot"].iloc[0] == pd.Timestamp(place.slot)
+    assert isinstance(frame, pd.DataFrame)
+    assert set(frame["round"]) == {1}
+    assert KEYS | {"slot", "version", "reason"} <= set(frame.columns)
+    assert not frame.duplicated(["round", "metric", "estimand", "basis"]).any()
+    assert frame["slot"].iloc[0] == pd.Timestamp(place.slot)
 
 
 def test_a_history_holds_the_numbers_of_the_command(place):
     [told] = json.loads(place.run("rounds", "--json").out)["rounds"]
     shown = told["estimates"][0]
 
-    found = monitor.history("mail")
+    frame = monitor.history("mail")
 
-    same = [found[key] == shown[key] for key in ("metric", "estimand", "basis")]
-    [point] = found[same[0] & same[1] & same[2]]["point"]
+    same = [frame[key] == shown[key] for key in ("metric", "estimand", "basis")]
+    [point] = frame[same[0] & same[1] & same[2]]["point"]
     assert math.isclose(point, shown["point"])
 
 
 def test_a_history_of_another_folder_is_found_by_its_config(place, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
 
-    found = monitor.history("mail", place.folder / "config.yaml")
+    frame = monitor.history("mail", place.folder / "config.yaml")
 
-    assert len(found)
+    assert len(frame)
 
 
 def test_a_history_of_a_monitor_without_rounds_is_an_empty_table(tmp_path):

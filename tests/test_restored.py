@@ -169,7 +169,7 @@ class Shop:
         return self.read(round_store.find_rounds)
 
     def states(self):
-        return [(each.number, str(each.state)) for each in self.rounds()]
+        return [(round_.number, str(round_.state)) for round_ in self.rounds()]
 
     def alerts(self):
         return self.read(alert_store.find_alerts)
@@ -177,8 +177,8 @@ class Shop:
     def labels(self):
         return self.read(
             lambda connection: {
-                each.number: label_store.current_labels(connection, each.id)
-                for each in round_store.find_rounds(connection)
+                round_.number: label_store.current_labels(connection, round_.id)
+                for round_ in round_store.find_rounds(connection)
             }
         )
 
@@ -188,7 +188,9 @@ class Shop:
         def ask(connection):
             query = REPORTS
             payloads = connection.execute(text(query)).scalars().all()
-            read = [json.loads(each) if isinstance(each, str) else each for each in payloads]
+            read = [
+                json.loads(payload) if isinstance(payload, str) else payload for payload in payloads
+            ]
             reports = [RoundReport.model_validate(each) for each in read]
             return {report.round: report for report in reports}
 
@@ -215,7 +217,7 @@ class Shop:
     def told(self):
         """Events of alerts that the hook got: event and alert."""
         bodies = [json.loads(body)["data"] for _, _, body in self.receiver.got]
-        return [(each["event"], each["alert"]) for each in bodies if each["alert"]]
+        return [(body["event"], body["alert"]) for body in bodies if body["alert"]]
 
     def command(self, *words):
         return Workplace(self.folder).run(*words)
@@ -283,7 +285,7 @@ def test_lost_rounds_are_done_again_and_an_alert_that_fired_in_them_fires_again(
     before = live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
     [fired] = before.alerts
     assert (fired.state, fired.fired_in_round > KNOWN) == ("firing", True)
-    assert [each.version for each in before.rounds[KNOWN - 1 :]] == [2, 2, 2, 2]
+    assert [round_.version for round_ in before.rounds[KNOWN - 1 :]] == [2, 2, 2, 2]
 
     shop.restore()
     assert shop.command("db", "upgrade").code == 0
@@ -293,7 +295,7 @@ def test_lost_rounds_are_done_again_and_an_alert_that_fired_in_them_fires_again(
     assert (done.code, codes) == (0, [0, 0])
     assert shop.states() == [(number, "closed") for number in range(1, ROUNDS + 1)]
     assert shop.labels() == before.labels
-    assert [each.version for each in shop.rounds()] == [1, 3, 3, 3, 3]
+    assert [round_.version for round_ in shop.rounds()] == [1, 3, 3, 3, 3]
     assert_mlflow_is_right(shop)
     [again] = shop.alerts()
     assert (again.state, again.fired_in_round) == ("firing", fired.fired_in_round)
@@ -318,7 +320,7 @@ def test_an_alert_open_in_the_backup_that_lost_rounds_resolved_is_resolved_again
     assert (ended.state, ended.fired_in_round <= KNOWN) == ("resolved", True)
 
     shop.restore()
-    assert [each.state for each in shop.alerts()] == ["firing"]
+    assert [alert.state for alert in shop.alerts()] == ["firing"]
     done = shop.command("db", "restored")
     settle(shop)
 

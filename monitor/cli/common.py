@@ -97,12 +97,12 @@ def parse_time(text: str, option: str) -> datetime:
         If it is neither, naming the option.
     """
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError as error:
         message = f"{text!r} is not a date or time; write 2025-03-31 or 2025-03-31T06:00+02:00"
         raise typer.BadParameter(message, param_hint=option) from error
     # The machine's own zone would make the same command mean another time elsewhere.
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def minute(at: datetime | None) -> str:

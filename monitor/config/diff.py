@@ -63,12 +63,12 @@ def changes(before: tuple[Config, Written], after: tuple[Config, Written]) -> Ch
     is not.
     """
     names_before, names_after = _names(before[0]), _names(after[0])
-    found = Changes(
+    changes = Changes(
         added=_without(names_after, names_before),
         removed=_without(names_before, names_after),
         changed=_changed(before[1], after[1]),
     )
-    return found if found or before[0] == after[0] else Changes(unseen=True)
+    return changes if changes or before[0] == after[0] else Changes(unseen=True)
 
 
 def _without(names: list[str], others: list[str]) -> tuple[str, ...]:

@@ -248,25 +248,27 @@ class Config(Settings):
         from monitor.stats.detection.fleet import shared_promise  # noqa: PLC0415  numpy takes 0.2 s
 
         promise = self.false_alarms or FalseAlarms()
-        rounds = [rounds_per(each.schedule, promise.per) for each in self.monitors]
+        rounds = [rounds_per(monitor.schedule, promise.per) for monitor in self.monitors]
         return round(shared_promise(rounds, at_most=promise.at_most), 3)
 
     def false_alarms_a_year(self) -> dict[str, float]:
         """Most false alarms to expect of each monitor that has limits, in 52 weeks."""
         year = timedelta(weeks=52)
         return {
-            each.name: rounds_per(each.schedule, year) / self.false_alarm_every(each)
-            for each in self.monitors
-            if each.limits.bounds
+            monitor.name: rounds_per(monitor.schedule, year) / self.false_alarm_every(monitor)
+            for monitor in self.monitors
+            if monitor.limits.bounds
         }
 
     def settings_of(self, monitor: MonitorConfig) -> MonitorSettings:
         """Return what the rounds of a monitor need, its share of the promise among it."""
-        found = monitor.settings()
+        settings = monitor.settings()
         limits = monitor.limits.model_copy(
             update={"false_alarm_every": self.false_alarm_every(monitor)}
         )
-        return found.model_copy(update={"round": found.round.model_copy(update={"limits": limits})})
+        return settings.model_copy(
+            update={"round": settings.round.model_copy(update={"limits": limits})}
+        )
 
     def placed(self, folder: Path) -> Config:
         """Return the same config as it reads in another folder."""

@@ -81,13 +81,13 @@ class Filled:
         if value is not None:
             self._refuse_literal(str(value), way, secret=SecretStr in kinds)
         if isinstance(value, str):
-            return _VARIABLE.sub(lambda found: self._variable(found, way), value)
+            return _VARIABLE.sub(lambda match: self._variable(match, way), value)
         return value
 
     def _refuse_literal(self, text: str, way: Way, *, secret: bool) -> None:
         """Refuse a secret in the file itself; of a URL any part may be the secret."""
         key = keys_of(way)[-1]
-        named = any(found[1] for found in _VARIABLE.finditer(text))
+        named = any(match[1] for match in _VARIABLE.finditer(text))
         if secret and not (named if key.endswith("url") else _ONLY_VARIABLES.fullmatch(text)):
             message = (
                 "a secret may not stand in this file; set a variable and write "
@@ -98,9 +98,9 @@ class Filled:
             message = "a password may not stand in this file; set a variable and write ${NAME}"
             self._problem(way, message)
 
-    def _variable(self, found: re.Match[str], way: Way) -> str:
-        name = found[1]
-        if found[0] == "$${":
+    def _variable(self, match: re.Match[str], way: Way) -> str:
+        name = match[1]
+        if match[0] == "$${":
             return "${"
         if name is None:
             message = "`${` begins a variable such as ${OPS_HOOK}; write $${ for the characters"
@@ -111,7 +111,7 @@ class Filled:
         else:
             self.held.setdefault(way, {})[f"${{{name}}}"] = self.environ[name]
             return self.environ[name]
-        return found[0]
+        return match[0]
 
     def _read_file(self, values: dict[str, Any], secret: str, way: Way) -> None:
         """Read ``secret_file: PATH`` into ``secret``."""

@@ -155,32 +155,32 @@ def _unknown(types: dict[str, str], chosen: Chosen) -> list[str]:
     ]
 
 
-def _not_told(types: dict[str, str], found: Chosen) -> list[str]:
+def _not_told(types: dict[str, str], chosen: Chosen) -> list[str]:
     """Say what is still unknown, each with its flag."""
-    predicted = found.predicted
+    predicted = chosen.predicted
     unknown = {
-        "nothing tells which column is the id (--id)": found.id is None,
-        "nothing tells which column is the time of the prediction (--time)": found.time is None,
+        "nothing tells which column is the id (--id)": chosen.id is None,
+        "nothing tells which column is the time of the prediction (--time)": chosen.time is None,
         "nothing tells which rows are flagged (--score with --threshold, or --predicted)": (
-            predicted is None and found.score is None
+            predicted is None and chosen.score is None
         ),
         f"nothing tells which value of {predicted!r} means positive (--positive)": (
-            predicted is not None and _needs_positive(types, predicted, found)
+            predicted is not None and _needs_positive(types, predicted, chosen)
         ),
     }
     return [sentence for sentence, is_so in unknown.items() if is_so]
 
 
-def _contradictions(found: Chosen) -> list[str]:
+def _contradictions(chosen: Chosen) -> list[str]:
     """Say which flags cannot be meant together."""
-    predicted, score, threshold = found.predicted, found.score, found.threshold
+    predicted, score, threshold = chosen.predicted, chosen.score, chosen.threshold
     refused = {
         "--threshold needs a column of scores (--score)": threshold is not None and score is None,
         "--predicted and --threshold both say which rows are flagged; give one": (
             predicted is not None and threshold is not None
         ),
         f"--threshold {threshold} is no finite number": not math.isfinite(threshold or 0),
-        "--positive needs --predicted": found.positive is not None and predicted is None,
+        "--positive needs --predicted": chosen.positive is not None and predicted is None,
     }
     return [sentence for sentence, is_so in refused.items() if is_so]
 
@@ -251,48 +251,48 @@ def _says_score(name: str) -> bool:
 def _source(
     predictions: str,
     types: dict[str, str],
-    found: Chosen,
+    chosen: Chosen,
     values_of: Callable[[str], Sequence[str]] | None,
 ) -> list[str]:
     lines = [
         "    source:",
         "      kind: duckdb",
         f"      path: {_text(predictions)}",
-        *_table(found),
-        f"      columns: {{{', '.join([*_columns(found), *_shown(types, found)])}}}",
+        *_table(chosen),
+        f"      columns: {{{', '.join([*_columns(chosen), *_shown(types, chosen)])}}}",
     ]
-    if not _AWARE.search(types[found.time or ""]):
+    if not _AWARE.search(types[chosen.time or ""]):
         lines.append("      time_zone: UTC                     # of times that name no zone")
-    if found.threshold is not None:
-        lines.append(f"      threshold: {found.threshold!r:<26} # flagged: score >= threshold")
-    elif found.positive is not None:
-        lines += [f"      positive: {_value(found.positive)}", *_negative(found, values_of)]
+    if chosen.threshold is not None:
+        lines.append(f"      threshold: {chosen.threshold!r:<26} # flagged: score >= threshold")
+    elif chosen.positive is not None:
+        lines += [f"      positive: {_value(chosen.positive)}", *_negative(chosen, values_of)]
     return lines
 
 
-def _columns(found: Chosen) -> list[str]:
-    named = {key: getattr(found, key) for key in ("id", "time", "score", "predicted")}
+def _columns(chosen: Chosen) -> list[str]:
+    named = {key: getattr(chosen, key) for key in ("id", "time", "score", "predicted")}
     return [f"{key}: {_text(name)}" for key, name in named.items() if name is not None]
 
 
-def _negative(found: Chosen, values_of: Callable[[str], Sequence[str]] | None) -> list[str]:
+def _negative(chosen: Chosen, values_of: Callable[[str], Sequence[str]] | None) -> list[str]:
     """Name the values of the other class, as the predictions have them now."""
-    if values_of is None or found.predicted is None:
+    if values_of is None or chosen.predicted is None:
         return []
-    others = [value for value in values_of(found.predicted) if value != found.positive]
+    others = [value for value in values_of(chosen.predicted) if value != chosen.positive]
     listed = ", ".join(_value(value) for value in others)
     return [f"      negative: [{listed}]   # any other value is refused"] if others else []
 
 
-def _table(found: Chosen) -> list[str]:
-    return [] if found.table is None else [f"      table: {_text(found.table)}"]
+def _table(chosen: Chosen) -> list[str]:
+    return [] if chosen.table is None else [f"      table: {_text(chosen.table)}"]
 
 
-def _shown(types: dict[str, str], found: Chosen) -> list[str]:
+def _shown(types: dict[str, str], chosen: Chosen) -> list[str]:
     """List texts for labelers to see: nothing that shows what the model or anyone answered."""
-    if found.label is not None:
+    if chosen.label is not None:
         return []
-    taken = {found.id, found.time, found.score, found.predicted}
+    taken = {chosen.id, chosen.time, chosen.score, chosen.predicted}
     texts = [
         name
         for name, kind in types.items()
@@ -302,16 +302,16 @@ def _shown(types: dict[str, str], found: Chosen) -> list[str]:
     return [f"show: [{listed}]"] if listed else []
 
 
-def _labeling(predictions: str, found: Chosen) -> list[str]:
-    if found.label is None:
+def _labeling(predictions: str, chosen: Chosen) -> list[str]:
+    if chosen.label is None:
         return ["    labeling: {kind: files, deadline: 5d}   # label files out, label files in"]
     return [
         "    labeling:",
         "      kind: column                       # labels come with time, nobody is asked",
         f"      path: {_text(predictions)}",
-        *_table(found),
-        f"      id: {_text(found.id or '')}",
-        f"      value: {_text(found.label)}",
+        *_table(chosen),
+        f"      id: {_text(chosen.id or '')}",
+        f"      value: {_text(chosen.label)}",
         "      matures: 60d                       # a guess: when is the truth known for all?",
     ]
 
@@ -337,6 +337,6 @@ def _text(text: str) -> str:
     quoted = json.dumps(text.replace("${", "$${"), ensure_ascii=False)
     return re.sub(
         "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]",
-        lambda found: f"\\u{ord(found[0]):04x}",
+        lambda match: f"\\u{ord(match[0]):04x}",
         quoted,
     )

@@ -38,11 +38,11 @@ def parse_address(text: str) -> Address:
     >>> parse_address("[::1]:8080")
     Address(host='::1', port=8080)
     """
-    found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+)):(\d{1,5})", text)
-    if found is None:
+    match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+)):(\d{1,5})", text)
+    if match is None:
         message = f"{text!r} is no address; write HOST:PORT, such as 127.0.0.1:8080"
         raise SettingRefused(setting="listen", why=message)
-    host, port = found[1] or found[2], int(found[3])
+    host, port = match[1] or match[2], int(match[3])
     if not 1 <= port <= _HIGHEST_PORT:
         message = f"there is no port {port}; it lies between 1 and {_HIGHEST_PORT}"
         raise SettingRefused(setting="listen", why=message)

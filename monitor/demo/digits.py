@@ -182,7 +182,7 @@ class Camera:
         seconds = np.sort(rng.integers(0, int(WEEK.total_seconds()), images))
         return Batch(
             ids=[f"{start:%Y%m%d}-{place:05d}" for place in range(images)],
-            scored_at=[start + timedelta(seconds=int(each)) for each in seconds],
+            scored_at=[start + timedelta(seconds=int(second)) for second in seconds],
             score=self._model.predict_proba(_features(pixels))[:, 1],
             is_eight=is_eight,
         )

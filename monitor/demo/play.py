@@ -129,10 +129,10 @@ def _rounds(console: Console, application: Application, written: Written) -> tup
 
     rounds: list[DemoRound] = []
     with console.status("round 1") as status:
-        for found in watch(application, written):
-            show_round(console, found)
-            rounds.append(found)
-            status.update(f"round {found.number + 1} of {len(written.rounds)}")
+        for round_ in watch(application, written):
+            show_round(console, round_)
+            rounds.append(round_)
+            status.update(f"round {round_.number + 1} of {len(written.rounds)}")
     return tuple(rounds)
 
 

@@ -47,7 +47,7 @@ class DemoResult:
     @property
     def fired_round(self) -> int | None:
         """First round in which an alert fired."""
-        return next((each.number for each in self.rounds if each.fired), None)
+        return next((round_.number for round_ in self.rounds if round_.fired), None)
 
     @property
     def found(self) -> bool:
@@ -58,31 +58,31 @@ class DemoResult:
     @property
     def before(self) -> tuple[DemoRound, ...]:
         """Rounds before the drop."""
-        return tuple(each for each in self.rounds if each.number < self.drop_round)
+        return tuple(round_ for round_ in self.rounds if round_.number < self.drop_round)
 
     @property
     def after(self) -> tuple[DemoRound, ...]:
         """Rounds from the drop on."""
-        return tuple(each for each in self.rounds if each.number >= self.drop_round)
+        return tuple(round_ for round_ in self.rounds if round_.number >= self.drop_round)
 
     @property
     def labels(self) -> int:
         """Labels spent."""
-        return sum(each.labeled.size for each in self.rounds)
+        return sum(round_.labeled.size for round_ in self.rounds)
 
     @property
     def images(self) -> int:
         """Images of the half year."""
-        return sum(each.truth.size for each in self.rounds)
+        return sum(round_.truth.size for round_ in self.rounds)
 
     @property
     def held(self) -> tuple[int, int]:
         """Intervals of rounds alone that hold the true value, and all of them."""
         held = [
-            each.alone[metric].holds(each.true(metric))
-            for each in self.rounds
+            round_.alone[metric].holds(round_.true(metric))
+            for round_ in self.rounds
             for metric in METRICS
-            if metric in each.alone
+            if metric in round_.alone
         ]
         return sum(held), len(held)
 
@@ -90,7 +90,7 @@ class DemoResult:
         """Return the same, ready for JSON."""
         return {
             "folder": str(self.folder),
-            "rounds": [_round(each) for each in self.rounds],
+            "rounds": [_round(round_) for round_ in self.rounds],
             "limits": self.limits,
             "drop_round": self.drop_round,
             "fired_round": self.fired_round,
@@ -109,17 +109,17 @@ def mean(rounds: Sequence[DemoRound], value: Callable[[DemoRound], float | None]
     return fmean(found) if found else None
 
 
-def _round(each: DemoRound) -> dict[str, Any]:
+def _round(round_: DemoRound) -> dict[str, Any]:
     return {
-        "round": each.number,
-        "week": each.week.isoformat(),
-        "images": each.truth.size,
-        "labels": each.labeled.size,
-        "true": {metric: each.true(metric) for metric in METRICS},
-        "round_alone": {name: asdict(found) for name, found in each.alone.items()},
-        "pooled": {name: asdict(found) for name, found in each.pooled.items()},
-        "naive_recall": each.naive_recall,
-        "evidence": each.evidence,
-        "fires_at": each.fires_at,
-        "fired": list(each.fired),
+        "round": round_.number,
+        "week": round_.week.isoformat(),
+        "images": round_.truth.size,
+        "labels": round_.labeled.size,
+        "true": {metric: round_.true(metric) for metric in METRICS},
+        "round_alone": {name: asdict(estimate) for name, estimate in round_.alone.items()},
+        "pooled": {name: asdict(estimate) for name, estimate in round_.pooled.items()},
+        "naive_recall": round_.naive_recall,
+        "evidence": round_.evidence,
+        "fires_at": round_.fires_at,
+        "fired": list(round_.fired),
     }

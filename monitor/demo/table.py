@@ -47,16 +47,16 @@ def show_start(console: Console, scenario: Scenario, written: Written) -> None:
     _say(console, _line(_HEADS), style="bold")
 
 
-def show_round(console: Console, found: DemoRound) -> None:
+def show_round(console: Console, round_: DemoRound) -> None:
     """Print one round, and under it the notices that people get."""
-    cells = [str(found.number), f"{found.week:%Y-%m-%d}", f"{found.truth.size:,}"]
-    cells.append(f"{found.labeled.size:,}")
+    cells = [str(round_.number), f"{round_.week:%Y-%m-%d}", f"{round_.truth.size:,}"]
+    cells.append(f"{round_.labeled.size:,}")
     for metric in METRICS:
-        cells += [f"{found.true(metric):.2f}", said(found.alone.get(metric))]
-    cells += [f"{found.naive_recall:.2f}", _evidence(found.evidence)]
-    _say(console, _line(cells), style="bold red" if found.fired else "")
-    for metric in found.fired:
-        value = said(found.pooled.get(metric))
+        cells += [f"{round_.true(metric):.2f}", said(round_.alone.get(metric))]
+    cells += [f"{round_.naive_recall:.2f}", _evidence(round_.evidence)]
+    _say(console, _line(cells), style="bold red" if round_.fired else "")
+    for metric in round_.fired:
+        value = said(round_.pooled.get(metric))
         _say(
             console,
             f"       ALERT: {metric} is under its limit; with earlier rounds it is {value}",
@@ -122,8 +122,8 @@ def _show_drop(console: Console, result: DemoResult) -> None:
     _say(console)
 
 
-def _estimated_recall(found: DemoRound) -> float | None:
-    estimate = found.alone.get("recall")
+def _estimated_recall(round_: DemoRound) -> float | None:
+    estimate = round_.alone.get("recall")
     return None if estimate is None else estimate.point
 
 

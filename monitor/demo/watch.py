@@ -107,24 +107,24 @@ def watch(application: Application, written: Written) -> Iterator[DemoRound]:
     """Run every round of the half year, oldest first."""
     context = application.context(MONITOR)
     listener = _Listener()
-    for (_, found), truth in zip(backfill(context, written.start), written.rounds, strict=True):
-        if found is None or found.estimated_revision is None:
+    for (_, round_), truth in zip(backfill(context, written.start), written.rounds, strict=True):
+        if round_ is None or round_.estimated_revision is None:
             message = f"the demo is broken: a round of {MONITOR} ended without an estimate"
             raise MonitorError(message)
         # To the log alone: MLflow takes seconds a round, and gets all of them in the end.
         deliver(application.database, {LOG: listener}, application.clock)
         with application.database.read() as connection:
-            yield _read(connection, found, truth, listener.news())
+            yield _read(connection, round_, truth, listener.news())
 
 
-def _read(connection: Connection, found: Round, truth: Confusion, news: list[Notice]) -> DemoRound:
-    rows = estimate_store.read_points(connection, [found.id], METRICS)[found.id]
-    readings = estimate_store.frozen_readings(connection, found.id).values()
+def _read(connection: Connection, round_: Round, truth: Confusion, news: list[Notice]) -> DemoRound:
+    rows = estimate_store.read_points(connection, [round_.id], METRICS)[round_.id]
+    readings = estimate_store.frozen_readings(connection, round_.id).values()
     return DemoRound(
-        number=found.number,
-        week=found.window.start,
+        number=round_.number,
+        week=round_.window.start,
         truth=truth,
-        labeled=_labeled(connection, found.id),
+        labeled=_labeled(connection, round_.id),
         alone=_estimates(rows, "round"),
         pooled=_estimates(rows, "pooled"),
         evidence=max(
@@ -133,7 +133,7 @@ def _read(connection: Connection, found: Round, truth: Confusion, news: list[Not
         ),
         fires_at=max(math.exp(reading.log_threshold) for reading in readings),
         fired=tuple(str(n.metric) for n in news if n.event == "alert.firing"),
-        told=tuple(each.sentence for each in news if not each.event.startswith("notice.")),
+        told=tuple(notice.sentence for notice in news if not notice.event.startswith("notice.")),
     )
 
 

@@ -56,9 +56,9 @@ def _latest(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
 
 def _said_at_once(statements: Iterable[Statement]) -> Answer | None:
     answers = {
-        each.answer
-        for each in statements
-        if each.kind is LabelKind.GIVEN and each.answer is not None
+        statement.answer
+        for statement in statements
+        if statement.kind is LabelKind.GIVEN and statement.answer is not None
     }
     return answers.pop() if len(answers) == 1 else Answer.CANNOT_TELL if answers else None
 
@@ -93,7 +93,7 @@ def evidence_label(
     standing = _standing(statements)
     if adjudicator in standing:
         return standing[adjudicator]
-    first = (each.annotator for each in statements if _is_answer(each))
+    first = (statement.annotator for statement in statements if _is_answer(statement))
     return next((standing[name] for name in first if name in standing), None)
 
 
@@ -119,11 +119,11 @@ def corrected_evidence_label(
     if label in _ANSWERS:
         return label
     kept = evidence_label(statements, adjudicator)
-    given = [each for each in statements if _is_answer(each)]
+    given = [statement for statement in statements if _is_answer(statement)]
     if kept is not None or not given:
         return kept
-    own = [each for each in given if each.annotator == given[0].annotator]
-    return max(own, key=lambda each: each.at).answer
+    own = [statement for statement in given if statement.annotator == given[0].annotator]
+    return max(own, key=lambda statement: statement.at).answer
 
 
 def _is_answer(statement: Statement) -> bool:

@@ -39,11 +39,11 @@ def parse_duration(value: object) -> object:
     """Turn ``90d``, ``6h``, ``30m``, ``45s`` or ``2w`` into a timedelta."""
     if not isinstance(value, str):
         return value
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", value.strip())
-    if found is None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", value.strip())
+    if match is None:
         message = f"{value!r} is not a duration; write a number and s, m, h, d or w, such as 6h"
         raise ValueError(message)
-    seconds = float(found[1]) * _UNITS[found[2]]
+    seconds = float(match[1]) * _UNITS[match[2]]
     if seconds > _LONGEST:
         message = f"{value!r} is longer than 100 years"
         raise ValueError(message)
@@ -256,13 +256,13 @@ class Limits(Settings):
         """Every watched side of every metric, in the order of the config."""
         from monitor.stats.detection.half_space import Limit  # noqa: PLC0415  numpy takes 0.2 s
 
-        found: list[Limit] = []
+        limits: list[Limit] = []
         for metric, bound in self.bounds.items():
             if bound.at_least is not None:
-                found.append(Limit(metric, bound.at_least, "at_least"))
+                limits.append(Limit(metric, bound.at_least, "at_least"))
             if bound.at_most is not None:
-                found.append(Limit(metric, bound.at_most, "at_most"))
-        return found
+                limits.append(Limit(metric, bound.at_most, "at_most"))
+        return limits
 
 
 class FalseAlarms(Settings):

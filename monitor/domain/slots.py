@@ -45,13 +45,13 @@ def _instants(cron: str, time_zone: str, start: datetime, *, reverse: bool) -> I
     # so loses slots of zones that change by half an hour.
     zone = ZoneInfo(time_zone)
     walls = CronSim(cron, _first_wall(zone, start, reverse=reverse), reverse=reverse)
-    found = (
+    moments = (
         (_after_the_gap(wall, zone) for wall in walls)
         if _is_at_set_times(cron)
         else _whenever_shown(walls, zone, reverse=reverse)
     )
     last = start
-    for slot in found:
+    for slot in moments:
         if slot < last if reverse else slot > last:
             yield slot
             last = slot

@@ -17,7 +17,7 @@ def listed(values: Mapping[str, int]) -> str:
     >>> listed({"spam": 3, "ham": 20})
     "'ham' (20 rows), 'spam' (3 rows)"
     """
-    ordered = sorted(values.items(), key=lambda each: (-each[1], each[0]))
+    ordered = sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
     shown = [f"{text[:_LONGEST]!r} ({count} rows)" for text, count in ordered[:_SHOWN]]
     more = len(ordered) - _SHOWN
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

@@ -25,7 +25,7 @@ def visible(text: str) -> str:
     >>> print(visible("C\x00Z\x1b[31m"))
     C\x00Z\x1b[31m
     """
-    return _CONTROLS.sub(lambda found: escaped(found[0]), text)
+    return _CONTROLS.sub(lambda match: escaped(match[0]), text)
 
 
 def visible_lines(text: str) -> str:
@@ -38,7 +38,7 @@ def visible_lines(text: str) -> str:
     >>> visible_lines("one\r\n\ttwo")
     'one\r\n\ttwo'
     """
-    return _STEERING.sub(lambda found: escaped(found[0]), text)
+    return _STEERING.sub(lambda match: escaped(match[0]), text)
 
 
 def shows(char: str) -> bool:

@@ -119,15 +119,15 @@ class AppriseHandler:
     def _failure(self, service: str, result: Any) -> DeliveryFailed:
         """Give the reason, as far as that is possible without showing the URL."""
         logs = " ".join(str(entry) for entry in result.logs())
-        found = _STATUS.search(logs)
-        if found is None:
+        match = _STATUS.search(logs)
+        if match is None:
             slow = result.status.name == "TIMEOUT"
             seconds = self._settings.timeout.total_seconds()
             reason = (
                 f"it did not answer within {seconds:g} s" if slow else "it could not be reached"
             )
             return DeliveryFailed(self._sentence(service, reason))
-        status = int(found[1])
+        status = int(match[1])
         passes = status in MAY_PASS or status >= SERVER_ERROR
         sentence = self._sentence(service, f"it answered {status}")
         return DeliveryFailed(sentence, sink_down=passes, lasting=not passes)

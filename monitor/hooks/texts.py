@@ -56,7 +56,7 @@ def disarmed(text: str) -> str:
     >>> disarmed("hi @all <!channel> [here](http://x)").replace(BREAK, "|")
     'hi @|all <|!|channel> [here]|(http://x)'
     """
-    return _CALLS.sub(lambda found: found[0] + BREAK, text)
+    return _CALLS.sub(lambda match: match[0] + BREAK, text)
 
 
 def title(notice: Notice) -> str:

@@ -54,7 +54,7 @@ def _text_with(path: Path, keys: Collection[str]) -> str | None:
     """Text of a file, cells of any length among it; None where it names none of the tasks."""
     with opened(path) as stream:
         content = stream.read()
-    words = (found[0].decode() for found in _WORD.finditer(content))
+    words = (match[0].decode() for match in _WORD.finditer(content))
     return content.decode("utf-8-sig") if any(word in keys for word in words) else None
 
 

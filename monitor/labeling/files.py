@@ -140,7 +140,7 @@ class FilesLabeler:
         before, stamps = Cursor.of(cursor), self._stamps()
         if self._state(stamps, tasks) == before.state:
             return Collected(cursor=cursor, waits=before.waits, anew=False)
-        if any(each.is_fresh() for each in stamps.values()):
+        if any(stamp.is_fresh() for stamp in stamps.values()):
             stillness.pause()  # so that the second stamps show who is being written
         look = FolderLook(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
         read = look.read(before)
@@ -197,7 +197,7 @@ class FilesLabeler:
 
         That a file has come to stand still for long is another state.
         """
-        files = [[path.name, *each, each.stood()] for path, each in stamps.items()]
+        files = [[path.name, *stamp, stamp.stood()] for path, stamp in stamps.items()]
         plain = json.dumps([self.place, files, sorted(tasks)])
         return hashlib.sha256(plain.encode()).hexdigest()
 

@@ -137,10 +137,10 @@ def read_file(
     path: Path, tasks: Mapping[str, Task], *, known: str = "", follow: bool = False
 ) -> FileReading:
     """Read a filled file as `read_labels` does, and return the answer of a cut last row."""
-    found = _Rows(printable(path.name), tasks, known)
+    rows = _Rows(printable(path.name), tasks, known)
     for line in read_lines(path, follow=follow):
-        found.add(line)
-    return found.reading()
+        rows.add(line)
+    return rows.reading()
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,41 +56,43 @@ class FolderLook:
             waits=tuple(self._waits),
         )
 
-    def _take(self, path: Path, found: FileStamp) -> None:
+    def _take(self, path: Path, stamp: FileStamp) -> None:
         name = printable(path.name)
-        if found.is_link:
+        if stamp.is_link:
             what = "is a link or has a second name elsewhere, so it is not read; put a copy there"
-            self._refuse(path, found, f"{name} {what}")
-        elif self.earlier.get(path) != found:
+            self._refuse(path, stamp, f"{name} {what}")
+        elif self.earlier.get(path) != stamp:
             self._wait(f"{name} is being written just now; it is taken when it stands still")
             self.again = True
-        elif not found.stood() and not ends_whole(path):
-            until = datetime.fromtimestamp(found.changed / 1e9, tz=UTC) + timedelta(seconds=STILL)
+        elif not stamp.stood() and not ends_whole(path):
+            until = datetime.fromtimestamp(stamp.changed / 1e9, tz=UTC) + timedelta(seconds=STILL)
             self._wait(
                 f"{name} does not end with a line break, so it may not be whole: it is taken at "
                 f"{until:%H:%M} UTC if nobody writes to it until then"
             )
         else:
-            self._read(path, found)
+            self._read(path, stamp)
 
-    def _read(self, path: Path, found: FileStamp) -> None:
-        saved = datetime.fromtimestamp(found.changed / 1e9, tz=UTC)
+    def _read(self, path: Path, stamp: FileStamp) -> None:
+        saved = datetime.fromtimestamp(stamp.changed / 1e9, tz=UTC)
         try:
             reading = read_file(path, self.tasks, known=self.known)
             self._note_end(path, reading.cut, saved)
         except LabelsRefused as error:
-            self._refuse(path, found, str(error))
+            self._refuse(path, stamp, str(error))
             # A file that could not be opened may be there the next time, by an equal stamp.
             self.again = self.again or isinstance(error.__cause__, OSError)
             return
-        if file_stamp(path) not in {found, FileStamp()}:  # one that was removed was read whole
+        if file_stamp(path) not in {stamp, FileStamp()}:  # one that was removed was read whole
             self._wait(f"{printable(path.name)} changed while it was read; it is read again")
             self.again = True
             return
-        version = f"{found.changed} {found.size}"
-        self._refused += [replace(each, version=version) for each in reading.collected.refused]
+        version = f"{stamp.changed} {stamp.size}"
+        self._refused += [
+            replace(refusal, version=version) for refusal in reading.collected.refused
+        ]
         self._problems += reading.collected.problems
-        self._events += [replace(each, at=each.at or saved) for each in reading.collected.events]
+        self._events += [replace(event, at=event.at or saved) for event in reading.collected.events]
 
     def _note_end(self, path: Path, end: LabelEvent | None, saved: datetime) -> None:
         """See whether a row that may have been cut went on, and remember such a one."""
@@ -100,10 +102,10 @@ class FolderLook:
         if end is not None:
             self.cut[path.name] = cut_row(path, end, end.at or saved)
 
-    def _refuse(self, path: Path, found: FileStamp, reason: str) -> None:
+    def _refuse(self, path: Path, stamp: FileStamp, reason: str) -> None:
         name = printable(path.name)
         self._refused.append(
-            Refusal(name, reason, f"{found.changed} {found.size}", is_problem=True)
+            Refusal(name, reason, f"{stamp.changed} {stamp.size}", is_problem=True)
         )
         self._problems.append(reason)
 

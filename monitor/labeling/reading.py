@@ -80,13 +80,13 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
         raise _unreadable(path, error) from error
     with stream:
         # Asked of the open file: at the path there may be another one by now.
-        found = os.fstat(stream.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
             message = f"{name} is no file; label files are .csv or .jsonl"
             raise LabelsRefused(message)
-        if found.st_size > MOST_BYTES:
+        if status.st_size > MOST_BYTES:
             message = (
-                f"{name} has {found.st_size / 2**20:.0f} MB, more than the "
+                f"{name} has {status.st_size / 2**20:.0f} MB, more than the "
                 f"{MOST_BYTES / 2**20:.0f} MB that a label file may have; keep only the columns "
                 "task, label and annotator"
             )

@@ -51,10 +51,12 @@ class FileStamp(NamedTuple):
 def file_stamp(path: Path) -> FileStamp:
     """Stamp a file, following no link."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return FileStamp()
-    return FileStamp(found.st_mtime_ns, found.st_size, found.st_nlink, stat.S_IFMT(found.st_mode))
+    return FileStamp(
+        status.st_mtime_ns, status.st_size, status.st_nlink, stat.S_IFMT(status.st_mode)
+    )
 
 
 def pause() -> None:

@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from monitor.stats.drift.attribution import PrecisionChange
 
 
-def cause_sentence(found: PrecisionChange, rounds: int) -> str:
+def cause_sentence(change: PrecisionChange, rounds: int) -> str:
     """Say why precision changed, and what of it is within noise."""
-    was, now = f"{found.before.point:.2f}", f"{found.after.point:.2f}"
-    if _is_noise(found.change):
+    was, now = f"{change.before.point:.2f}", f"{change.after.point:.2f}"
+    if _is_noise(change.change):
         return (
             f"precision {now} in this round alone and {was} in {_before(rounds)} differ by no more "
-            f"than noise ({_span(found.change)})"
+            f"than noise ({_span(change.change)})"
         )
-    fell = found.change.point < 0
+    fell = change.change.point < 0
     eta = (
-        f"{percent_text(found.prevalence_before.point, 2)} -> "
-        f"{percent_text(found.prevalence_after.point, 2)}"
+        f"{percent_text(change.prevalence_before.point, 2)} -> "
+        f"{percent_text(change.prevalence_after.point, 2)}"
     )
-    direction = "worse" if found.by_classifier.point < 0 else "better"
+    direction = "worse" if change.by_classifier.point < 0 else "better"
     return (
         f"precision {'fell' if fell else 'rose'} from {was} in {_before(rounds)} to {now} in this "
-        f"round alone: prevalence {eta} explains {_part(found.by_prevalence)}, a {direction} "
-        f"classifier (TPR, FPR) {_part(found.by_classifier)}"
+        f"round alone: prevalence {eta} explains {_part(change.by_prevalence)}, a {direction} "
+        f"classifier (TPR, FPR) {_part(change.by_classifier)}"
     )
 
 

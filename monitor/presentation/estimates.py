@@ -38,9 +38,9 @@ class Deciding(Protocol):
         """How many labels with that answer its labels are worth."""
 
 
-def reason_text(found: Reasoned) -> str:
+def reason_text(reason: Reasoned) -> str:
     """Say why there is no number."""
-    return f"{NOT_ESTIMABLE}: {found.reason or 'no reason was kept'}"
+    return f"{NOT_ESTIMABLE}: {reason.reason or 'no reason was kept'}"
 
 
 def caution_text(classes: Sequence[Deciding]) -> str | None:

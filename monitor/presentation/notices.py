@@ -33,18 +33,18 @@ def _moved(move: WindowDistance, now: float, before: float) -> str:
     return f"{percent_text(now)} of the items are flagged, before {percent_text(before)}"
 
 
-def unexpected_sentence(metric: str, found: float, expected: Interval, level: float) -> str:
+def unexpected_sentence(metric: str, value: float, expected: Interval, level: float) -> str:
     """Say that labels found a metric outside of what was expected."""
     return (
-        f"{metric} {found:.3f}, as the labels of this round have it, lies outside "
+        f"{metric} {value:.3f}, as the labels of this round have it, lies outside "
         f"{expected.low:.3f} to {expected.high:.3f}, where {percent_text(level)} of rounds would "
         "fall by what was known before"
     )
 
 
-def changed_sentence(predicted: str, probability: float, found: float | None, usual: float) -> str:
+def changed_sentence(predicted: str, probability: float, rate: float | None, usual: float) -> str:
     """Say that a predicted class seems to have changed, and to which share of positives."""
-    moved = "" if found is None else f": {found:.3g} of them are positive, before {usual:.3g}"
+    moved = "" if rate is None else f": {rate:.3g} of them are positive, before {usual:.3g}"
     sure = "over 0.99" if probability > _SURE else f"{probability:.2f}"
     return (
         f"the {predicted} items seem to have changed just before this round (probability {sure}, "

@@ -34,13 +34,13 @@ class Estimate(Protocol):
         """Upper end."""
 
 
-def interval_text(found: Estimate, digits: int = 3) -> str:
+def interval_text(estimate: Estimate, digits: int = 3) -> str:
     """Write a point and its interval for a table: ``0.860 [0.803, 0.909]``."""
-    if found.point is None or found.low is None or found.high is None:
+    if estimate.point is None or estimate.low is None or estimate.high is None:
         return NOT_ESTIMABLE
-    if max(abs(found.low), abs(found.high)) >= WIDE:
+    if max(abs(estimate.low), abs(estimate.high)) >= WIDE:
         digits = 1
-    return f"{found.point:.{digits}f} {range_text(found.low, found.high, digits)}"
+    return f"{estimate.point:.{digits}f} {range_text(estimate.low, estimate.high, digits)}"
 
 
 def range_text(low: float, high: float, digits: int = 3) -> str:
@@ -52,11 +52,11 @@ def range_text(low: float, high: float, digits: int = 3) -> str:
     return f"[{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def difference_text(found: Estimate) -> str:
+def difference_text(estimate: Estimate) -> str:
     """Write a difference and its interval, with their signs: ``-0.020 [-0.041, +0.003]``."""
-    if found.point is None or found.low is None or found.high is None:
+    if estimate.point is None or estimate.low is None or estimate.high is None:
         return NOT_ESTIMABLE
-    return f"{found.point:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+    return f"{estimate.point:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
 
 
 def number_text(row: Estimate | None) -> str:

@@ -91,11 +91,11 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
             return None
 
 
-def worded(found: MetricEstimate) -> dict[str, Any]:
+def worded(estimate: MetricEstimate) -> dict[str, Any]:
     """Give the fields of an estimate, its reason and its caution in words."""
-    classes = () if found.caution is None else found.caution.classes
-    said = {"reason": no_estimate_reason(found.reason), "caution": caution_text(classes)}
-    return asdict(found) | said
+    classes = () if estimate.caution is None else estimate.caution.classes
+    said = {"reason": no_estimate_reason(estimate.reason), "caution": caution_text(classes)}
+    return asdict(estimate) | said
 
 
 def plan_note(note: PlanNote) -> str:

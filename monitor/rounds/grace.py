@@ -21,28 +21,28 @@ SOONEST, LATEST = timedelta(minutes=1), timedelta(minutes=15)
 hours."""
 
 
-def waits_until(found: Round, first_look: datetime) -> datetime:
+def waits_until(round_: Round, first_look: datetime) -> datetime:
     """When a round gives up that was looked at first then.
 
     Never later than the next slot, so that no two rounds wait; so one of an old slot that
     somebody asks for does not wait at all, and no more does a backfill, unless its first look was
     refused outright.
     """
-    grace = found.settings.grace
+    grace = round_.settings.grace
     if grace is None:
         # A quarter of the window: a monthly table takes longer to be fixed than a daily one.
-        grace = max(SHORTEST, (found.window.end - found.window.start) / 4)
-    if found.settings.origin == "backfill":
-        return first_look if found.first_look_at is None else first_look + grace
-    following = next(slots_after(found.settings.schedule, found.slot))
+        grace = max(SHORTEST, (round_.window.end - round_.window.start) / 4)
+    if round_.settings.origin == "backfill":
+        return first_look if round_.first_look_at is None else first_look + grace
+    following = next(slots_after(round_.settings.schedule, round_.slot))
     return max(first_look, min(first_look + grace, following))
 
 
-def gives_up_at(found: Round) -> datetime | None:
+def gives_up_at(round_: Round) -> datetime | None:
     """When an open round whose predictions were looked at in vain gives up; None for others."""
-    if found.state is not RoundState.OPEN or found.first_look_at is None:
+    if round_.state is not RoundState.OPEN or round_.first_look_at is None:
         return None
-    return waits_until(found, found.first_look_at)
+    return waits_until(round_, round_.first_look_at)
 
 
 class Tries:
@@ -54,19 +54,19 @@ class Tries:
     def __init__(self) -> None:
         self._last: dict[int, tuple[datetime, str]] = {}
 
-    def note(self, found: Round, now: datetime, why: str) -> None:
+    def note(self, round_: Round, now: datetime, why: str) -> None:
         """Remember a look in vain."""
-        self._last[found.id] = now, why
+        self._last[round_.id] = now, why
 
-    def forget(self, found: Round) -> None:
+    def forget(self, round_: Round) -> None:
         """Forget a round that waits no longer."""
-        self._last.pop(found.id, None)
+        self._last.pop(round_.id, None)
 
-    def still(self, found: Round, now: datetime) -> str | None:
+    def still(self, round_: Round, now: datetime) -> str | None:
         """Return what the last look found if it is too early for another; None if one is due."""
-        if found.id not in self._last or found.first_look_at is None:
+        if round_.id not in self._last or round_.first_look_at is None:
             return None
-        at, why = self._last[found.id]
-        pause = min(LATEST, max(SOONEST, (at - found.first_look_at) / 4))
+        at, why = self._last[round_.id]
+        pause = min(LATEST, max(SOONEST, (at - round_.first_look_at) / 4))
         # A clock that was set back makes the age of the last look negative: then look.
         return why if timedelta(0) <= now - at < pause else None

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 def close(
     context: MonitorContext,
-    found: Round,
+    round_: Round,
     claim: Claim,
     *,
     partial: bool,
@@ -65,11 +65,11 @@ def close(
 
     ``labels`` are its labels if they were read already; newer ones count.
     """
-    batch = _read_batch(context, found, known=labels)
+    batch = _read_batch(context, round_, known=labels)
     estimates = with_pictures(batch, _estimated(batch))
     supplements = read_supplements(context.database, batch)
-    disputes = look_for_disputes(batch.affected[0], batch.labels[found.id])
-    inverted = inverted_order(context.database, batch, estimates[found.id].pictures)
+    disputes = look_for_disputes(batch.affected[0], batch.labels[round_.id])
+    inverted = inverted_order(context.database, batch, estimates[round_.id].pictures)
     now = context.clock()
     due, *later = batch.affected
     end: dict[str, Any] = {
@@ -77,7 +77,7 @@ def close(
         "estimated_revision": due.round.label_revision,
         "closed_at": now,
         # A clock that is behind does not shorten the time for late labels.
-        "labels_until": max(now, found.slot) + found.settings.late_labels,
+        "labels_until": max(now, round_.slot) + round_.settings.late_labels,
         "partial": partial,
     }
     before, after = RoundState.LABELING, RoundState.CLOSED
@@ -106,19 +106,19 @@ def close(
 
 
 def correct(
-    context: MonitorContext, found: Round, claim: Claim, *, above: Mapping[int, int] | None = None
+    context: MonitorContext, round_: Round, claim: Claim, *, above: Mapping[int, int] | None = None
 ) -> None:
     """Give a closed round, and those that pool it, a new version from labels that came late.
 
     Label events that leave all counts as they were (a second annotator agrees) make none, unless
     ``above`` says, has, by round id, versions that MLflow shows and the store has forgotten.
     """
-    batch = _read_batch(context, found, above or {})
-    disputes = look_for_disputes(batch.affected[0], batch.labels[found.id])
+    batch = _read_batch(context, round_, above or {})
+    disputes = look_for_disputes(batch.affected[0], batch.labels[round_.id])
     if not above and _changes_nothing(context, batch):
         with context.database.write() as connection:
             round_claims.hold(connection, claim)
-            note_disputes(connection, found, disputes, context.clock())
+            note_disputes(connection, round_, disputes, context.clock())
             due = batch.affected[0].round
             estimate_store.set_version(
                 connection, due.id, due.version, estimated_revision=due.label_revision
@@ -131,48 +131,48 @@ def correct(
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         reason = overtaken_reason(version) if above else corrected_reason(version)
-        round_moves.note_event(connection, found, reason, now)
-        note_disputes(connection, found, disputes, now)
+        round_moves.note_event(connection, round_, reason, now)
+        note_disputes(connection, round_, disputes, now)
         _write_versions(connection, batch, estimates, supplements)
         _set_versions(connection, batch.affected)
-        alerts = alert_store.find_alerts(connection, monitor=found.monitor)
+        alerts = alert_store.find_alerts(connection, monitor=round_.monitor)
         readings, moves = correct_evidence(connection, batch.affected, estimates, alerts, now)
         _write_readings(connection, batch.affected, readings)
         evidence = BatchEvidence(readings, tuple(moves), tuple(after_moves(alerts, moves)))
         enqueue(connection, batch, estimates, evidence, supplements, reason, now)
 
 
-def abandon(context: MonitorContext, found: Round, claim: Claim, reason: str) -> None:
+def abandon(context: MonitorContext, round_: Round, claim: Claim, reason: str) -> None:
     """End a round without an estimate and notify people why."""
     now = context.clock()
     with context.database.write() as connection:
         round_moves.move(
             connection,
             claim,
-            found.state,
+            round_.state,
             RoundState.ABANDONED,
             reason=reason,
             now=now,
             closed_at=now,
         )
-        enqueue_abandoned(connection, found, reason, now)
+        enqueue_abandoned(connection, round_, reason, now)
 
 
 def _read_batch(
     context: MonitorContext,
-    found: Round,
+    this_round: Round,
     above: Mapping[int, int] | None = None,
     *,
     known: RoundLabels | None = None,
 ) -> HistoryBatch:
-    if found.history_id is None:
-        message = f"round {found.id} was not drawn, so it has no history to publish into"
+    if this_round.history_id is None:
+        message = f"round {this_round.id} was not drawn, so it has no history to publish into"
         raise AssertionError(message)
     with context.database.read() as connection:
-        history, store_id = frame_store.read_history_here(connection, found.history_id)
+        history, store_id = frame_store.read_history_here(connection, this_round.history_id)
         # Read again here: whoever published meanwhile gave the due round a later version too.
-        rounds = round_store.closed_rounds(connection, history.id, also=found.id)
-        due = [round_.id for round_ in rounds].index(found.id)
+        rounds = round_store.closed_rounds(connection, history.id, also=this_round.id)
+        due = [round_.id for round_ in rounds].index(this_round.id)
         stored = estimate_store.read_counts(connection, [round_.id for round_ in rounds])
         labels = _read_labels(connection, _to_count(rounds, due), rounds[due], known)
     return HistoryBatch(
@@ -185,7 +185,7 @@ def _read_batch(
         due=due,
         evidence={round_.id: _evidence_tally(round_, labels[round_.id]) for round_ in rounds[due:]},
         labels=labels,
-        stored=Tally(stored[found.id]) if found.id in stored else None,
+        stored=Tally(stored[this_round.id]) if this_round.id in stored else None,
     )
 
 
@@ -194,8 +194,8 @@ def _to_count(rounds: list[Round], due: int) -> list[Round]:
     return [round_ for i, round_ in enumerate(rounds) if i >= due or _is_changed(round_)]
 
 
-def _next_version(found: Round, above: Mapping[int, int]) -> int:
-    return max(found.version, above.get(found.id, 0)) + 1
+def _next_version(round_: Round, above: Mapping[int, int]) -> int:
+    return max(round_.version, above.get(round_.id, 0)) + 1
 
 
 def _read_labels(
@@ -204,16 +204,16 @@ def _read_labels(
     """Read the labels of some rounds; those of the due one only if they changed since then."""
     if known is None or known.label_revision != due.label_revision:
         return read_all_labels(connection, asked)
-    others = [each for each in asked if each.id != due.id]
+    others = [round_ for round_ in asked if round_.id != due.id]
     return {due.id: known} | read_all_labels(connection, others)
 
 
-def _is_changed(found: Round) -> bool:
-    return found.label_revision != found.estimated_revision
+def _is_changed(round_: Round) -> bool:
+    return round_.label_revision != round_.estimated_revision
 
 
-def _evidence_tally(found: Round, labels: RoundLabels) -> Tally:
-    closed = found.state is RoundState.CLOSED
+def _evidence_tally(round_: Round, labels: RoundLabels) -> Tally:
+    closed = round_.state is RoundState.CLOSED
     return _labeled_tally(labels, corrected_evidence_label if closed else evidence_label)
 
 
@@ -226,12 +226,12 @@ def _changes_nothing(context: MonitorContext, batch: HistoryBatch) -> bool:
 
 
 def _tally(
-    found: Round,
+    round_: Round,
     labels: Mapping[int, RoundLabels],
     stored: Mapping[int, tuple[StratumTally, ...]],
 ) -> Tally:
     """Count a round: as stored where its labels did not change, else counted from its labels."""
-    return _labeled_tally(labels[found.id]) if _is_changed(found) else Tally(stored[found.id])
+    return _labeled_tally(labels[round_.id]) if _is_changed(round_) else Tally(stored[round_.id])
 
 
 def _labeled_tally(labels: RoundLabels, label_of: LabelOf = current_label) -> Tally:
@@ -252,7 +252,7 @@ def _estimated(batch: HistoryBatch) -> Estimates:
 def _known(batch: HistoryBatch, tallies: Sequence[Tally]) -> dict[Pooling, list[HistoryState]]:
     """Pooling the history once for each way that the affected rounds ask for: mostly just one."""
     asked = {member.round.settings.pooling for member in batch.affected}
-    return {each: history_states(tallies, batch.history.reference, each) for each in asked}
+    return {pooling: history_states(tallies, batch.history.reference, pooling) for pooling in asked}
 
 
 def _estimate(
@@ -280,22 +280,27 @@ def _write_versions(
 ) -> None:
     # First of all writes: whoever computed from an older state of the history stops here.
     estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
-    members = {(each.round.id, each.version): each for each in batch.affected}
+    members = {(member.round.id, member.version): member for member in batch.affected}
     of_version = {key: estimates[key[0]] for key in members}
     tallies = {key: member.tally.strata for key, member in members.items()}
     estimate_store.write_counts(connection, tallies)
-    estimate_store.write_estimates(connection, {key: each.rows for key, each in of_version.items()})
+    estimate_store.write_estimates(
+        connection, {key: estimate.rows for key, estimate in of_version.items()}
+    )
     estimate_store.write_posteriors(
-        connection, {key: each.pooled for key, each in of_version.items()}
+        connection, {key: estimate.pooled for key, estimate in of_version.items()}
     )
     for round_id, version in members:
         write_supplements(connection, round_id, version, supplements[round_id])
 
 
 def _set_versions(connection: Connection, members: Sequence[Member]) -> None:
-    for each in members:
+    for member in members:
         estimate_store.set_version(
-            connection, each.round.id, each.version, estimated_revision=each.round.label_revision
+            connection,
+            member.round.id,
+            member.version,
+            estimated_revision=member.round.label_revision,
         )
 
 
@@ -305,8 +310,8 @@ def _write_readings(
     readings: Mapping[int, Mapping[Side, Reading]],
 ) -> None:
     rows = [
-        (each.round.id, each.version, side, reading)
-        for each in members
-        for side, reading in readings[each.round.id].items()
+        (member.round.id, member.version, side, reading)
+        for member in members
+        for side, reading in readings[member.round.id].items()
     ]
     estimate_store.write_readings(connection, rows)

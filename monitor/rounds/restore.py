@@ -83,7 +83,7 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> Forgotten:
     name, now = context.settings.name, context.clock()
     with context.database.read() as connection:
         store = store_id(connection)
-        known = {each.slot: each for each in round_store.find_rounds(connection, name)}
+        known = {round_.slot: round_ for round_ in round_store.find_rounds(connection, name)}
     shown = runs.find(store, name)
     versions = _highest(shown)
     lost, off_schedule = _lost(context, known, versions)
@@ -122,22 +122,22 @@ def do_again(
     A round is planned by what the rounds before it found, so it is drawn when they have closed:
     then it wants the labels that it wanted the first time. Yields each with what it met.
     """
-    for found in _to_do(context, behind):
+    for round_ in _to_do(context, behind):
         obstacle = None
         try:
-            run.go_through(context, found.id)
-            if _version(context, found.id) <= behind.get(found.id, -1):
-                run.publish_above(context, found.id, behind)
+            run.go_through(context, round_.id)
+            if _version(context, round_.id) <= behind.get(round_.id, -1):
+                run.publish_above(context, round_.id, behind)
         except MonitorError as error:
             obstacle = error
         with context.database.read() as connection:
-            yield round_store.read_round(connection, found.id), obstacle
+            yield round_store.read_round(connection, round_.id), obstacle
 
 
 def _to_do(context: MonitorContext, behind: Mapping[int, int]) -> list[Round]:
     with context.database.read() as connection:
         rounds = round_store.find_rounds(connection, context.settings.name)
-    return [each for each in rounds if each.state in _BEFORE_DONE or each.id in behind]
+    return [round_ for round_ in rounds if round_.state in _BEFORE_DONE or round_.id in behind]
 
 
 def _version(context: MonitorContext, round_id: int) -> int:
@@ -148,13 +148,13 @@ def _version(context: MonitorContext, round_id: int) -> int:
 def _highest(shown: Sequence[ShownRun]) -> dict[datetime, int]:
     """Find the highest version of each slot, in runs that were deleted too."""
     seen: dict[datetime, int] = {}
-    for each in shown:
-        seen[each.slot] = max(seen.get(each.slot, 1), each.version)
+    for shown_run in shown:
+        seen[shown_run.slot] = max(seen.get(shown_run.slot, 1), shown_run.version)
     return seen
 
 
 def _undrawn(known: Mapping[datetime, Round]) -> list[datetime]:
-    return [slot for slot, found in known.items() if found.state is RoundState.OPEN]
+    return [slot for slot, round_ in known.items() if round_.state is RoundState.OPEN]
 
 
 def _reports(
@@ -278,11 +278,11 @@ def _start_above(
     reports: Mapping[datetime, Mapping[str, Any]],
 ) -> None:
     """Let open rounds that MLflow shows come out above its versions, by the plan that they had."""
-    for each in rounds:
-        version = versions.get(each.slot)
-        if version is not None and restored_store.start_above(connection, each.id, version):
-            settings = _as_planned(each.settings, reports.get(each.slot))
-            restored_store.freeze_settings(connection, each.id, settings)
+    for round_ in rounds:
+        version = versions.get(round_.slot)
+        if version is not None and restored_store.start_above(connection, round_.id, version):
+            settings = _as_planned(round_.settings, reports.get(round_.slot))
+            restored_store.freeze_settings(connection, round_.id, settings)
 
 
 def _end_forgotten(
@@ -303,7 +303,7 @@ def _end_forgotten(
     firing = _firing(reports[newest])
     unknown = restored_store.unknown_alerts(connection, [alert.id for alert in firing])
     lost = tuple(alert for alert in firing if alert.id in unknown)
-    numbered = {each.number: each for each in rounds}
+    numbered = {round_.number: round_ for round_ in rounds}
     for alert in lost:
         fired = numbered.get(alert.fired_in_round, rounds[-1])
         notice = forgotten_notice(alert, fired, store_id=store_id(connection), at=now)
@@ -313,28 +313,28 @@ def _end_forgotten(
 
 def _delete_runs(runs: RoundRuns, rounds: Sequence[Round], shown: Sequence[ShownRun]) -> int:
     """Delete the live runs of versions before the first that their rounds have here."""
-    first = {each.slot: each.first_version for each in rounds if each.first_version > 1}
+    first = {round_.slot: round_.first_version for round_ in rounds if round_.first_version > 1}
     past = [run for run in shown if run.live and run.version < first.get(run.slot, 0)]
     runs.retire(past)
     return len(past)
 
 
 def _newest_closed(rounds: Sequence[Round]) -> int:
-    return max((each.number for each in rounds if each.state is RoundState.CLOSED), default=0)
+    return max((round_.number for round_ in rounds if round_.state is RoundState.CLOSED), default=0)
 
 
 def _behind(rounds: Sequence[Round], seen: Mapping[datetime, int]) -> dict[int, int]:
     return {
-        each.id: seen[each.slot]
-        for each in rounds
-        if each.state is RoundState.CLOSED and each.version < seen.get(each.slot, 0)
+        round_.id: seen[round_.slot]
+        for round_ in rounds
+        if round_.state is RoundState.CLOSED and round_.version < seen.get(round_.slot, 0)
     }
 
 
 def _abandoned(rounds: Sequence[Round], seen: Mapping[datetime, int]) -> list[datetime]:
     """Find the rounds that gave up in the backup's time and were done again later."""
     return [
-        each.slot
-        for each in rounds
-        if each.state is RoundState.ABANDONED and each.version + 1 < seen.get(each.slot, 0)
+        round_.slot
+        for round_ in rounds
+        if round_.state is RoundState.ABANDONED and round_.version + 1 < seen.get(round_.slot, 0)
     ]

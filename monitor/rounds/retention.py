@@ -44,7 +44,7 @@ class Forgotten:
 
 
 def forget_item(
-    database: Database, found: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
+    database: Database, round_: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
 ) -> Forgotten:
     """Delete what people were shown of an item in a round; its labels and counts stay.
 
@@ -58,37 +58,37 @@ def forget_item(
         If a worker is busy with the round and might just be writing the item into a file.
     """
     with database.write() as connection:
-        claim = round_claims.claim_round(connection, found.id)
+        claim = round_claims.claim_round(connection, round_.id)
     # Under a claim, since a worker that hands out tasks would write the item into its file again.
     if claim is None:
         message = (
-            f"another worker is busy with round {found.number} of {found.monitor}; nothing of it "
+            f"another worker is busy with round {round_.number} of {round_.monitor}; nothing of it "
             "was deleted, run the same command again"
         )
         raise TryLater(message)
     try:
-        return _forgotten(database, found, item_id, labelers, clock)
+        return _forgotten(database, round_, item_id, labelers, clock)
     finally:
         with database.write() as connection:
             round_claims.release_round(connection, claim)
 
 
 def _forgotten(
-    database: Database, found: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
+    database: Database, this_round: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
 ) -> Forgotten:
     with database.write() as connection:
-        keys = payload_store.task_keys(connection, found.id, item_id)
-        deleted = payload_store.forget_item(connection, found.id, item_id)
+        keys = payload_store.task_keys(connection, this_round.id, item_id)
+        deleted = payload_store.forget_item(connection, this_round.id, item_id)
         if deleted:
             # Read again: it may have moved before it was claimed, and the event keeps its state.
-            round_ = round_store.read_round(connection, found.id)
+            round_ = round_store.read_round(connection, this_round.id)
             reason = forgotten_item_reason(item_id)
             round_moves.note_event(connection, round_, reason, clock())
     places: list[str] = []
     for labeler in labelers:
         with outside("forget"):
-            places += labeler.forget(found.name, keys)
-    return Forgotten(found.monitor, found.number, deleted, tuple(places), bool(labelers))
+            places += labeler.forget(this_round.name, keys)
+    return Forgotten(this_round.monitor, this_round.number, deleted, tuple(places), bool(labelers))
 
 
 def forget_removed_monitors(database: Database, names: Collection[str], clock: Clock) -> None:
@@ -97,8 +97,10 @@ def forget_removed_monitors(database: Database, names: Collection[str], clock: C
     Their label files are out of reach: only the config knew the folder.
     """
     with database.read() as connection:
-        found = payload_store.removed_monitors(connection, names, clock())
-    for each in found:
+        rounds = payload_store.removed_monitors(connection, names, clock())
+    for round_ in rounds:
         with database.write() as connection:
-            label_store.forget_payloads(connection, each.id, first_version=each.first_version)
-        log.info("payloads of a removed monitor deleted", monitor=each.monitor, round=each.number)
+            label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
+        log.info(
+            "payloads of a removed monitor deleted", monitor=round_.monitor, round=round_.number
+        )

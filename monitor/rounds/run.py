@@ -67,30 +67,32 @@ def run(context: MonitorContext) -> None:
         The gravest obstacle met, once everything else is done.
     """
     open_due(context)
-    found = _unfinished(context)
-    left = _left_in_mid_step(found)
-    obstacles = _advance(context, [each for each in found if each not in left])
-    for each in left:
-        obstacles += _advance(context, [each])
+    rounds = _unfinished(context)
+    left = _left_in_mid_step(rounds)
+    obstacles = _advance(context, [this_round for this_round in rounds if this_round not in left])
+    for round_ in left:
+        obstacles += _advance(context, [round_])
     _raise_gravest(obstacles)
 
 
-def _left_in_mid_step(found: list[Round]) -> list[Round]:
+def _left_in_mid_step(rounds: list[Round]) -> list[Round]:
     """Choose the rounds that a worker claimed and has not given back: it ended, or is at it."""
-    claimed = [(each.claimed_until, each) for each in found if each.claimed_until is not None]
-    return [each for _, each in sorted(claimed, key=itemgetter(0))]
+    claimed = [
+        (round_.claimed_until, round_) for round_ in rounds if round_.claimed_until is not None
+    ]
+    return [round_ for _, round_ in sorted(claimed, key=itemgetter(0))]
 
 
 def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
-    gravest = gravest_of(each for each in obstacles if each is not None)
+    gravest = gravest_of(error for error in obstacles if error is not None)
     if gravest is not None:
         raise gravest
 
 
-def _advance(context: MonitorContext, found: list[Round]) -> list[MonitorError | None]:
+def _advance(context: MonitorContext, due: list[Round]) -> list[MonitorError | None]:
     """Take these rounds as far as they get, and retire what is done; returns what each step met."""
-    obstacles, rounds, sent = _begin_all(context, found)
-    asked = ask(context, [each for each in rounds if _is_out(each, sent)])
+    obstacles, rounds, sent = _begin_all(context, due)
+    asked = ask(context, [round_ for round_ in rounds if _is_out(round_, sent)])
     return [
         *obstacles,
         *asked.obstacles,
@@ -100,19 +102,19 @@ def _advance(context: MonitorContext, found: list[Round]) -> list[MonitorError |
 
 
 def _begin_all(
-    context: MonitorContext, found: list[Round]
+    context: MonitorContext, due: list[Round]
 ) -> tuple[list[MonitorError | None], list[Round], Sent]:
     """Draw rounds and hand out their tasks, of those for which it is time.
 
     Returns what each step met, the rounds that have something to do after it, and which of their
     tasks are out.
     """
-    sent, now = _read_sent(context, found), context.clock()
-    begun = [each.id for each in found if _may_begin(each, sent, now)]
+    sent, now = _read_sent(context, due), context.clock()
+    begun = [round_.id for round_ in due if _may_begin(round_, sent, now)]
     if not begun:
-        return [], found, sent
+        return [], due, sent
     obstacles = [_error_of(partial(begin, context, round_id)) for round_id in begun]
-    rounds = _again(context, found)
+    rounds = _again(context, due)
     return obstacles, rounds, _read_sent(context, rounds)
 
 
@@ -125,21 +127,23 @@ def _finish_all(
     that nobody has seen yet.
     """
     due = [
-        each.id
-        for each in rounds
-        if each.id in asked.read and _may_finish(each, asked) and not _settles(context, each, asked)
+        round_.id
+        for round_ in rounds
+        if round_.id in asked.read
+        and _may_finish(round_, asked)
+        and not _settles(context, round_, asked)
     ]
     return [_error_of(partial(finish, context, round_id)) for round_id in due]
 
 
-def _may_begin(found: Round, sent: Sent, now: datetime) -> bool:
+def _may_begin(round_: Round, sent: Sent, now: datetime) -> bool:
     """Whether a round is to be drawn or has tasks to hand out.
 
     Not one that a clock ahead opened, whose window is not over.
     """
-    if found.state is RoundState.OPEN:
-        return found.slot <= now
-    return found.state is RoundState.LABELING and found.id in sent.not_all
+    if round_.state is RoundState.OPEN:
+        return round_.slot <= now
+    return round_.state is RoundState.LABELING and round_.id in sent.not_all
 
 
 def _error_of(act: Callable[[], object]) -> MonitorError | None:
@@ -200,8 +204,8 @@ def backfill_slots(
 def go_through(context: MonitorContext, round_id: int) -> None:
     """Take one round as far as it gets, before another one is drawn that may build on it."""
     begin(context, round_id)
-    found = _read(context, round_id)
-    if _is_out(found, _read_sent(context, [found])):
+    round_ = _read(context, round_id)
+    if _is_out(round_, _read_sent(context, [round_])):
         collect(context, [round_id])
     finish(context, round_id)
 
@@ -210,15 +214,15 @@ def begin(context: MonitorContext, round_id: int) -> None:
     """Draw an open round and hand out its tasks."""
 
     def step(claim: Claim) -> None:
-        found = _read(context, round_id)
-        if found.state is RoundState.OPEN:
+        round_ = _read(context, round_id)
+        if round_.state is RoundState.OPEN:
             if claim.was_left:
                 _note_obstacle(context, round_id, claim, DRAW_INTERRUPTED)
             # Of two rounds that open one history at once, the second is drawn by the first's bands.
-            _retried(lambda: draw(context, found, claim), times=1)
-            found = _read(context, round_id)
-        if found.state is RoundState.LABELING:
-            send(context, found, claim)
+            _retried(lambda: draw(context, round_, claim), times=1)
+            round_ = _read(context, round_id)
+        if round_.state is RoundState.LABELING:
+            send(context, round_, claim)
 
     _claimed(context, round_id, step)
 
@@ -228,12 +232,12 @@ def finish(context: MonitorContext, round_id: int) -> None:
 
     def step(claim: Claim) -> None:
         with context.database.read() as connection:
-            found = round_store.read_round(connection, round_id)
-            stand = _stand(connection, found) if found.state is RoundState.LABELING else None
+            round_ = round_store.read_round(connection, round_id)
+            stand = _stand(connection, round_) if round_.state is RoundState.LABELING else None
         if stand is not None:
             _close_if_due(context, stand, claim)
-        elif found.state is RoundState.CLOSED and _changed(found):
-            _retried(lambda: publish.correct(context, found, claim))
+        elif round_.state is RoundState.CLOSED and _changed(round_):
+            _retried(lambda: publish.correct(context, round_, claim))
 
     _claimed(context, round_id, step)
 
@@ -247,21 +251,21 @@ def publish_above(context: MonitorContext, round_id: int, above: Mapping[int, in
     _claimed(context, round_id, step)
 
 
-def _settles(context: MonitorContext, found: Round, asked: Asked) -> bool:
+def _settles(context: MonitorContext, round_: Round, asked: Asked) -> bool:
     """Whether to wait, once the deadline has come, for a file that is being written."""
-    if found.id not in asked.unsettled or found.deadline is None:
+    if round_.id not in asked.unsettled or round_.deadline is None:
         return False
-    return timedelta(0) <= context.clock() - found.deadline < SETTLING
+    return timedelta(0) <= context.clock() - round_.deadline < SETTLING
 
 
-def _may_finish(found: Round, asked: Asked) -> bool:
-    closed = found.state is RoundState.CLOSED
-    changed = _changed(found) or found.id in asked.news
-    return changed if closed else found.state is RoundState.LABELING
+def _may_finish(round_: Round, asked: Asked) -> bool:
+    closed = round_.state is RoundState.CLOSED
+    changed = _changed(round_) or round_.id in asked.news
+    return changed if closed else round_.state is RoundState.LABELING
 
 
-def _changed(found: Round) -> bool:
-    return found.label_revision != found.estimated_revision
+def _changed(round_: Round) -> bool:
+    return round_.label_revision != round_.estimated_revision
 
 
 def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], None]) -> None:
@@ -306,24 +310,24 @@ class _Stand:
     copies: Copies
 
 
-def _stand(connection: Connection, found: Round) -> _Stand:
-    labels = read_labels(connection, found)
-    has_copies = found.settings.overlap > 0
-    copies = copy_store.read_copies(connection, found.id) if has_copies else Copies(0, 0)
-    return _Stand(found, labels, copies)
+def _stand(connection: Connection, round_: Round) -> _Stand:
+    labels = read_labels(connection, round_)
+    has_copies = round_.settings.overlap > 0
+    copies = copy_store.read_copies(connection, round_.id) if has_copies else Copies(0, 0)
+    return _Stand(round_, labels, copies)
 
 
 def _close_if_due(context: MonitorContext, stand: _Stand, claim: Claim) -> None:
-    found, labels, copies = stand.round, stand.labels, stand.copies
-    answered = sum(each.labeled + each.declined for each in labels.counts())
+    round_, labels, copies = stand.round, stand.labels, stand.copies
+    answered = sum(tally.labeled + tally.declined for tally in labels.counts())
     wanted = sum(part.planned for part in labels.strata)
-    if (answered < wanted or copies.missing) and not _is_late(context, found):
+    if (answered < wanted or copies.missing) and not _is_late(context, round_):
         return
     # A disputed item has a label here: it is unclear which, but somebody looked at it.
     empty = _class_without_label(labels.counts(evidence_label))
     if empty is not None:
         reason = unlabeled_reason(empty, answered=answered, wanted=wanted)
-        publish.abandon(context, found, claim, reason)
+        publish.abandon(context, round_, claim, reason)
         return
     reason = closed_reason(
         answered=answered,
@@ -333,13 +337,13 @@ def _close_if_due(context: MonitorContext, stand: _Stand, claim: Claim) -> None:
     )
     _retried(
         lambda: publish.close(
-            context, found, claim, partial=answered < wanted, reason=reason, labels=labels
+            context, round_, claim, partial=answered < wanted, reason=reason, labels=labels
         )
     )
 
 
-def _is_late(context: MonitorContext, found: Round) -> bool:
-    return found.deadline is not None and context.clock() >= found.deadline
+def _is_late(context: MonitorContext, round_: Round) -> bool:
+    return round_.deadline is not None and context.clock() >= round_.deadline
 
 
 def _class_without_label(strata: list[StratumTally]) -> str | None:
@@ -365,21 +369,21 @@ def _unfinished(context: MonitorContext) -> list[Round]:
         return round_store.unfinished_rounds(connection, context.settings.name, context.clock())
 
 
-def _again(context: MonitorContext, found: list[Round]) -> list[Round]:
+def _again(context: MonitorContext, rounds: list[Round]) -> list[Round]:
     """Read those of some rounds that still have something to do."""
-    ids = {each.id for each in found}
-    return [each for each in _unfinished(context) if each.id in ids]
+    ids = {round_.id for round_ in rounds}
+    return [round_ for round_ in _unfinished(context) if round_.id in ids]
 
 
-def _read_sent(context: MonitorContext, found: list[Round]) -> Sent:
+def _read_sent(context: MonitorContext, rounds: list[Round]) -> Sent:
     with context.database.read() as connection:
-        return label_store.read_sent(connection, [each.id for each in found])
+        return label_store.read_sent(connection, [round_.id for round_ in rounds])
 
 
-def _is_out(found: Round, sent: Sent) -> bool:
+def _is_out(round_: Round, sent: Sent) -> bool:
     """Whether to ask about a round: not while somebody has yet to hand out its tasks."""
-    drawn = found.state in {RoundState.LABELING, RoundState.CLOSED}
-    return drawn and found.id not in sent.none
+    drawn = round_.state in {RoundState.LABELING, RoundState.CLOSED}
+    return drawn and round_.id not in sent.none
 
 
 def _read(context: MonitorContext, round_id: int) -> Round:

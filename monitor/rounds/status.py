@@ -169,7 +169,7 @@ class _OneMonitor:
             settings=settings,
             now=now,
             seen=seen,
-            open_rounds=[OpenRound.of(each, read.progress[each.id]) for each in seen.waiting],
+            open_rounds=[OpenRound.of(round_, read.progress[round_.id]) for round_ in seen.waiting],
             alerts=read.alerts.get(name, []),
             held_up=read.held_up.get(name, []),
             without_estimate=read.without_estimate.get(name, []),
@@ -196,9 +196,9 @@ def overviews(
 def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
     seen = many_rounds.read_monitor_rounds(connection, now, monitor)
     alerts = alert_store.find_alerts(connection, monitor=monitor, state=AlertState.FIRING)
-    newest = [each.newest.id for each in seen.values() if each.newest is not None]
-    closed = [each.closed.id for each in seen.values() if each.closed is not None]
-    waiting = [found.id for each in seen.values() for found in each.waiting]
+    newest = [of_monitor.newest.id for of_monitor in seen.values() if of_monitor.newest is not None]
+    closed = [of_monitor.closed.id for of_monitor in seen.values() if of_monitor.closed is not None]
+    waiting = [round_.id for of_monitor in seen.values() for round_ in of_monitor.waiting]
     return _Read(
         seen=seen,
         progress=many_rounds.read_progress(connection, waiting),
@@ -242,18 +242,18 @@ def _overview(
     )
 
 
-def _by_monitor(found: Iterable[Of]) -> dict[str, list[Of]]:
+def _by_monitor(rows: Iterable[Of]) -> dict[str, list[Of]]:
     by_name: dict[str, list[Of]] = {}
-    for each in found:
-        by_name.setdefault(each.monitor, []).append(each)
+    for row in rows:
+        by_name.setdefault(row.monitor, []).append(row)
     return by_name
 
 
 def shown_estimates(
-    connection: Connection, found: Round, version: int | None = None
+    connection: Connection, round_: Round, version: int | None = None
 ) -> list[EstimateRow]:
     """Read precision and recall of a round, from its labels alone and pooled."""
-    return _shown(estimate_store.read_estimates(connection, found.id, version or found.version))
+    return _shown(estimate_store.read_estimates(connection, round_.id, version or round_.version))
 
 
 def _shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:
@@ -282,7 +282,7 @@ def _problems(one: _OneMonitor) -> list[str]:
         *_unanswered(one),
         *_without_estimate(one),
         *([] if one.doubt is None else [one.doubt]),
-        *(dead_line(each) for each in one.held_up if each.dead),
+        *(dead_line(effect) for effect in one.held_up if effect.dead),
         *_of_labels(one),
     ]
 
@@ -295,8 +295,8 @@ def _unopened(one: _OneMonitor) -> list[str]:
 
 def _held_back(one: _OneMonitor) -> list[str]:
     return [
-        waiting_line(each.number, gives_up_at(each), each.reason)
-        for each in one.seen.kept_from_going_on
+        waiting_line(round_.number, gives_up_at(round_), round_.reason)
+        for round_ in one.seen.kept_from_going_on
     ]
 
 
@@ -317,7 +317,9 @@ def _unanswered(one: _OneMonitor) -> list[str]:
 
 
 def _without_estimate(one: _OneMonitor) -> list[str]:
-    return [no_estimate_line(each.round, each.reason) for each in one.without_estimate]
+    return [
+        no_estimate_line(attention.round, attention.reason) for attention in one.without_estimate
+    ]
 
 
 def _of_labels(one: _OneMonitor) -> list[str]:
@@ -339,7 +341,7 @@ def _notes(one: _OneMonitor) -> list[str]:
     return [
         *_ahead(one.seen.ahead),
         *_closing(one),
-        *(note for each in one.labels for note in each.notes),
+        *(note for notes in one.labels for note in notes.notes),
         *_of_newest(one),
         *_of_last(one),
     ]
@@ -347,7 +349,7 @@ def _notes(one: _OneMonitor) -> list[str]:
 
 def _ahead(rounds: Sequence[Round]) -> list[str]:
     """Say that rounds are there whose time is still to come; none of them is the newest."""
-    made = [each for each in rounds if each.state is not RoundState.SKIPPED]
+    made = [round_ for round_ in rounds if round_.state is not RoundState.SKIPPED]
     return [ahead_line(len(made), made[-1].number, made[-1].slot)] if made else []
 
 
@@ -377,7 +379,7 @@ def _of_last(one: _OneMonitor) -> list[str]:
 
 def _firing_notices(connection: Connection, alerts: Sequence[Alert]) -> dict[str, Notice]:
     """Read the notices of open alerts as the log has them; none of one still to be written."""
-    keys = {f"{notice_id('alert.firing', each.id)}/{LOG}": each.id for each in alerts}
+    keys = {f"{notice_id('alert.firing', alert.id)}/{LOG}": alert.id for alert in alerts}
     found = effect_admin.with_keys(connection, list(keys)) if keys else {}
     return {keys[key]: Notice.model_validate(payload) for key, payload in found.items()}
 

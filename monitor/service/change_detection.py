@@ -133,8 +133,8 @@ class Idle:
             rounds = round_store.unfinished_rounds(connection, name, now)
         places = {
             place_name(labeler): labeler
-            for each in rounds
-            for labeler in context.labelers_of(each.settings)
+            for round_ in rounds
+            for labeler in context.labelers_of(round_.settings)
         }
         return (context.labeler, *places.values())
 
@@ -177,14 +177,16 @@ def last_ones(looks: Sequence[Look]) -> tuple[list[Look], list[Look]]:
     What ended that worker may end this one too, so they come after all others and one after the
     other, whichever was left longest ago first.
     """
-    others = [each for each in looks if each.standing.left is None]
-    left = [each for each in looks if each.standing.left is not None]
-    return others, sorted(left, key=lambda each: each.standing.left or 0)
+    others = [look for look in looks if look.standing.left is None]
+    left = [look for look in looks if look.standing.left is not None]
+    return others, sorted(left, key=lambda look: look.standing.left or 0)
 
 
 def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
     """How far back slots of rounds may lie that still take labels."""
-    spans = [each.settings.round.late_labels + each.settings.round.deadline for each in monitors]
+    spans = [
+        context.settings.round.late_labels + context.settings.round.deadline for context in monitors
+    ]
     return max(spans, default=timedelta(0)) + _SLACK
 
 

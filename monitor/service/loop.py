@@ -99,7 +99,7 @@ def advance_all(monitors: Iterable[MonitorContext]) -> dict[str, MonitorError]:
 def tidy(application: Application) -> None:
     """End what hooks and monitors left behind that the config no longer has."""
     mark_orphans_dead(application.database, application.handlers, application.clock)
-    names = [each.settings.name for each in application.monitors]
+    names = [context.settings.name for context in application.monitors]
     end_removed_monitors(application.database, names, application.clock)
     forget_removed_monitors(application.database, names, application.clock)
 
@@ -145,7 +145,7 @@ def _dead(application: Application, monitors: Sequence[MonitorContext]) -> list[
     names = {context.settings.name for context in monitors}
     with application.database.read() as connection:
         waiting = effect_store.find_waiting(connection)
-    return [each for each in waiting if each.dead and each.monitor in names]
+    return [effect for effect in waiting if effect.dead and effect.monitor in names]
 
 
 def _look_at(

@@ -152,16 +152,16 @@ def _changed(before: Application, after: Application) -> list[MonitorContext]:
     return [one for one in after.monitors if old.get(one.settings.name) != one.settings]
 
 
-def _log_changes(found: Changes) -> None:
+def _log_changes(changes: Changes) -> None:
     write = partial(log.info, "config reloaded")
-    if not found:
+    if not changes:
         write(changed="nothing")
         return
-    if found.unseen:
+    if changes.unseen:
         write(changed="only what it names: a variable, or a file with a secret")
         return
-    moved = {"added": found.added, "removed": found.removed}
+    moved = {"added": changes.added, "removed": changes.removed}
     write(**{name: list(names) for name, names in moved.items() if names})
-    for monitor, lines in found.changed.items():
+    for monitor, lines in changes.changed.items():
         about = {"monitor": monitor} if monitor else {}
         log.info("config changed", **about, settings="; ".join(lines))

@@ -24,8 +24,8 @@ def listen() -> SimpleQueue[int]:
     asked: SimpleQueue[int] = SimpleQueue()
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        for each in _STOP:
-            signal.signal(each, signal.SIG_DFL)
+        for signal_ in _STOP:
+            signal.signal(signal_, signal.SIG_DFL)
         asked.put(number)
 
     for number in _STOP:

@@ -55,7 +55,9 @@ class Lanes:
         with self._lock:
             busy = frozenset(self._busy)
         free = [
-            each for each in self._running.application.monitors if each.settings.name not in busy
+            context
+            for context in self._running.application.monitors
+            if context.settings.name not in busy
         ]
         looks = self._idle.needed(free)
         with self._lock:

@@ -335,7 +335,7 @@ def _group(row: tuple[Any, ...]) -> frames.Group:
     bucket, version, rows, newest, drawn, example, *values = row
     candidates = tuple(_candidate(**item) for item in drawn or ())
     return frames.Group(
-        bucket, version, rows, newest, candidates, example, tuple(each or {} for each in values)
+        bucket, version, rows, newest, candidates, example, tuple(value or {} for value in values)
     )
 
 

@@ -58,36 +58,36 @@ def current_alerts(connection: Connection, since: datetime) -> list[Alert]:
 
 
 def fire(
-    connection: Connection, *, found: Round, metric: str, side: str, limit: float, now: datetime
+    connection: Connection, *, round_: Round, metric: str, side: str, limit: float, now: datetime
 ) -> Alert:
     """Open an alert; its id is the same whoever opens it, another if the round is done again."""
-    again = "" if found.first_version == 1 else f"/v{found.first_version}"
-    name = f"{found.monitor_id}/{found.seed}/{metric}/{side}{again}"
+    again = "" if round_.first_version == 1 else f"/v{round_.first_version}"
+    name = f"{round_.monitor_id}/{round_.seed}/{metric}/{side}{again}"
     alert_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
     connection.execute(
         insert(alerts).values(
             id=alert_id,
-            monitor_id=found.monitor_id,
+            monitor_id=round_.monitor_id,
             metric=metric,
             side=side,
             limit=limit,
             state=AlertState.FIRING,
-            fired_round_id=found.id,
+            fired_round_id=round_.id,
             fired_at=now,
         )
     )
     return Alert(
         id=alert_id,
-        monitor=found.monitor,
+        monitor=round_.monitor,
         metric=metric,
         side=side,
         limit=limit,
         state=AlertState.FIRING,
-        fired_round_id=found.id,
-        fired_in_round=found.number,
-        fired_slot=found.slot,
+        fired_round_id=round_.id,
+        fired_in_round=round_.number,
+        fired_slot=round_.slot,
         fired_at=now,
-        window=found.window,
+        window=round_.window,
         ended_at=None,
         ended_why=None,
     )

@@ -59,13 +59,13 @@ def without_estimate(
     ]
 
 
-def newest_concerns(connection: Connection, found: Round, now: datetime) -> list[str]:
+def newest_concerns(connection: Connection, round_: Round, now: datetime) -> list[str]:
     """Read the concerns about a round, and those about the monitor's newest drawn one."""
-    newest = _newest_drawn(found.monitor_id, now).scalar_subquery()
+    newest = _newest_drawn(round_.monitor_id, now).scalar_subquery()
     query = (
         select(concerns.c.sentence)
         .join(rounds, rounds.c.id == concerns.c.round_id)
-        .where(or_(concerns.c.round_id == found.id, concerns.c.round_id == newest))
+        .where(or_(concerns.c.round_id == round_.id, concerns.c.round_id == newest))
         .order_by(rounds.c.slot, concerns.c.kind)
     )
     return list(connection.execute(query).scalars())
@@ -146,12 +146,12 @@ def _not_estimable(
 
 def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
     labeling = round_store.find_rounds(connection, monitor, states=(RoundState.LABELING,))
-    late = [each for each in labeling if now >= _half_time(each, now)]
+    late = [round_ for round_ in labeling if now >= _half_time(round_, now)]
     given = (
         select(label_events.c.round_id)
         .distinct()
         .where(
-            label_events.c.round_id.in_([each.id for each in late]),
+            label_events.c.round_id.in_([round_.id for round_ in late]),
             label_events.c.kind == LabelKind.GIVEN,
         )
     )
@@ -163,8 +163,8 @@ def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> l
     ]
 
 
-def _half_time(found: Round, now: datetime) -> datetime:
+def _half_time(round_: Round, now: datetime) -> datetime:
     """When half of the time is over in which labels may come; those that mature come after that."""
-    if found.deadline is None:
+    if round_.deadline is None:
         return now + timedelta.resolution  # not yet, whenever it is asked
-    return found.deadline - (found.settings.deadline - found.settings.matures) / 2
+    return round_.deadline - (round_.settings.deadline - round_.settings.matures) / 2

@@ -47,7 +47,7 @@ def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
     since
         Slots later than this are recent: long enough for rounds that still take labels.
     """
-    found = _recent(connection, since)
+    standings = _recent(connection, since)
     query = (
         select(
             monitors.c.name,
@@ -63,17 +63,17 @@ def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
         .order_by(rounds.c.id)
     )
     for row in connection.execute(query):
-        standing = found.get(row.name, NOTHING)
+        standing = standings.get(row.name, NOTHING)
         deadlines = [at for at in (standing.deadline, row.deadline) if at is not None]
         claims = [at for at in (standing.left, row.claimed_until) if at is not None]
-        found[row.name] = replace(
+        standings[row.name] = replace(
             standing,
             open=(*standing.open, (row.id, row.state, row.label_revision)),
             presses=standing.presses or row.state == RoundState.OPEN or bool(row.claimed),
             deadline=min(deadlines, default=None),
             left=max(claims, default=None),
         )
-    return found
+    return standings
 
 
 def _is_claimed() -> ColumnElement[bool]:

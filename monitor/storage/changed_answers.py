@@ -34,5 +34,5 @@ def _changes(event: LabelEvent, statements: Sequence[Statement]) -> bool:
     standing = current_answers(statements).get(event.annotator)
     if standing is None or standing == event.answer:
         return False
-    own = [each.at for each in statements if each.annotator == event.annotator]
+    own = [statement.at for statement in statements if statement.annotator == event.annotator]
     return event.at is None or event.at > max(own)

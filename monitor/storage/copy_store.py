@@ -53,12 +53,10 @@ def answered_tasks(connection: Connection, round_ids: Sequence[int]) -> set[str]
     return {_task_key(of) for of, kind in latest.items() if kind == LabelKind.GIVEN}
 
 
-def write_agreement(
-    connection: Connection, round_id: int, version: int, found: AgreementRow
-) -> None:
+def write_agreement(connection: Connection, round_id: int, version: int, row: AgreementRow) -> None:
     """Store how far people agreed by a version."""
     connection.execute(
-        insert(agreements).values(round_id=round_id, version=version, **found.model_dump())
+        insert(agreements).values(round_id=round_id, version=version, **row.model_dump())
     )
 
 

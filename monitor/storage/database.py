@@ -90,7 +90,7 @@ def insert_all_new(
     """Insert rows at once and return the ids of those whose unique keys no other row had."""
     insert = _INSERTS[connection.dialect.name](table)
     added = insert.on_conflict_do_nothing().returning(table.c.id)
-    return [int(each) for each in connection.execute(added, list(rows)).scalars()]
+    return [int(scalar) for scalar in connection.execute(added, list(rows)).scalars()]
 
 
 def add_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -73,10 +73,10 @@ def find_open(
         query = query.where(effects.c.id == number)
     found = [OpenEffect(*row) for row in connection.execute(query)]
     # Each with the queue of the one before it: where these differ a queue begins.
-    queues = [None, *((each.monitor, each.sink) for each in found)]
+    queues = [None, *((effect.monitor, effect.sink) for effect in found)]
     return [
-        replace(each, first=(each.monitor, each.sink) != before)
-        for each, before in zip(found, queues, strict=False)
+        replace(effect, first=(effect.monitor, effect.sink) != before)
+        for effect, before in zip(found, queues, strict=False)
     ]
 
 

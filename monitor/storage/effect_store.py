@@ -116,18 +116,18 @@ def add_effects(connection: Connection, new: Iterable[NewEffect], now: datetime)
     """Write down what is to be done outside, once per key, in this order."""
     rows = [
         {
-            "key": each.key,
-            "monitor_id": each.monitor_id,
-            "round_id": each.round_id,
-            "kind": each.kind,
-            "sink": each.sink,
-            "report_version": each.report_version,
-            "payload": None if each.payload is None else dict(each.payload),
+            "key": effect.key,
+            "monitor_id": effect.monitor_id,
+            "round_id": effect.round_id,
+            "kind": effect.kind,
+            "sink": effect.sink,
+            "report_version": effect.report_version,
+            "payload": None if effect.payload is None else dict(effect.payload),
             "status": WAITING,
             "created_at": now,
             "next_try": now,
         }
-        for each in new
+        for effect in new
     ]
     # A step that is repeated after a crash writes the same keys: what is there is left alone.
     add_missing(connection, effects, rows)

@@ -104,13 +104,13 @@ def read_counts(
         .where(counts.c.round_id.in_(round_ids))
         .order_by(counts.c.round_id, strata.c.position)
     )
-    found: dict[int, list[StratumTally]] = {}
+    tallies: dict[int, list[StratumTally]] = {}
     for row in connection.execute(query):
         tally = StratumTally(
             stratum_of(row), row.size, row.planned, row.labeled, row.positive, row.declined
         )
-        found.setdefault(row.round_id, []).append(tally)
-    return {round_id: tuple(rows) for round_id, rows in found.items()}
+        tallies.setdefault(row.round_id, []).append(tally)
+    return {round_id: tuple(rows) for round_id, rows in tallies.items()}
 
 
 def write_estimates(
@@ -147,10 +147,10 @@ def read_points(
         )
         .where(estimates.c.round_id.in_(round_ids), estimates.c.metric.in_(metrics))
     )
-    found: dict[int, list[EstimateRow]] = {}
+    rows: dict[int, list[EstimateRow]] = {}
     for row in connection.execute(query):
-        found.setdefault(row.round_id, []).append(estimate_row(row))
-    return found
+        rows.setdefault(row.round_id, []).append(estimate_row(row))
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +195,12 @@ def read_timeline(
         .where(*closed, rounds.c.slot.between(oldest, last))
         .order_by(rounds.c.slot)
     )
-    found: dict[int, PastRound] = {}
+    past_rounds: dict[int, PastRound] = {}
     for row in connection.execute(query):
-        past = found.setdefault(row.round, PastRound(row.round, row.number, row.slot, []))
+        past = past_rounds.setdefault(row.round, PastRound(row.round, row.number, row.slot, []))
         if row.metric is not None:
             past.rows.append(estimate_row(row))
-    return list(found.values())
+    return list(past_rounds.values())
 
 
 def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any]]:
@@ -324,10 +324,10 @@ def frozen_readings_of(
         .join(rounds, rounds.c.id == evidence.c.round_id)
         .where(rounds.c.id.in_(round_ids), evidence.c.version == rounds.c.first_version)
     )
-    found: dict[int, dict[tuple[str, str], Reading]] = {}
+    readings: dict[int, dict[tuple[str, str], Reading]] = {}
     for row in connection.execute(query):
-        found.setdefault(row.round_id, {})[row.metric, row.side] = _reading(row)
-    return found
+        readings.setdefault(row.round_id, {})[row.metric, row.side] = _reading(row)
+    return readings
 
 
 def chain_log_e(

@@ -97,7 +97,7 @@ def histories_of_model(
         histories.c.model_version.is_not_distinct_from(model_version),
         histories.c.threshold.is_not_distinct_from(threshold),
     )
-    return [int(each) for each in connection.execute(query.order_by(histories.c.id)).scalars()]
+    return [int(scalar) for scalar in connection.execute(query.order_by(histories.c.id)).scalars()]
 
 
 def read_history(connection: Connection, history_id: int) -> History:
@@ -259,11 +259,11 @@ def read_all_strata(
         .where(strata.c.round_id.in_(round_ids))
         .order_by(strata.c.round_id, strata.c.position)
     )
-    found: dict[int, list[StratumTally]] = {}
+    tallies: dict[int, list[StratumTally]] = {}
     for row in connection.execute(query):
         tally = StratumTally(stratum_of(row), row.size, row.planned)
-        found.setdefault(row.round_id, []).append(tally)
-    return found
+        tallies.setdefault(row.round_id, []).append(tally)
+    return tallies
 
 
 def stratum_of(row: Row[Any]) -> Stratum:

@@ -214,8 +214,8 @@ def task_places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[
     return found
 
 
-def _refuse_gone(keys: Sequence[str], found: Collection[str]) -> None:
-    gone = sorted(set(keys) - set(found))
+def _refuse_gone(keys: Sequence[str], known: Collection[str]) -> None:
+    gone = sorted(set(keys) - set(known))
     if gone:
         message = (
             f"{len(gone)} of {len(keys)} tasks, such as {gone[0]}, were taken back while their "
@@ -288,7 +288,7 @@ def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime
     A clock set back, or an own time in the future, would else keep the event from counting and
     have it stored again at every reading.
     """
-    own = (each.at + _INSTANT for each in statements if each.annotator == annotator)
+    own = (statement.at + _INSTANT for statement in statements if statement.annotator == annotator)
     return max([now, *own])
 
 

@@ -68,20 +68,20 @@ def read_monitor_rounds(
     connection: Connection, now: datetime, monitor: str | None = None
 ) -> dict[str, MonitorRounds]:
     """Read of a monitor, or of all, the rounds that people ask about."""
-    found = _read_newest(connection, now, monitor)
+    of_monitor = _read_newest(connection, now, monitor)
     ahead = _by_id(connection, _ahead(connection, now, monitor))
     for round_ in sorted(ahead.values(), key=_slot):
-        mine = found[round_.monitor]
+        mine = of_monitor[round_.monitor]
         mine.ahead.append(round_)
         mine.closed_rounds -= round_.state is RoundState.CLOSED
     open_ones = round_store.find_rounds(connection, monitor, states=WAITING)
     for round_ in open_ones:
-        found[round_.monitor].waiting.append(round_)
+        of_monitor[round_.monitor].waiting.append(round_)
     stuck = _by_id(connection, _closed_with_reason(connection, monitor))
     for round_ in sorted([*open_ones, *stuck.values()], key=_slot):
         if round_.reason is not None and round_.slot <= now:
-            found[round_.monitor].kept_from_going_on.append(round_)
-    return found
+            of_monitor[round_.monitor].kept_from_going_on.append(round_)
+    return of_monitor
 
 
 def _read_newest(
@@ -113,24 +113,24 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
     planned = _sums(connection, round_ids)
     labeled = _labeled(connection, round_ids)
     copies = {
-        each: copy_store.read_copies(connection, each)
-        for each in _with_copies(connection, round_ids)
+        round_id: copy_store.read_copies(connection, round_id)
+        for round_id in _with_copies(connection, round_ids)
     }
     return {
-        each: Progress(
-            planned.get(each, 0) + (copies[each].wanted if each in copies else 0),
-            labeled.get(each, 0) + (copies[each].answered if each in copies else 0),
+        round_id: Progress(
+            planned.get(round_id, 0) + (copies[round_id].wanted if round_id in copies else 0),
+            labeled.get(round_id, 0) + (copies[round_id].answered if round_id in copies else 0),
         )
-        for each in round_ids
+        for round_id in round_ids
     }
 
 
 def read_shown(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[EstimateRow]]:
     """Read the latest estimates of precision and recall of some rounds."""
-    found: dict[int, list[EstimateRow]] = {}
+    rows: dict[int, list[EstimateRow]] = {}
     for some in _chunks(round_ids):
-        found |= estimate_store.read_points(connection, some, ("precision", "recall"))
-    return found
+        rows |= estimate_store.read_points(connection, some, ("precision", "recall"))
+    return rows
 
 
 def read_all_issues(
@@ -197,9 +197,9 @@ def _closed_with_reason(connection: Connection, monitor: str | None) -> list[int
 
 def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None, Round]:
     return {
-        each.id: each
+        round_.id: round_
         for some in _chunks(round_ids)
-        for each in round_store.read_rounds(connection, some)
+        for round_ in round_store.read_rounds(connection, some)
     }
 
 

@@ -31,7 +31,7 @@ def rounds_with_item(
     )
     if monitor is not None:
         query = query.where(monitors.c.name == monitor)
-    return [read_round(connection, each) for each in connection.execute(query).scalars()]
+    return [read_round(connection, scalar) for scalar in connection.execute(query).scalars()]
 
 
 def task_keys(connection: Connection, round_id: int, item_id: str) -> list[str]:
@@ -66,11 +66,11 @@ def removed_monitors(connection: Connection, names: Collection[str], now: dateti
         .order_by(rounds.c.slot)
     )
     # When the last label comes is in the settings of each round, which no query can compare.
-    found = [read_round(connection, each) for each in connection.execute(query).scalars()]
-    return [each for each in found if _last_label(each) < now]
+    found = [read_round(connection, scalar) for scalar in connection.execute(query).scalars()]
+    return [round_ for round_ in found if _last_label(round_) < now]
 
 
-def _last_label(found: Round) -> datetime:
-    if found.labels_until is not None:
-        return found.labels_until
-    return (found.closed_at or found.deadline or found.opened_at) + found.settings.late_labels
+def _last_label(round_: Round) -> datetime:
+    if round_.labels_until is not None:
+        return round_.labels_until
+    return (round_.closed_at or round_.deadline or round_.opened_at) + round_.settings.late_labels

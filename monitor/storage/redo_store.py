@@ -39,21 +39,21 @@ def labels_taken(connection: Connection, round_id: int) -> int:
 
 
 def reopen_abandoned(
-    connection: Connection, found: Round, *, settings: RoundSettings, now: datetime, reason: str
+    connection: Connection, round_: Round, *, settings: RoundSettings, now: datetime, reason: str
 ) -> bool:
     """Open an abandoned round again; false if it has labels, or another worker was faster.
 
     Its next version lies above all that MLflow may have seen of it. The seed stays.
     """
     check_move(RoundState.ABANDONED, RoundState.OPEN)
-    if labels_taken(connection, found.id):
+    if labels_taken(connection, round_.id):
         return False
     opened = connection.execute(
         update(rounds)
         .where(
-            rounds.c.id == found.id,
+            rounds.c.id == round_.id,
             rounds.c.state == RoundState.ABANDONED,
-            rounds.c.first_version == found.first_version,
+            rounds.c.first_version == round_.first_version,
         )
         .values(
             state=RoundState.OPEN,
@@ -67,15 +67,15 @@ def reopen_abandoned(
             history_id=None,
             rows=None,
             estimated_revision=None,
-            version=found.first_version,
-            first_version=found.first_version + 1,
+            version=round_.first_version,
+            first_version=round_.first_version + 1,
         )
     )
     if opened.rowcount == 0:
         return False
     # No label refers to an item, as was asked above, so the sample can go.
     for table in _OF_THE_DRAW:
-        connection.execute(delete(table).where(table.c.round_id == found.id))
-    forget_concerns(connection, found.id)
-    note_move(connection, found.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
+        connection.execute(delete(table).where(table.c.round_id == round_.id))
+    forget_concerns(connection, round_.id)
+    note_move(connection, round_.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
     return True

@@ -138,26 +138,26 @@ class RoundLabels:
         return {item: answer for item, answer in found.items() if answer is not None}
 
 
-def read_labels(connection: Connection, found: Round) -> RoundLabels:
+def read_labels(connection: Connection, round_: Round) -> RoundLabels:
     """Read the labels of a round that was read in the same transaction."""
-    return read_all_labels(connection, [found])[found.id]
+    return read_all_labels(connection, [round_])[round_.id]
 
 
 def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int, RoundLabels]:
     """Read the labels of some rounds that were read in the same transaction, by round."""
-    ids = [each.id for each in rounds]
+    ids = [round_.id for round_ in rounds]
     strata = _in_chunks(connection, ids, frame_store.read_all_strata)
     drawn = _in_chunks(connection, ids, _items)
     said = _in_chunks(connection, ids, label_store.all_statements)
     return {
-        each.id: RoundLabels(
-            label_revision=each.label_revision,
-            adjudicator=each.settings.adjudicator,
-            strata=tuple(strata.get(each.id, ())),
-            items=tuple(drawn.get(each.id, ())),
-            said=said.get(each.id, {}),
+        round_.id: RoundLabels(
+            label_revision=round_.label_revision,
+            adjudicator=round_.settings.adjudicator,
+            strata=tuple(strata.get(round_.id, ())),
+            items=tuple(drawn.get(round_.id, ())),
+            said=said.get(round_.id, {}),
         )
-        for each in rounds
+        for round_ in rounds
     }
 
 

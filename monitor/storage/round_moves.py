@@ -144,9 +144,9 @@ def last_reasons(connection: Connection, round_ids: Sequence[int]) -> dict[int, 
     return {row.round_id: str(row.reason) for row in connection.execute(query)}
 
 
-def note_event(connection: Connection, found: Round, reason: str, now: datetime) -> None:
+def note_event(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
     """Record something about a round that does not move it."""
-    _event(connection, found.id, found.state, found.state, reason, now)
+    _event(connection, round_.id, round_.state, round_.state, reason, now)
 
 
 def note_move(

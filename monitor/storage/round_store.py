@@ -169,7 +169,7 @@ def rounds_around(
     found = [_round(row) for row in connection.execute(between.order_by(rounds.c.slot))]
     before, _ = neighbours(connection, monitor_id, first)
     _, after = neighbours(connection, monitor_id, last)
-    return [each for each in (before, *found, after) if each is not None]
+    return [round_ for round_ in (before, *found, after) if round_ is not None]
 
 
 def newest_scheduled(connection: Connection, name: str, until: datetime) -> Round | None:

@@ -61,7 +61,7 @@ def current_cells(connection: Connection, round_id: int, labels: RoundLabels) ->
         if answer is not Answer.CANNOT_TELL:
             for segment, value in item.segments.items():
                 labeled.setdefault((item.stratum, segment, value), []).append(answer)
-    return [_cell(each, labeled.get((each[0], each[2], each[3]), [])) for each in sizes]
+    return [_cell(size, labeled.get((size[0], size[2], size[3]), [])) for size in sizes]
 
 
 def _sizes(connection: Connection, round_id: int) -> list[tuple[str, bool, str, str, int]]:
@@ -114,8 +114,8 @@ def read_counts(connection: Connection, round_id: int, version: int) -> list[Cel
         for row in connection.execute(query)
     }
     return [
-        Cell(*each, *labels.get((each[0], each[2], each[3]), (0, 0)))
-        for each in _sizes(connection, round_id)
+        Cell(*size, *labels.get((size[0], size[2], size[3]), (0, 0)))
+        for size in _sizes(connection, round_id)
     ]
 
 

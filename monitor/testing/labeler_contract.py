@@ -41,13 +41,13 @@ class LabelerContract:
 
     def current(self, labeler: Labeler) -> dict[str, Answer]:
         """Collect from the beginning and replay the events as the store would."""
-        found: dict[str, Answer] = {}
+        answers: dict[str, Answer] = {}
         for event in labeler.collect(self.by_key, None).events:
             if event.kind is LabelKind.GIVEN and event.answer is not None:
-                found[event.task_key] = event.answer
+                answers[event.task_key] = event.answer
             else:
-                found.pop(event.task_key, None)
-        return found
+                answers.pop(event.task_key, None)
+        return answers
 
     def test_nothing_comes_before_anyone_answered(self) -> None:
         """Sending makes no labels."""

@@ -216,9 +216,9 @@ class SourceContract:
         frame = self.source(rows).scan(self.window, self.strata, 20, "s")
 
         of = {row["id"]: row["country"] or NO_VALUE for row in rows}
-        found = [candidate for part in frame.strata for candidate in part.candidates]
-        assert found
-        assert all(candidate.segments == (of[candidate.id],) for candidate in found)
+        candidates = [candidate for part in frame.strata for candidate in part.candidates]
+        assert candidates
+        assert all(candidate.segments == (of[candidate.id],) for candidate in candidates)
 
     def test_only_the_largest_values_are_told_apart(self) -> None:
         """However many values a column has, a page stays readable."""

@@ -191,14 +191,14 @@ class Connection:
 
         Only these two answers mean that it does not: a gateway may not route the path.
         """
-        found = ask_health(self.tracking_uri)
-        if found.status not in {TOO_MANY, UNAVAILABLE}:
+        health = ask_health(self.tracking_uri)
+        if health.status not in {TOO_MANY, UNAVAILABLE}:
             return
         message = (
             f"MLflow at {shown(self.tracking_uri)} takes no requests now: it answers "
-            f"{found.status}; what waits is tried again"
+            f"{health.status}; what waits is tried again"
         )
-        raise DeliveryFailed(message, retry_after=found.retry_after)
+        raise DeliveryFailed(message, retry_after=health.retry_after)
 
 
 class Deadline:
@@ -303,6 +303,6 @@ def _brief(error: BaseException) -> str:
         error = inner
     text = re.sub(r"://[^/@\s]+@", "://", str(error) or type(error).__name__)
     for pattern in (r"\[Errno -?\d+\] ([\w ]+)", r"(Read timed out|timed out)", r"(too many \d+)"):
-        if found := re.search(pattern, text):
-            return found[1].strip().lower()
+        if match := re.search(pattern, text):
+            return match[1].strip().lower()
     return " ".join(text.split())[:300]

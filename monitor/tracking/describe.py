@@ -60,7 +60,7 @@ def _cell(text: str) -> str:
 
     MLflow's page also makes links of bare addresses and of ``@names``.
     """
-    return _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(text.split()))
+    return _MARKUP.sub(lambda match: f"\\{match[0]}", " ".join(text.split()))
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

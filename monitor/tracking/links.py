@@ -29,8 +29,8 @@ def round_link(
     if urlsplit(tracking_uri).scheme not in {"http", "https"}:
         return None
     base = f"{shown(tracking_uri).rstrip('/')}/#/experiments"
-    found = _RECEIPT.fullmatch(receipt or "")
-    if found is None:
+    match = _RECEIPT.fullmatch(receipt or "")
+    if match is None:
         return f"{base}?experimentSearchFilter={quote(experiment, safe='')}"
     search = f"tags.`monitor.round_key` = '{round_key}'"
-    return f"{base}/{found[1]}/runs?searchFilter={quote(search, safe='')}"
+    return f"{base}/{match[1]}/runs?searchFilter={quote(search, safe='')}"

@@ -78,5 +78,5 @@ def logged_model_id(client: MlflowClient, uri: str) -> str | None:
         version = model_version(client, uri)
     except DeliveryFailed:
         return None
-    found = _LOGGED_MODEL.fullmatch(version.source or "")
-    return version.model_id or (found[1] if found else None)
+    match = _LOGGED_MODEL.fullmatch(version.source or "")
+    return version.model_id or (match[1] if match else None)

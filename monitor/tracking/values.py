@@ -101,12 +101,12 @@ def _missing_share(answers: AnswersRow) -> float | None:
 
 def _agreement_values(report: RoundReport) -> dict[str, float | None]:
     """Give the share of the window on which two people would agree, and kappa."""
-    found = report.agreement
-    if found is None:
+    row = report.agreement
+    if row is None:
         return {}
-    differ = found.disagreement
+    differ = row.disagreement
     agreement = None if differ is None else 1 - differ
-    return {"labels/agreement": agreement, "labels/kappa": found.kappa}
+    return {"labels/agreement": agreement, "labels/kappa": row.kappa}
 
 
 def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:

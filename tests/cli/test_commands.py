@@ -128,7 +128,7 @@ def test_a_round_opened_by_hand_fills_a_recorded_skip(place):
 
     assert "is skipped" in before.out
     rounds = json.loads(place.run("rounds", "--json").out)["rounds"]
-    assert [(each["round"], each["state"]) for each in rounds] == [
+    assert [(round_["round"], round_["state"]) for round_ in rounds] == [
         (1, "closed"),
         (2, "closed"),
         (3, "closed"),
@@ -159,7 +159,7 @@ def test_an_alert_is_listed_ended_by_hand_and_kept(filled):
     ended = filled.run("alerts", "resolve", begin, "--reason", "the label rule changed")
 
     assert "mail: ALERT" in status.lines
-    assert any(f"  alert {begin}: recall at least 0.95, firing" in each for each in status.lines)
+    assert any(f"  alert {begin}: recall at least 0.95, firing" in line for line in status.lines)
     assert ended.lines == [f"resolved {begin}: mail, recall at least 0.95"]
     [row] = filled.run("alerts").lines[2:]
     assert row.startswith(f"{begin}  mail     recall at least 0.95  resolved  round ")

@@ -78,7 +78,7 @@ def test_a_pass_is_not_all_well_while_a_delivery_is_dead_that_it_did_not_try(fil
     [line] = [line for line in done.lines if line.startswith("not delivered: ")]
     assert line.startswith("not delivered: mail: 8 rounds wait for MLflow since ")
     assert line.endswith(": it is gone")
-    assert [each["sink"] for each in json.loads(told.out)["dead"]] == ["mlflow"]
+    assert [load["sink"] for load in json.loads(told.out)["dead"]] == ["mlflow"]
 
 
 def test_with_nothing_open_there_is_nothing_to_list(place):

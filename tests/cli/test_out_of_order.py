@@ -49,7 +49,7 @@ def backfill(place, days):
 
 def states(place):
     rounds = json.loads(place.run("rounds", "--json").out)["rounds"]
-    return [each["state"] for each in rounds]
+    return [round_["state"] for round_ in rounds]
 
 
 def told(*ended):

@@ -149,9 +149,9 @@ def test_a_narrow_terminal_has_two_lines_for_each_round(corrected):
 )
 def test_an_interval_takes_few_characters(numbers, text):
     point, low, high = numbers
-    found = MetricEstimate("recall", "rate", "round", point, low, high, 0.95, "any", 0.0, None)
+    estimate = MetricEstimate("recall", "rate", "round", point, low, high, 0.95, "any", 0.0, None)
 
-    assert interval_text(found) == text
+    assert interval_text(estimate) == text
 
 
 def test_a_terminal_shows_an_alert_in_red_unless_colour_is_unwanted(corrected, monkeypatch):

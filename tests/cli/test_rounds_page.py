@@ -62,7 +62,7 @@ def test_rounds_says_where_a_new_history_began(place):
     done = place.run("rounds")
 
     assert done.lines[-1] == "mail: round 2 begins a new history (source.threshold 0.5 -> 0.6)"
-    begins = [each["begins"] for each in json.loads(place.run("rounds", "--json").out)["rounds"]]
+    begins = [load["begins"] for load in json.loads(place.run("rounds", "--json").out)["rounds"]]
     assert begins == [[], [{"what": "history", "settings": ["source.threshold 0.5 -> 0.6"]}]]
 
 

@@ -40,8 +40,8 @@ ROWS = {row.name: row for row in rows_of_the_page()}
 
 def quoted(cell):
     """The words of a cell that a command says."""
-    found = re.search('"(.*)"', cell)
-    return found[1] if found else ""
+    match = re.search('"(.*)"', cell)
+    return match[1] if match else ""
 
 
 def predictions(**columns):

@@ -43,6 +43,6 @@ def test_no_header_says_nothing():
 
 @given(st.text(max_size=60))
 def test_no_header_of_a_stranger_breaks_anything(text):
-    found = retry_after({"retry-after": text}, NOW)
+    delay = retry_after({"retry-after": text}, NOW)
 
-    assert found is None or timedelta(0) <= found <= LONGEST
+    assert delay is None or timedelta(0) <= delay <= LONGEST

@@ -143,11 +143,11 @@ class ShuffledLabeler(MemoryLabeler):
         self.rng = rng
 
     def collect(self, tasks, cursor):
-        found = super().collect(tasks, cursor)
-        events = list(found.events)
+        collected = super().collect(tasks, cursor)
+        events = list(collected.events)
         events += self.rng.sample(events, len(events) // 3)
         self.rng.shuffle(events)
-        return replace(found, events=tuple(events))
+        return replace(collected, events=tuple(events))
 
 
 @dataclass

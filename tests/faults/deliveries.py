@@ -175,7 +175,7 @@ class Story(Queue):
         return found
 
     def _files_not_as_last_told(self, run):
-        files = {each.path for each in self.client.list_artifacts(run.info.run_id)}
+        files = {artifact.path for artifact in self.client.list_artifacts(run.info.run_id)}
         if not {*tracking._DRAW, "counts.json", "report.json"} <= files:
             return [f"only the files {sorted(files)}"]
         path = self.client.download_artifacts(run.info.run_id, "report.json")

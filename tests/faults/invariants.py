@@ -117,14 +117,16 @@ def one_round_per_due_slot(case):
     with case.database.read() as connection:
         rounds = round_store.find_rounds(connection)
     found: list[str] = []
-    for monitor in {each.monitor for each in rounds}:
-        mine = [each for each in rounds if each.monitor == monitor]
+    for monitor in {round_.monitor for round_ in rounds}:
+        mine = [round_ for round_ in rounds if round_.monitor == monitor]
         schedule = mine[0].settings.schedule
         due = [mine[0].slot, *slots_between(schedule, mine[0].slot, case.now)]
-        slots = Counter(each.slot for each in mine)
+        slots = Counter(round_.slot for round_ in mine)
         found += [f"slot {slot} of {monitor} has {slots[slot]} rounds" for slot in due
                   if slots[slot] != 1]  # fmt: skip
-        found += [f"round {each.number} is of no slot" for each in mine if each.slot not in due]
+        found += [
+            f"round {round_.number} is of no slot" for round_ in mine if round_.slot not in due
+        ]
     return found
 
 
@@ -179,9 +181,9 @@ def no_accepted_label_disappears(case):
 def what_people_said_last_counts(case):
     found = []
     with case.database.read() as connection:
-        for each in round_store.find_rounds(connection):
-            labels = label_store.current_labels(connection, each.id)
-            tasks = label_store.all_tasks(connection, [each.id])
+        for round_ in round_store.find_rounds(connection):
+            labels = label_store.current_labels(connection, round_.id)
+            tasks = label_store.all_tasks(connection, [round_.id])
             found += [
                 f"{task.item_id} was said to be {said}, and is {labels.get(task.item_id)}"
                 for key, task in tasks.items()
@@ -211,23 +213,25 @@ def one_estimate_per_version(case):
 def counts_are_those_of_the_labels(case):
     found = []
     with case.database.read() as connection:
-        closed = [each for each in round_store.find_rounds(connection) if each.version]
-        stored = estimate_store.read_counts(connection, [each.id for each in closed])
-        for each in closed:
-            labels = read_labels(connection, each).counts()
-            counted = list(stored[each.id])
+        closed = [round_ for round_ in round_store.find_rounds(connection) if round_.version]
+        stored = estimate_store.read_counts(connection, [this_round.id for this_round in closed])
+        for round_ in closed:
+            labels = read_labels(connection, round_).counts()
+            counted = list(stored[round_.id])
             if counted != labels:
-                found.append(f"round {each.number} counts {counted}, its labels are {labels}")
+                found.append(f"round {round_.number} counts {counted}, its labels are {labels}")
     return found
 
 
 def estimates_can_be_computed_again(case):
     """The last version of each round, from the stored counts of its history alone."""
     with case.database.read() as connection:
-        closed = {each.id: each for each in round_store.find_rounds(connection) if each.version}
+        closed = {
+            round_.id: round_ for round_ in round_store.find_rounds(connection) if round_.version
+        }
     first: dict[int | None, Any] = {}
-    for each in closed.values():
-        first.setdefault(each.history_id, each)
+    for round_ in closed.values():
+        first.setdefault(round_.history_id, round_)
     parts: Any = SimpleNamespace(database=case.database)
     again = {
         round_id: estimate.rows
@@ -236,13 +240,17 @@ def estimates_can_be_computed_again(case):
     }
     found = []
     with case.database.read() as connection:
-        for each in closed.values():
-            rows = estimate_store.read_estimates(connection, each.id, each.version)
-            report = RoundReport(**report_store.read_report(connection, each.id, each.version))
-            stored = [EstimateRow(**row.model_dump(exclude={"caution"})) for row in again[each.id]]
+        for round_ in closed.values():
+            rows = estimate_store.read_estimates(connection, round_.id, round_.version)
+            report = RoundReport(**report_store.read_report(connection, round_.id, round_.version))
+            stored = [
+                EstimateRow(**row.model_dump(exclude={"caution"})) for row in again[round_.id]
+            ]
             is_same = sorted(stored, key=_place) == sorted(rows, key=_place)
-            if not is_same or again[each.id] != report.estimates:
-                found.append(f"round {each.number} version {each.version} is not what comes again")
+            if not is_same or again[round_.id] != report.estimates:
+                found.append(
+                    f"round {round_.number} version {round_.version} is not what comes again"
+                )
     return found
 
 

@@ -160,13 +160,13 @@ def recorded_runs(path) -> list[SeenRun]:
     """Read all runs that were recorded."""
     with closing(sqlite3.connect(path)) as store:
         store.executescript(TABLES)
-        found = []
+        runs = []
         for run_id, stage in store.execute("select id, stage from runs order by rowid").fetchall():
             tags = dict(store.execute("select key, value from tags where run = ?", (run_id,)))
             query = "select key, step, value from metrics where run = ? order by step, at, value"
             metrics = {(key, step): value for key, step, value in store.execute(query, (run_id,))}
-            found.append(SeenRun(stage == "active", tags, metrics))
-    return found
+            runs.append(SeenRun(stage == "active", tags, metrics))
+    return runs
 
 
 def everything_in(path) -> str:

@@ -159,7 +159,7 @@ class Storm:
     def __post_init__(self):
         self.rng = random.Random(self.seed)
         self.monitors = [watched(number, self.days, self.rng) for number in range(MONITORS)]
-        self.people = [People(self, each) for each in self.monitors if each.by_people]
+        self.people = [People(self, monitor) for monitor in self.monitors if monitor.by_people]
         self.true_until = FIRST
 
     @cached_property
@@ -178,10 +178,10 @@ class Storm:
             connection.execute(
                 "create table bad (name varchar, start timestamptz, until timestamptz)"
             )
-            for each in self.monitors:
-                windows = [window_of(each.schedule, slot) for slot in each.bad]
+            for monitor in self.monitors:
+                windows = [window_of(monitor.schedule, slot) for slot in monitor.bad]
                 for window in windows:
-                    values = [each.name, window.start, window.end]
+                    values = [monitor.name, window.start, window.end]
                     connection.execute("insert into bad values (?, ?, ?)", values)
             connection.execute(
                 ROWS.format(
@@ -196,11 +196,13 @@ class Storm:
 
     def let_truth_be_known(self, now):
         """Write the columns that hold what has become known by now."""
-        for each in self.monitors:
-            if each.by_people:
+        for monitor in self.monitors:
+            if monitor.by_people:
                 continue
-            known = [window_of(each.schedule, of) for of, at in each.known_at.items() if at <= now]
-            self._write_truth(each.name, known)
+            known = [
+                window_of(monitor.schedule, of) for of, at in monitor.known_at.items() if at <= now
+            ]
+            self._write_truth(monitor.name, known)
 
     def _write_truth(self, name, windows):
         target = self.folder / f"truth-{name}.parquet"
@@ -255,22 +257,22 @@ class Storm:
         self.command("backfill", "--monitor", name, "--from", start_of, "--to", end_of)
 
     def kill_a_command(self):
-        going = [each for each in self.commands if each.poll() is None]
+        going = [process for process in self.commands if process.poll() is None]
         if going:
             self.rng.choice(going).kill()
 
     def end_all(self):
-        for each in (*self.serving, *self.commands):
-            if each.poll() is None:
-                each.kill()
-            each.wait()
+        for process in (*self.serving, *self.commands):
+            if process.poll() is None:
+                process.kill()
+            process.wait()
         self.serving.clear()
         self.commands.clear()
 
     def stop(self):
         """Ask the services to stop; returns their exit codes."""
-        for each in self.serving:
-            each.send_signal(signal.SIGTERM)
+        for process in self.serving:
+            process.send_signal(signal.SIGTERM)
         codes = [self._code_of(each) for each in self.serving]
         self.serving.clear()
         return codes

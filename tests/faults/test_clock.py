@@ -76,7 +76,7 @@ def test_every_due_slot_ends_as_one_round_or_one_recorded_skip(database, tell_fi
                 open_due(scene.context)
 
             wanted = what_is_to_be(slots, ticks)
-            wrong += [f"{scene.name}: {each}" for each in differences(scene, wanted)]
+            wrong += [f"{scene.name}: {difference}" for difference in differences(scene, wanted)]
             due, ticked = due + len(wanted), ticked + len(ticks)
 
     assert wrong == []

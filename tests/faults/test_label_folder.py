@@ -34,10 +34,10 @@ def store_url(tmp_path):
 def scene(database, tmp_path):
     """A monitor whose tasks go to a folder, with a week of predictions."""
     sample = Sample(max_labels=TASKS, bands=Bands(flagged=1, passed=1))
-    found = Scene(database, settings(sample=sample, deadline=DEADLINE))
-    found.labeler = cast("Any", FilesLabeler(FilesSettings(), tmp_path))
-    found.week(1)
-    return found
+    scene = Scene(database, settings(sample=sample, deadline=DEADLINE))
+    scene.labeler = cast("Any", FilesLabeler(FilesSettings(), tmp_path))
+    scene.week(1)
+    return scene
 
 
 class Full(OSError):

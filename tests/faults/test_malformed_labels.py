@@ -74,20 +74,24 @@ def test_every_row_of_a_malformed_file_is_taken_or_refused_with_its_place(
         path.write_bytes(file[1])
 
         try:
-            found = read_labels(path, TASKS)
+            collected = read_labels(path, TASKS)
         except LabelsRefused as error:
             unread.append(str(error))
             assert path.name in unread[-1]
             assert "\n" not in unread[-1]
             return
-        added = collect.store_labels(scene.context, found)
+        added = collect.store_labels(scene.context, collected)
 
-        assert stored(scene) - before == added <= len(found.events)
-        assert all(re.fullmatch(rf"{file[0]}( row \d+)?", each.where) for each in found.refused)
-        assert len(found.events) + sum(each.rows for each in found.refused) == len(answered(path))
-        assert collect.store_labels(scene.context, found) == 0
-        taken.extend(found.events)
-        refused.extend(found.refused)
+        assert stored(scene) - before == added <= len(collected.events)
+        assert all(
+            re.fullmatch(rf"{file[0]}( row \d+)?", refusal.where) for refusal in collected.refused
+        )
+        assert len(collected.events) + sum(refusal.rows for refusal in collected.refused) == len(
+            answered(path)
+        )
+        assert collect.store_labels(scene.context, collected) == 0
+        taken.extend(collected.events)
+        refused.extend(collected.refused)
 
     take_in()
 
@@ -115,9 +119,9 @@ def test_a_malformed_file_dropped_into_the_folder_holds_up_no_other(tmp_path):
     def drop(file):
         (labeler.filled / file[0]).write_bytes(file[1])
 
-        found = labeler.collect(TASKS, None)
+        collected = labeler.collect(TASKS, None)
 
-        said = {(each.task_key, each.annotator, each.answer) for each in found.events}
+        said = {(event.task_key, event.annotator, event.answer) for event in collected.events}
         assert ("aa", "unnamed", Answer.POSITIVE) in said
 
     drop()
@@ -133,17 +137,17 @@ def test_what_is_no_file_is_refused_by_its_name_and_read_by_nobody(tmp_path):
     (labeler.filled / "broken.csv").symlink_to("/nowhere")
     (labeler.filled / os.fsdecode(b"caf\xe9\n\x1b[2J.csv")).write_text("x\n")
 
-    found = labeler.collect(TASKS, None)
+    collected = labeler.collect(TASKS, None)
 
-    assert [each.task_key for each in found.events] == ["aa"]
-    assert sorted(each.where for each in found.refused) == [
+    assert [event.task_key for event in collected.events] == ["aa"]
+    assert sorted(refusal.where for refusal in collected.refused) == [
         "broken.csv",
         "caf???[2J.csv",
         "endless.csv",
         "folder.csv",
         "pipe.csv",
     ]
-    assert all(each.reason.isprintable() for each in found.refused)
+    assert all(refusal.reason.isprintable() for refusal in collected.refused)
 
 
 @pytest.mark.parametrize(

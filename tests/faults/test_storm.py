@@ -108,10 +108,10 @@ class Weather:
 
     def is_drawn(self, slot):
         """Whether every monitor that has this slot has drawn its round."""
-        due = sum(slot in each.known_at for each in self.storm.monitors)
+        due = sum(slot in monitor.known_at for monitor in self.storm.monitors)
         with self.store.read() as connection:
-            found = round_store.find_rounds(connection, states=DRAWN)
-        return sum(each.slot == slot for each in found) == due
+            rounds = round_store.find_rounds(connection, states=DRAWN)
+        return sum(round_.slot == slot for round_ in rounds) == due
 
     def until(self, holds, seconds):
         """Let people work until something holds, or for so long."""
@@ -177,20 +177,20 @@ def wrong_codes(codes):
 def wrong_slots(case, storm):
     """Every slot since the first one that came by itself is one round, and closed or skipped."""
     with case.database.read() as connection:
-        found = round_store.find_rounds(connection)
-    for each in storm.monitors:
-        mine = Counter(round_.slot for round_ in found if round_.monitor == each.name)
-        for slot in each.known_at:
+        rounds = round_store.find_rounds(connection)
+    for monitor in storm.monitors:
+        mine = Counter(round_.slot for round_ in rounds if round_.monitor == monitor.name)
+        for slot in monitor.known_at:
             if mine[slot] > 1 or (mine[slot] == 0 and slot >= FIRST + DAY):
-                yield f"{each.name} has {mine[slot]} rounds of {slot}"
-    for round_ in found:
+                yield f"{monitor.name} has {mine[slot]} rounds of {slot}"
+    for round_ in rounds:
         if round_.state not in {"closed", "skipped"}:
             yield f"{round_.monitor}, round of {round_.slot} is {round_.state}"
 
 
 def wrong_labels(case, storm):
     """No label that nobody gave, and nobody who is none of the people."""
-    known = ", ".join(f"'{each.name}'" for each in storm.monitors if each.by_people)
+    known = ", ".join(f"'{monitor.name}'" for monitor in storm.monitors if monitor.by_people)
     for key, annotator, answer in case.rows(
         "select t.key, e.annotator, e.answer from label_events e"
         " join tasks t on t.round_id = e.round_id and t.item_id = e.item_id"
@@ -203,7 +203,7 @@ def wrong_labels(case, storm):
 
 def of_columns(database, storm):
     """Tasks that nobody is asked to do."""
-    by_people = [each.name for each in storm.monitors if each.by_people]
+    by_people = [monitor.name for monitor in storm.monitors if monitor.by_people]
     query = "select t.key, m.name from tasks t join rounds r on r.id = t.round_id"
     query += " join monitors m on m.id = r.monitor_id"
     with database.read() as connection:
@@ -313,8 +313,8 @@ def test_after_a_storm_every_slot_label_run_and_alert_is_there_once(
         codes = storm.stop()
 
         outside = Outside(
-            said={key: answer for each in storm.people for key, answer in each.said.items()},
-            tasks=[key for each in storm.people for key in each.tasks]
+            said={key: answer for people in storm.people for key, answer in people.said.items()},
+            tasks=[key for people in storm.people for key in people.tasks]
             + of_columns(database, storm),
         )
         case = Case(database, outside, clock.now, repeats=0, accepted=())

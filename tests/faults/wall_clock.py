@@ -76,15 +76,15 @@ class WallClock:
 
     @lru_cache(maxsize=1)  # noqa: B019  few clocks, all of them global
     def looks(self):
-        zone, at, found = ZoneInfo(self.zone), self.start, []
+        zone, at, looks = ZoneInfo(self.zone), self.start, []
         farthest = at.astimezone(zone).replace(tzinfo=None)
         while at < self.end:
             at += self.step
             wall = at.astimezone(zone).replace(tzinfo=None)
             steps = range(1, (wall - farthest) // self.step + 1)
-            found.append(Look(at, wall, [farthest + each * self.step for each in steps]))
+            looks.append(Look(at, wall, [farthest + step * self.step for step in steps]))
             farthest = max(farthest, wall)
-        return found
+        return looks
 
     def slots(self, job):
         """Instants at which the job runs.

@@ -98,15 +98,15 @@ class World:
     def stages(self) -> list[Stage]:
         if self.late:
             return [Stage(act, number, MONDAY + after) for act, number, after in LATE_STORY]
-        found = []
+        stages = []
         for number in range(1, self.rounds + 1):
             slot = MONDAY + (number - 1) * WEEK
-            found += [
+            stages += [
                 Stage("wait", number, slot),
                 Stage("fill", number, slot + DAY),
                 Stage("change", number, slot + 2 * DAY),
             ]
-        return [*found, Stage("wait", self.rounds, slot + 6 * DAY)]
+        return [*stages, Stage("wait", self.rounds, slot + 6 * DAY)]
 
     def application(self, clock) -> Application:
         """Build what a pass of the service needs of `monitor.wiring.Application`."""
@@ -377,7 +377,7 @@ def _rows_of(path):
 def real_runs(folder: Path) -> list[SeenRun]:
     """Read MLflow's own store."""
     with closing(sqlite3.connect(folder / "mlflow.db")) as store:
-        found = []
+        runs = []
         for run_id, stage in store.execute("select run_uuid, lifecycle_stage from runs").fetchall():
             tags = store.execute("select key, value from tags where run_uuid = ?", (run_id,))
             query = (
@@ -385,11 +385,11 @@ def real_runs(folder: Path) -> list[SeenRun]:
                 " order by step, timestamp, value"
             )
             metrics = store.execute(query, (run_id,))
-            found.append(
+            runs.append(
                 SeenRun(
                     stage == "active",
                     dict(tags.fetchall()),
                     {(key, step): value for key, step, value in metrics},
                 )
             )
-    return found
+    return runs

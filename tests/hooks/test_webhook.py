@@ -186,7 +186,7 @@ def test_the_link_to_mlflow_is_put_in_when_the_notice_is_sent():
     with Receiver() as receiver:
         settings = {"url": receiver.url, "secret": SECRET, "allow_private": True}
         WebhookHandler(
-            WebhookSettings.model_validate(settings), link=lambda found: f"http://{found.round}"
+            WebhookSettings.model_validate(settings), link=lambda notice: f"http://{notice.round}"
         ).deliver(effect())
 
     ((_, _, body),) = receiver.got

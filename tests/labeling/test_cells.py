@@ -40,16 +40,16 @@ def read(tmp_path):
 )
 def test_each_answer_has_several_spellings(read, answer, spellings):
     for spelling in spellings:
-        assert [each.answer for each in read(f"task,label\naa,{spelling}\n").events] == [answer]
+        assert [event.answer for event in read(f"task,label\naa,{spelling}\n").events] == [answer]
         row = json.dumps({"task": "aa", "label": spelling}) + "\n"
-        assert [each.answer for each in read(row, "ada.jsonl").events] == [answer]
+        assert [event.answer for event in read(row, "ada.jsonl").events] == [answer]
 
 
 @pytest.mark.parametrize("label", [True, 1, 1.0])
 def test_json_says_it_as_a_value_too(read, label):
     found = read(json.dumps({"task": "aa", "label": label}), "ada.jsonl")
 
-    assert [each.answer for each in found.events] == [Answer.POSITIVE]
+    assert [event.answer for event in found.events] == [Answer.POSITIVE]
 
 
 @pytest.mark.parametrize("header", ["Task,LABEL,Annotator", " task , Label ,ANNOTATOR"])
@@ -68,7 +68,7 @@ def test_a_shown_column_that_differs_from_ours_in_case_alone_is_not_ours(read, t
     old = "task,Label,label,annotator\naa,1,0,ada\n"
 
     assert stream.getvalue().startswith("task,shown Label,text,label,annotator,note\r\n")
-    assert [each.answer for each in read(old).events] == [Answer.NEGATIVE]
+    assert [event.answer for event in read(old).events] == [Answer.NEGATIVE]
     assert blank(tmp_path / "ada.csv", {"aa"})
     assert (tmp_path / "ada.csv").read_text().splitlines()[1] == "aa,,0,ada"
 
@@ -105,7 +105,7 @@ def test_a_text_too_long_for_a_cell_is_cut_so_that_its_file_can_come_back(read, 
 
     assert f"... (cut here, of {3 * MEGABYTE} characters)" in text
     assert LONGEST_TEXT < len(text) < LONGEST_CELL
-    assert [each.answer for each in found.events] == [Answer.POSITIVE]
+    assert [event.answer for event in found.events] == [Answer.POSITIVE]
 
 
 def peak_of(act):
@@ -161,7 +161,7 @@ def test_a_cell_is_refused_from_one_megabyte_on(read):
     assert [str(each) for each in in_json.refused] == [
         "ada.jsonl row 1: has a cell of more than 1 MB; empty it"
     ]
-    assert [each.task_key for each in in_json.events] == ["bb"]
+    assert [event.task_key for event in in_json.events] == ["bb"]
 
 
 def test_a_file_of_which_no_task_is_known_is_told_in_one_sentence(read):
@@ -193,4 +193,4 @@ def test_an_answer_under_the_key_of_an_older_version_is_taken(read):
 
     found = read("task,label\n1419694591764e84,1\n", tasks={key: Task(key, "i")})
 
-    assert [each.task_key for each in found.events] == [key]
+    assert [event.task_key for event in found.events] == [key]

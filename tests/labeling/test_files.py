@@ -389,9 +389,9 @@ def test_who_answers_a_second_copy_without_a_name_is_not_the_one_who_answered_th
     for name, key in (("a.csv", "k1"), ("b.csv", "k2")):
         (tmp_path / "labels" / "filled" / name).write_text(f"task,label\n{key},1\n")
 
-    found = labeler.collect({task.key: task for task in doubled()}, None)
+    collected = labeler.collect({task.key: task for task in doubled()}, None)
 
-    assert {(event.task_key, event.annotator) for event in found.events} == {
+    assert {(event.task_key, event.annotator) for event in collected.events} == {
         ("k1", "unnamed"),
         ("k2", "unnamed 2"),
     }

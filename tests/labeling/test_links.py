@@ -17,9 +17,9 @@ LINE = "root:x:0:0:secret"
 
 @pytest.fixture
 def labeler(tmp_path):
-    found = FilesLabeler(FilesSettings(), tmp_path / "work")
-    found.make_folder()
-    return found
+    files_labeler = FilesLabeler(FilesSettings(), tmp_path / "work")
+    files_labeler.make_folder()
+    return files_labeler
 
 
 def told(found):

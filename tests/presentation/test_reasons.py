@@ -102,12 +102,12 @@ def test_a_note_on_a_plan_is_said_in_words(note, text):
 def test_where_a_reason_is_shown_it_says_once_that_there_is_no_estimate():
     counts = Counts.of_matrix(tp=0, fp=0, fn=7, tn=93, flagged_size=0, passed_size=5000)
 
-    texts = [worded(each) for each in estimates(counts, metrics=tuple(METRICS))]
+    texts = [worded(estimate) for estimate in estimates(counts, metrics=tuple(METRICS))]
 
-    reasons = {each["reason"] for each in texts if each["reason"]}
+    reasons = {text["reason"] for text in texts if text["reason"]}
     assert len(reasons) > 1
     assert all(reason_text(Reasoned(why)).count("not estimable") == 1 for why in reasons)
-    assert not any(each["metric"] in (each["reason"] or "").split() for each in texts)
+    assert not any(text["metric"] in (text["reason"] or "").split() for text in texts)
 
 
 def test_few_labels_are_named_with_their_class_and_answer():

@@ -115,7 +115,7 @@ class Scene:
     def round(self, number):
         with self.database.read() as connection:
             rounds = round_store.find_rounds(connection, self.name)
-        return next(each for each in rounds if each.number == number)
+        return next(round_ for round_ in rounds if round_.number == number)
 
     def rows(self, query, **values):
         with self.database.read() as connection:

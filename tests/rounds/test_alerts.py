@@ -51,7 +51,7 @@ def test_a_drop_fires_once_and_tells_people_once(scene):
     scene.play(3, precision=0.3, recall=0.6)
     scene.play(4, precision=0.3, recall=0.6)
 
-    [alert] = [each for each in alerts(scene) if each.metric == "precision"]
+    [alert] = [alert for alert in alerts(scene) if alert.metric == "precision"]
     assert (alert.state, alert.fired_in_round) == (AlertState.FIRING, 3)
     told = [n for n in notices(scene) if n["metric"] == "precision"]
     assert [n["event"] for n in told] == ["alert.firing"]

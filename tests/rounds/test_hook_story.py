@@ -74,8 +74,8 @@ class Story:
 
     def alert(self, state=None):
         with self.scene.database.read() as connection:
-            found = alert_store.find_alerts(connection, state=state)
-        return next(each for each in found if each.metric == "precision")
+            alerts = alert_store.find_alerts(connection, state=state)
+        return next(alert for alert in alerts if alert.metric == "precision")
 
     def recover(self, first):
         """Play good rounds until the alert ends; returns the next number."""
@@ -189,7 +189,7 @@ def test_nothing_is_kept_that_was_not_told_before(story):
     with story.scene.database.write() as connection:
         again = alert_store.fire(
             connection,
-            found=story.scene.round(3),
+            round_=story.scene.round(3),
             metric="recall",
             side="at_least",
             limit=0.4,

@@ -167,4 +167,4 @@ def test_a_round_keeps_a_share_of_the_weight_once_there_is_something_to_carry(sc
         for row in stored
     ]
     assert weights[:2] == [[1.0], [1.0]]
-    assert [each[-1] for each in weights[2:]] == [Pooling().robust_weight] * 2
+    assert [weight[-1] for weight in weights[2:]] == [Pooling().robust_weight] * 2

@@ -210,11 +210,11 @@ def test_of_one_batch_only_a_persons_answer_to_the_second_copy_is_refused(scene)
         LabelEvent(mate.key, "bob", YES),
     )
 
-    found = collect.without_same_person(scene.context, Collected(events=events, cursor="c"))
+    collected = collect.without_same_person(scene.context, Collected(events=events, cursor="c"))
 
-    assert found.events == events[1:]
-    assert [refusal.where for refusal in found.refused] == [f"task {second[0].key}"]
-    assert found.cursor == "c"
+    assert collected.events == events[1:]
+    assert [refusal.where for refusal in collected.refused] == [f"task {second[0].key}"]
+    assert collected.cursor == "c"
 
 
 def test_each_copy_waits_by_itself(scene):

@@ -80,8 +80,8 @@ def test_labels_of_several_rounds_are_those_of_each(scene):
     with scene.database.read() as connection:
         together = read_all_labels(connection, rounds)
 
-    assert together == {each.id: labels_of(scene, each) for each in rounds}
-    assert all(each.labeled for each in together.values())
+    assert together == {round_.id: labels_of(scene, round_) for round_ in rounds}
+    assert all(round_labels.labeled for round_labels in together.values())
 
 
 def test_texts_of_any_kind_and_number_are_searched_in_one_statement(database):

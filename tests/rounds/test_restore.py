@@ -84,8 +84,8 @@ class Restored(Scene):
         return replace(super().context, runs=self.runs)
 
     def restored(self):
-        found = reconcile(self.context, self.runs)
-        return found, list(do_again(self.context, found.behind))
+        forgotten = reconcile(self.context, self.runs)
+        return forgotten, list(do_again(self.context, forgotten.behind))
 
     def states(self):
         return [(row["number"], row["state"]) for row in self.rows(
@@ -188,7 +188,7 @@ def test_a_slot_that_mlflow_shows_and_the_store_does_not_know_is_not_skipped(sce
     after = overview(scene.database, scene.context.settings, scene.now).problems
 
     assert refused == [(1, "closed")]
-    assert any("run: pr-monitor db restored" in each for each in problems)
+    assert any("run: pr-monitor db restored" in problem for problem in problems)
     assert not any("restored" in each for each in after)
 
 
@@ -249,7 +249,7 @@ def test_a_forgotten_alert_ends_for_the_hooks_once_however_often_it_is_repeated(
     runs.shown = [replace(run, live=True) for run in runs.shown]  # it was killed before
     scene.restored()
 
-    assert [each.id for each in first.alerts] == ["a1"]
+    assert [alert.id for alert in first.alerts] == ["a1"]
     told = scene.rows(
         "select sink from effects where cast(payload as text) like '%alert.resolved%' order by id"
     )

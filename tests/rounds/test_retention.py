@@ -98,12 +98,14 @@ def test_a_forgotten_item_is_labeled_and_counted_all_the_same(scene):
     tasks = scene.labeler.sent[scene.round(1).name]
     item = min(task.item_id for task in tasks.values())
 
-    found = forget_item(scene.database, scene.round(1), item, [scene.labeler], lambda: scene.now)
+    forgotten = forget_item(
+        scene.database, scene.round(1), item, [scene.labeler], lambda: scene.now
+    )
     scene.answer()
     scene.labeler.answers[item] = Answer.CANNOT_TELL
     scene.run()
 
-    assert (found.deleted, found.reached, len(found.places)) == (True, True, 1)
+    assert (forgotten.deleted, forgotten.reached, len(forgotten.places)) == (True, True, 1)
     assert scene.round(1).state == "closed"
     assert not scene.round(1).partial
     assert scene.rows("select sum(labeled) as n, sum(declined) as d from counts") == [
@@ -123,6 +125,6 @@ def test_an_item_is_found_in_every_round_that_drew_it(scene):
         mail = payload_store.rounds_with_item(connection, both["id"], "mail")
         nowhere = payload_store.rounds_with_item(connection, "'; drop table items; --")
 
-    assert [each.monitor for each in everywhere] == ["mail", "spam"]
-    assert [each.monitor for each in mail] == ["mail"]
+    assert [round_.monitor for round_ in everywhere] == ["mail", "spam"]
+    assert [round_.monitor for round_ in mail] == ["mail"]
     assert nowhere == []

@@ -102,7 +102,7 @@ def read(log_e, **changes):
 
 def test_every_reason_for_no_evidence_is_told_from_the_others():
     nothing, some = (0.0, 0.0, 0.0), (0.1, 0.2, 0.3)
-    found = [
+    evidence_states = [
         evidence_state(read(nothing), is_compared=False),
         evidence_state(read(nothing), is_compared=True),
         evidence_state(read(some), is_compared=True),
@@ -110,7 +110,7 @@ def test_every_reason_for_no_evidence_is_told_from_the_others():
         evidence_state(read((0.1, 0.2, 0.3, 0.4), alert_open=True), is_compared=True),
     ]
 
-    assert found == [
+    assert evidence_states == [
         EvidenceState.LEARNING,
         EvidenceState.SILENT,
         EvidenceState.GATHERED,

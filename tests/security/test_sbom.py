@@ -28,7 +28,7 @@ def check():
 
 
 def part(name, version, hashes=("aa",)):
-    places = [{"type": "distribution", "hashes": [{"content": each} for each in hashes]}]
+    places = [{"type": "distribution", "hashes": [{"content": hash_} for hash_ in hashes]}]
     return {"type": "library", "name": name, "version": version, "externalReferences": places}
 
 

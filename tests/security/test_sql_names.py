@@ -128,9 +128,9 @@ def test_labels_of_a_column_are_looked_up_by_value(tmp_path):
     settings = {"path": "l.csv", "id": "it'em", "value": 'va"lue', "matures": timedelta(days=1)}
     labeler = ColumnLabeler(ColumnSettings.model_validate(settings), tmp_path)
 
-    found = labeler.collect({"k1": Task("k1", item, {}, WEEK.end)}, None)
+    collected = labeler.collect({"k1": Task("k1", item, {}, WEEK.end)}, None)
 
-    assert [(event.task_key, str(event.answer)) for event in found.events] == [("k1", "1")]
+    assert [(event.task_key, str(event.answer)) for event in collected.events] == [("k1", "1")]
 
 
 def test_names_in_the_store_are_values(database):

@@ -79,7 +79,7 @@ def eventually(holds):
 
 def states(scene):
     with scene.database.read() as connection:
-        return [str(each.state) for each in round_store.find_rounds(connection, scene.name)]
+        return [str(round_.state) for round_ in round_store.find_rounds(connection, scene.name)]
 
 
 def test_a_notice_goes_out_while_another_monitor_is_worked_on(scenes, slow, work, log):

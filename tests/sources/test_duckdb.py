@@ -417,15 +417,15 @@ def test_columns_tells_types_and_refuses_a_missing_one(tmp_path):
 def test_describe_guesses_types_and_gives_examples(tmp_path):
     write_csv(tmp_path / "p.csv", [GOOD])
 
-    found = describe("p.csv", tmp_path)
+    columns = describe("p.csv", tmp_path)
 
-    assert [(c.name, c.type) for c in found] == [
+    assert [(c.name, c.type) for c in columns] == [
         ("mail_id", "VARCHAR"),
         ("scored_at", "TIMESTAMP WITH TIME ZONE"),
         ("score", "DOUBLE"),
         ("text", "VARCHAR"),
     ]
-    assert found[0].example == "a"
+    assert columns[0].example == "a"
     with pytest.raises(SourceRefused, match="no suffix that shows its kind"):
         describe("p.xls", tmp_path)
 

@@ -66,8 +66,8 @@ def test_times_as_pandas_writes_them_are_read_in_every_unit(tmp_path, unit, zone
     day = timedelta(days=1)
 
     sizes = [
-        source.scan(each, TWO, 5, "s").size
-        for each in (Window(edge - day, edge), Window(edge, edge + day))
+        source.scan(window, TWO, 5, "s").size
+        for window in (Window(edge - day, edge), Window(edge, edge + day))
     ]
 
     assert sizes == ([0, 3] if unit == "ns" else [1, 2])

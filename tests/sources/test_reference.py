@@ -39,9 +39,9 @@ def test_scores_classes_and_labels_come_in_the_order_of_the_file(reference):
 def test_a_threshold_decides_the_class_as_in_a_scan(tmp_path):
     write_csv(tmp_path / "r.csv", ROWS[:3], HEADER)
 
-    found = read_reference("r.csv", tmp_path, score="score", threshold=0.5)
+    reference = read_reference("r.csv", tmp_path, score="score", threshold=0.5)
 
-    assert found.flagged.tolist() == [True, True, False]
+    assert reference.flagged.tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize(

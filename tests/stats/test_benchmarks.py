@@ -39,9 +39,9 @@ def test_ends_and_misses_are_those_of_the_monitors_estimate(design):
             is_flagged=np.arange(len(design.size)) < design.flagged,
         )
         expected = estimates(counts, estimands=(estimand,), points=POINTS)
-        for metric, (each, truth) in enumerate(zip(expected, design.truths, strict=True)):
-            assert ends[metric, :, index] == pytest.approx([each.low, each.high], abs=1e-8)
-            told = [truth < each.low, truth > each.high]
+        for metric, (estimate, truth) in enumerate(zip(expected, design.truths, strict=True)):
+            assert ends[metric, :, index] == pytest.approx([estimate.low, estimate.high], abs=1e-8)
+            told = [truth < estimate.low, truth > estimate.high]
             assert missed[metric, :, index].tolist() == told
 
 

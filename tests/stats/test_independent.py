@@ -75,11 +75,11 @@ def test_the_survey_ratio_of_the_coverage_benchmark_is_that_of_samplics_to_ten_d
 def test_with_many_labels_the_interval_is_that_of_samplics_within_a_twelfth_of_its_width(name):
     point, _, low, high = ratio_of_samplics(name == "recall")
 
-    found = estimate(of_arrays(), metrics=(name,))[name]
+    row = estimate(of_arrays(), metrics=(name,))[name]
 
     tolerance = (high - low) / 12  # symmetric against skewed
-    assert found.point == pytest.approx(point, abs=tolerance)
-    assert [found.low, found.high] == pytest.approx([low, high], abs=tolerance)
+    assert row.point == pytest.approx(point, abs=tolerance)
+    assert [row.low, row.high] == pytest.approx([low, high], abs=tolerance)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -93,12 +93,12 @@ def test_with_a_hundred_times_the_labels_it_is_that_of_samplics_to_three_digits(
         is_flagged=IS_FLAGGED,
     )
 
-    found = estimate(many, metrics=(name,))[name]
+    row = estimate(many, metrics=(name,))[name]
 
-    assert found.low is not None
-    assert found.high is not None
-    assert found.point == pytest.approx(point, abs=2e-4)
-    assert found.high - found.low == pytest.approx(2 * 1.96 * error / 10, rel=1e-2)
+    assert row.low is not None
+    assert row.high is not None
+    assert row.point == pytest.approx(point, abs=2e-4)
+    assert row.high - row.low == pytest.approx(2 * 1.96 * error / 10, rel=1e-2)
 
 
 def test_recall_of_two_strata_is_the_log_ratio_interval_of_statsmodels_within_their_skewness():
@@ -110,11 +110,11 @@ def test_recall_of_two_strata_is_the_log_ratio_interval_of_statsmodels_within_th
         tp=1380, fp=220, fn=1080, tn=47_320, flagged_size=160_000, passed_size=4_840_000
     )
 
-    found = estimate(counts)["recall"]
+    row = estimate(counts)["recall"]
 
     odds = 4_840_000 / 160_000
     expected = [1 / (1 + high * odds), 1 / (1 + low * odds)]
-    assert [found.low, found.high] == pytest.approx(expected, abs=3e-4)
+    assert [row.low, row.high] == pytest.approx(expected, abs=3e-4)
 
 
 @pytest.mark.parametrize("positive", [0, 1, 7, 30])
@@ -125,8 +125,8 @@ def test_a_single_stratum_is_the_jeffreys_interval_of_statsmodels(positive):
         tp=positive, fp=30 - positive, fn=3, tn=90, flagged_size=10**6, passed_size=10**7
     )
 
-    found = estimate(counts, metrics=("precision",))["precision"]
+    row = estimate(counts, metrics=("precision",))["precision"]
 
     ends = [0.0 if positive == 0 else low, 1.0 if positive == 30 else high]
-    assert [found.low, found.high] == pytest.approx(ends, abs=2e-4)
-    assert found.point == pytest.approx((positive + 0.5) / 31, abs=1e-4)
+    assert [row.low, row.high] == pytest.approx(ends, abs=2e-4)
+    assert row.point == pytest.approx((positive + 0.5) / 31, abs=1e-4)

@@ -65,9 +65,9 @@ def draw(database, round_id, *, sizes=(100, 900), wanted=(5, 5), strata=STRATA):
     """
     claim = claimed(database, round_id)
     with database.write() as connection:
-        found = round_store.read_round(connection, round_id)
-        known = frame_store.history_for(connection, found.monitor_id, **MODEL, unscored=False)
-        history = known.id if known else add_history(connection, found.monitor_id)
+        round_ = round_store.read_round(connection, round_id)
+        known = frame_store.history_for(connection, round_.monitor_id, **MODEL, unscored=False)
+        history = known.id if known else add_history(connection, round_.monitor_id)
         frame_store.write_frame(
             connection,
             round_id,
@@ -109,6 +109,6 @@ def add_effect(database, round_id, key, *, sink="ops", kind=EffectKind.NOTICE, n
 def claimed_effect(database, effect_id, now=MONDAY):
     """Take an effect that is known to be free."""
     with database.write() as connection:
-        found = effect_store.claim_effect(connection, effect_id, now, interrupted=INTERRUPTED)
-    assert found is not None
-    return found
+        effect = effect_store.claim_effect(connection, effect_id, now, interrupted=INTERRUPTED)
+    assert effect is not None
+    return effect

@@ -294,9 +294,9 @@ def test_a_slot_opened_by_several_workers_at_once_is_one_round(database):
 
     assert sum(each is not None for each in ids) == 1
     with database.read() as connection:
-        found = round_store.find_rounds(connection, "mail")
-        events = round_moves.read_events(connection, found[-1].id)
-    assert [each.slot for each in found] == [slot_of(1), slot_of(2)]
+        rounds = round_store.find_rounds(connection, "mail")
+        events = round_moves.read_events(connection, rounds[-1].id)
+    assert [round_.slot for round_ in rounds] == [slot_of(1), slot_of(2)]
     assert len(events) == 1
 
 

@@ -121,7 +121,7 @@ def test_an_event_without_a_time_counts_only_if_it_changes_the_answer(database, 
     def read(answer):
         return add(database, event(key, answer), now=NOON + timedelta(minutes=next(later)))
 
-    assert [read(each) for each in (YES, YES, NO, NO, YES, None, None, YES)] == [
+    assert [read(answer) for answer in (YES, YES, NO, NO, YES, None, None, YES)] == [
         *(1, 0, 1, 0, 1, 1, 0, 1)
     ]
     assert labels(database, round_id) == {"flagged-0": YES}
@@ -169,9 +169,9 @@ def test_labels_are_counted_per_stratum_in_its_order(database, round_id):
     add(database, *(event(key_of(database, item), a, minute=0) for item, a in said.items()))
 
     with database.read() as connection:
-        found = read_labels(connection, round_store.read_round(connection, round_id)).counts()
+        tallies = read_labels(connection, round_store.read_round(connection, round_id)).counts()
 
-    assert [(c.stratum.name, c.labeled, c.positive, c.declined) for c in found] == [
+    assert [(c.stratum.name, c.labeled, c.positive, c.declined) for c in tallies] == [
         ("flagged", 2, 1, 1),
         ("passed", 1, 0, 0),
     ]

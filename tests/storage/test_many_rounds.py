@@ -30,20 +30,20 @@ NAMES = ("mail", "web", "cards")
 @pytest.fixture
 def scenes(database):
     """Three monitors: two closed rounds and one that waits, one closed, and none."""
-    found = [
+    scenes = [
         Scene(database, settings(overlap=0.2, limits=LIMITS, reference=REFERENCE), name=name)
         for name in NAMES
     ]
-    for scene, closed in zip(found, (2, 1, 0), strict=True):
+    for scene, closed in zip(scenes, (2, 1, 0), strict=True):
         for number in range(1, closed + 1):
             scene.week(number)
             scene.run(number)
             scene.answer()
             scene.labeler.second_answers = dict(scene.truth)
             scene.run()
-    found[0].week(3)
-    found[0].run(3)
-    return found
+    scenes[0].week(3)
+    scenes[0].run(3)
+    return scenes
 
 
 def all_rounds(database):
@@ -58,12 +58,12 @@ def test_the_rounds_that_people_ask_about_are_found_without_reading_all(scenes, 
         seen = many_rounds.read_monitor_rounds(connection, now)
 
     for name in NAMES[:2]:
-        rounds = [each for each in all_rounds(database) if each.monitor == name]
-        closed = [each for each in rounds if each.state == "closed"]
+        rounds = [round_ for round_ in all_rounds(database) if round_.monitor == name]
+        closed = [round_ for round_ in rounds if round_.state == "closed"]
         assert seen[name].newest == rounds[-1]
         assert seen[name].closed == closed[-1]
         assert seen[name].closed_rounds == len(closed)
-        assert seen[name].waiting == [each for each in rounds if each.state == "labeling"]
+        assert seen[name].waiting == [round_ for round_ in rounds if round_.state == "labeling"]
     assert NAMES[2] not in seen
 
 
@@ -81,7 +81,7 @@ def test_answers_are_counted_as_the_closing_of_a_round_counts_them(scenes, datab
     rng = np.random.default_rng(7)
     rounds = all_rounds(database)
     with database.write() as connection:
-        keys = list(label_store.all_tasks(connection, [each.id for each in rounds]))
+        keys = list(label_store.all_tasks(connection, [round.id for round in rounds]))
         for minute in range(300):
             answer = [*Answer, None][rng.integers(len(Answer) + 1)]
             said = LabelEvent(
@@ -94,39 +94,39 @@ def test_answers_are_counted_as_the_closing_of_a_round_counts_them(scenes, datab
             label_store.add_events(connection, "memory", [said], scenes[0].now)
 
     with database.read() as connection:
-        found = many_rounds.read_progress(connection, [each.id for each in rounds])
+        progresses = many_rounds.read_progress(connection, [round.id for round in rounds])
         wanted, answered = {}, {}
-        for each in rounds:
-            copies = copy_store.read_copies(connection, each.id)
-            counts = read_labels(connection, each).counts()
-            planned = sum(part.planned for part in frame_store.read_strata(connection, each.id))
-            wanted[each.id] = planned + copies.wanted
-            answered[each.id] = sum(c.labeled + c.declined for c in counts) + copies.answered
+        for round_ in rounds:
+            copies = copy_store.read_copies(connection, round_.id)
+            counts = read_labels(connection, round_).counts()
+            planned = sum(part.planned for part in frame_store.read_strata(connection, round_.id))
+            wanted[round_.id] = planned + copies.wanted
+            answered[round_.id] = sum(c.labeled + c.declined for c in counts) + copies.answered
 
-    assert {each: progress.wanted for each, progress in found.items()} == wanted
-    assert {each: progress.answered for each, progress in found.items()} == answered
+    assert {each: progress.wanted for each, progress in progresses.items()} == wanted
+    assert {each: progress.answered for each, progress in progresses.items()} == answered
     assert min(answered.values()) > 0
 
 
 def test_estimates_issues_and_notices_are_those_of_each_round(scenes, database):
     for scene in scenes[:2]:
         with database.write() as connection:
-            found = round_store.find_rounds(connection, scene.name)[0]
-            frame_store.write_issues(connection, found.id, {"score NaN": (3, True)})
-    closed = [each for each in all_rounds(database) if each.state == "closed"]
+            round_ = round_store.find_rounds(connection, scene.name)[0]
+            frame_store.write_issues(connection, round_.id, {"score NaN": (3, True)})
+    closed = [this_round for this_round in all_rounds(database) if this_round.state == "closed"]
     ids = [each.id for each in closed]
 
     with database.read() as connection:
         shown = many_rounds.read_shown(connection, ids)
         issues = many_rounds.read_all_issues(connection, ids)
         notices = many_rounds.read_notices(connection, ids)
-        for each in closed:
-            one_by_one = estimate_store.read_estimates(connection, each.id, each.version)
+        for round in closed:
+            one_by_one = estimate_store.read_estimates(connection, round.id, round.version)
             told_first = [row for row in one_by_one if row.metric in {"precision", "recall"}]
-            assert sorted(shown[each.id], key=str) == sorted(told_first, key=str)
-            assert issues.get(each.id, {}) == frame_store.read_issues(connection, each.id)
-            told = report_store.read_report(connection, each.id, each.version)
-            assert notices[each.id] == told["notices"]
+            assert sorted(shown[round.id], key=str) == sorted(told_first, key=str)
+            assert issues.get(round.id, {}) == frame_store.read_issues(connection, round.id)
+            told = report_store.read_report(connection, round.id, round.version)
+            assert notices[round.id] == told["notices"]
     assert any(issues.values())
 
 
@@ -153,9 +153,10 @@ def test_all_monitors_together_stand_as_each_by_itself(scenes, database):
     together = overviews(database, asked, now)
 
     assert together == [overview(database, each, now) for each in asked]
-    assert [each.closed_rounds for each in together] == [2, 1, 0]
+    assert [overview.closed_rounds for overview in together] == [2, 1, 0]
     assert [
-        [(row.metric, row.basis, row.estimand) for row in each.estimates] for each in together
+        [(row.metric, row.basis, row.estimand) for row in overview.estimates]
+        for overview in together
     ] == [list(SHOWN), list(SHOWN), []]
 
 

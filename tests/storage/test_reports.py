@@ -170,8 +170,8 @@ def test_a_caution_is_computed_with_its_estimate_and_stands_in_the_report(databa
     few = {row.metric: small_count_caution(counts, row.metric, estimand="window") for row in own}
     assert any(kept.values())
     assert kept == {
-        metric: [] if each is None else [asdict(one) for one in each.classes]
-        for metric, each in few.items()
+        metric: [] if few_labels is None else [asdict(one) for one in few_labels.classes]
+        for metric, few_labels in few.items()
     }
 
 

@@ -130,7 +130,7 @@ ROWS_ONLY = ("0005", "0007")  # migrations that change what stands in the tables
 
 def test_each_migration_goes_down_to_what_was_there_before_it(empty):
     script = ScriptDirectory.from_config(schema.alembic_config())
-    revisions = [each.revision for each in script.walk_revisions()][::-1]
+    revisions = [step.revision for step in script.walk_revisions()][::-1]
     shapes = []
 
     for revision in revisions:
@@ -172,7 +172,10 @@ def test_alembics_own_check_finds_nothing_to_do(database):
 def test_the_names_of_the_migrations_are_their_revisions():
     scripts = ScriptDirectory.from_config(schema.alembic_config())
 
-    assert schema.revisions() == [each.revision for each in scripts.walk_revisions()][::-1]
+    assert (
+        schema.revisions()
+        == [step.revision for step in scripts.walk_revisions()][::-1]
+    )
     assert schema.revisions()[-1] == scripts.get_current_head()
 
 

@@ -169,10 +169,10 @@ def test_latest_estimates_are_of_the_last_version_only(database):
 def test_open_alerts_are_those_that_fire(database):
     round_id = add_round(database, 3)
     with database.write() as connection:
-        found = round_store.read_round(connection, round_id)
+        round_ = round_store.read_round(connection, round_id)
         fired = {
             metric: alert_store.fire(
-                connection, found=found, metric=metric, side="at_least", limit=0.8, now=MONDAY
+                connection, round_=round_, metric=metric, side="at_least", limit=0.8, now=MONDAY
             )
             for metric in ("precision", "recall")
         }

@@ -123,9 +123,9 @@ def alerts_line(context: MonitorContext) -> str | None:
     )
 
 
-def exit_code(found: Sequence[Check]) -> int:
+def exit_code(checks: Sequence[Check]) -> int:
     """Return the gravest problem's code, 0 where there is none."""
-    return gravest(each.code for each in found)
+    return gravest(check.code for check in checks)
 
 
 def _tried(what: str, act: Callable[[], Found | str]) -> Check:
@@ -160,8 +160,8 @@ def _notes(application: Application) -> Iterator[Check]:
         for context in application.monitors:
             for told in changes_ahead(connection, context):
                 yield Check(f"changes of {context.settings.name}", note=told)
-        for each in removed_monitors(connection, names):
-            yield Check("not in the config", note=each.sentence)
+        for removed in removed_monitors(connection, names):
+            yield Check("not in the config", note=removed.sentence)
 
 
 def _mlflow(config: Config) -> str:

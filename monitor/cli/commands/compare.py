@@ -70,25 +70,25 @@ def compare(
     with opened(config) as application:
         name = only_monitor(application, monitor)
         with application.database.read() as connection:
-            found = find_round(connection, name, number)
+            round_ = find_round(connection, name, number)
             if predictions is None and threshold is not None:
-                compared = rounds_compare.at_threshold(connection, found, threshold)
+                compared = rounds_compare.at_threshold(connection, round_, threshold)
                 other = f"threshold {threshold:g}"
             else:
                 others = _others(
                     application,
-                    found,
-                    rounds_compare.labeled_ids(connection, found),
+                    round_,
+                    rounds_compare.labeled_ids(connection, round_),
                     file=Path(predictions or ""),
                     columns=(id_column, score, predicted),
                     threshold=threshold,
                 )
-                compared = rounds_compare.with_others(connection, found, others)
+                compared = rounds_compare.with_others(connection, round_, others)
                 other = str(predictions)
     if json:
-        say_json(_page(found, compared, other))
+        say_json(_page(round_, compared, other))
     else:
-        _say(found, compared, other)
+        _say(round_, compared, other)
 
 
 def _refuse_half_given(
@@ -104,7 +104,7 @@ def _refuse_half_given(
 
 def _others(
     application: Application,
-    found: Round,
+    round_: Round,
     ids: list[str],
     *,
     file: Path,
@@ -115,8 +115,8 @@ def _others(
     from monitor.cli.commands.other_predictions import read_others
 
     id_column, score, predicted = columns
-    own = application.config.monitor(found.monitor).source
-    at = found.settings.threshold if threshold is None else threshold
+    own = application.config.monitor(round_.monitor).source
+    at = round_.settings.threshold if threshold is None else threshold
     if predicted is None and at is None:
         message = "the monitor has no threshold for scores; give one, or --predicted COLUMN"
         raise typer.BadParameter(message, param_hint="--threshold")
@@ -130,7 +130,7 @@ def _others(
     )
 
 
-def _page(found: Round, compared: Compared, other: str) -> dict[str, Any]:
+def _page(round_: Round, compared: Compared, other: str) -> dict[str, Any]:
     from monitor.presentation.reasons import undefined_reason
 
     whole = asdict(compared.comparison)
@@ -139,8 +139,8 @@ def _page(found: Round, compared: Compared, other: str) -> dict[str, Any]:
         for each in whole["metrics"]
     ]
     return {
-        "monitor": found.monitor,
-        "round": found.number,
+        "monitor": round_.monitor,
+        "round": round_.number,
         "other": other,
         "labeled": compared.labeled,
         "positive": compared.positive,
@@ -149,9 +149,9 @@ def _page(found: Round, compared: Compared, other: str) -> dict[str, Any]:
     }
 
 
-def _say(found: Round, compared: Compared, other: str) -> None:
+def _say(round_: Round, compared: Compared, other: str) -> None:
     both = compared.comparison
-    say(f"{found.monitor}, round {found.number}: as it is, and {other}", indent="  ")
+    say(f"{round_.monitor}, round {round_.number}: as it is, and {other}", indent="  ")
     say(
         f"by {compared.labeled} labels, {compared.positive} of them positive; prevalence "
         f"{percent_text(both.prevalence.point)} ({percent_text(both.prevalence.low)} to "
@@ -162,13 +162,13 @@ def _say(found: Round, compared: Compared, other: str) -> None:
     say_table(
         ["metric", "as it is", "other", "difference", "P(other higher)"],
         [
-            *(_row(each) for each in both.metrics),
+            *(_row(metric) for metric in both.metrics),
             ["flagged", _items(both.first_flagged), _items(both.second_flagged), "", ""],
         ],
     )
     say()
-    for each in both.metrics:
-        say(_sentence(each, other), indent="  ")
+    for paired in both.metrics:
+        say(_sentence(paired, other), indent="  ")
     say(
         f"items flagged only as it is: {_items(both.only_first)}; only by the other: "
         f"{_items(both.only_second)}",
@@ -176,26 +176,34 @@ def _say(found: Round, compared: Compared, other: str) -> None:
     )
 
 
-def _row(each: PairedMetric) -> list[str]:
-    if each.first is None or each.second is None or each.difference is None:
-        return [each.metric, NOT_ESTIMABLE, NOT_ESTIMABLE, "", ""]
-    first, second = (interval_text(value) for value in (each.first, each.second))
-    return [each.metric, first, second, difference_text(each.difference), f"{each.higher:.3f}"]
+def _row(paired: PairedMetric) -> list[str]:
+    if paired.first is None or paired.second is None or paired.difference is None:
+        return [paired.metric, NOT_ESTIMABLE, NOT_ESTIMABLE, "", ""]
+    first, second = (interval_text(value) for value in (paired.first, paired.second))
+    return [
+        paired.metric,
+        first,
+        second,
+        difference_text(paired.difference),
+        f"{paired.higher:.3f}",
+    ]
 
 
-def _sentence(each: PairedMetric, other: str) -> str:
-    if each.difference is None:
+def _sentence(paired: PairedMetric, other: str) -> str:
+    if paired.difference is None:
         from monitor.presentation.reasons import undefined_reason
 
-        why = "" if each.reason is None else undefined_reason(each.reason)
-        return f"{each.metric}: {NOT_ESTIMABLE}: {why}"
-    if each.difference.low > 0:
-        return f"{each.metric} is higher with {other}"
-    if each.difference.high < 0:
-        return f"{each.metric} is lower with {other}"
-    return f"{each.metric}: these labels cannot tell which is higher"
+        why = "" if paired.reason is None else undefined_reason(paired.reason)
+        return f"{paired.metric}: {NOT_ESTIMABLE}: {why}"
+    if paired.difference.low > 0:
+        return f"{paired.metric} is higher with {other}"
+    if paired.difference.high < 0:
+        return f"{paired.metric} is lower with {other}"
+    return f"{paired.metric}: these labels cannot tell which is higher"
 
 
-def _items(found: Interval) -> str:
-    point, low, high = (f"{round(each):,}" for each in (found.point, found.low, found.high))
+def _items(interval: Interval) -> str:
+    point, low, high = (
+        f"{round(each):,}" for each in (interval.point, interval.low, interval.high)
+    )
     return point if low == high else f"{point} ({low} to {high})"

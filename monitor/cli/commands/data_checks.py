@@ -103,7 +103,7 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
     if window is None:
         return Found(text, looks)
     frame = context.source.scan(window, BandEdges().strata(), _JOINED, "check")
-    ids = [each.id for part in frame.strata for each in part.candidates]
+    ids = [candidate.id for part in frame.strata for candidate in part.candidates]
     truth = labeler.truth_of(ids)
     is_mature = window.end + settings.matures <= context.clock()
     if is_mature:

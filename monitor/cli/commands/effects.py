@@ -63,12 +63,12 @@ def effects(
         if monitor is not None:
             application.config.monitor(monitor)
         with application.database.read() as connection:
-            found = find_open(connection, monitor=monitor)
+            effects = find_open(connection, monitor=monitor)
     if json:
-        say_json({"effects": [asdict(each) for each in found]})
-    elif found:
+        say_json({"effects": [asdict(effect) for effect in effects]})
+    elif effects:
         head = ["id", "monitor", "sink", "kind", "round", "status", "since", "tries", "next", "why"]
-        say_table(head, [_row(each) for each in found], right="047")
+        say_table(head, [_row(effect) for effect in effects], right="047")
     else:
         say("nothing waits: MLflow and the hooks have accepted everything")
 
@@ -88,7 +88,7 @@ def retry(
 
     _refuse_unclear([number is not None, sink is not None, everything], "an id, --sink or --all")
     with opened(config) as application, application.database.write() as connection:
-        chosen = [each.id for each in _chosen(connection, number, sink)]
+        chosen = [effect.id for effect in _chosen(connection, number, sink)]
         revive(connection, chosen, application.clock())
     if json:
         say_json({"revived": chosen})
@@ -113,11 +113,11 @@ def drop(
 
     _refuse_unclear([number is not None, sink is not None], "an id or --sink")
     with opened(config) as application, application.database.write() as connection:
-        found = _chosen(connection, number, sink)
-        chosen = [each.id for each in found]
+        effects = _chosen(connection, number, sink)
+        chosen = [effect.id for effect in effects]
         effect_admin.drop(connection, chosen, reason, application.clock())
         # In the same transaction: who was notified of a dead sink is notified that it is empty too.
-        for each in sorted({each.sink for each in found}):
+        for each in sorted({effect.sink for effect in effects}):
             notify_recovered(connection, each, application.clock())
     if json:
         say_json({"dropped": chosen})
@@ -142,31 +142,31 @@ def _chosen(connection: Connection, number: int | None, sink: str | None) -> lis
     from monitor.domain.errors import InputRefused
     from monitor.storage.effect_admin import find_open
 
-    found = find_open(connection, sink=sink, number=number)
-    if number is not None and not found:
+    effects = find_open(connection, sink=sink, number=number)
+    if number is not None and not effects:
         message = f"no open effect has the id {number}; pr-monitor effects lists those there are"
         raise InputRefused(message)
-    if sink is not None and not found:
-        known = sorted({each.sink for each in find_open(connection)})
+    if sink is not None and not effects:
+        known = sorted({effect.sink for effect in find_open(connection)})
         message = f"nothing waits for {sink!r}; sinks for which something waits: {_listed(known)}"
         raise InputRefused(message)
-    return found
+    return effects
 
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def _row(each: OpenEffect) -> list[str]:
+def _row(effect: OpenEffect) -> list[str]:
     return [
-        str(each.id),
-        each.monitor,
-        each.sink,
-        each.kind,
-        str(each.round),
-        each.status,
-        minute(each.since),
-        str(each.tries),
-        minute(each.next_try) if each.first else "-",
-        each.last_error or ("not tried yet" if each.first else "queued behind another"),
+        str(effect.id),
+        effect.monitor,
+        effect.sink,
+        effect.kind,
+        str(effect.round),
+        effect.status,
+        minute(effect.since),
+        str(effect.tries),
+        minute(effect.next_try) if effect.first else "-",
+        effect.last_error or ("not tried yet" if effect.first else "queued behind another"),
     ]

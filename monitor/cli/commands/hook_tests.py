@@ -58,17 +58,21 @@ def try_hooks(path: Path, only: str | None) -> list[Tested]:
     ]
 
 
-def say_tests(found: Sequence[Tested]) -> None:
+def say_tests(tests: Sequence[Tested]) -> None:
     """Print what came of it, a line for each hook."""
-    if not found:
+    if not tests:
         say("the config has no hooks; alerts go to the log and to MLflow only")
         return
-    for each in found:
-        said = f"PROBLEM: {each.problem}" if each.problem else f"accepted the test ({each.receipt})"
-        say(f"hook {each.hook} ({each.kind}): {said}", indent="  ")
-    wrong = sum(each.problem is not None for each in found)
+    for tested in tests:
+        said = (
+            f"PROBLEM: {tested.problem}"
+            if tested.problem
+            else f"accepted the test ({tested.receipt})"
+        )
+        say(f"hook {tested.hook} ({tested.kind}): {said}", indent="  ")
+    wrong = sum(each.problem is not None for each in tests)
     if wrong:
-        say(f"{plural(wrong, 'hook')} of {len(found)} did not accept the test")
+        say(f"{plural(wrong, 'hook')} of {len(tests)} did not accept the test")
 
 
 def _tested(name: str, kind: str, handler: EffectHandler, now: datetime) -> Tested:

@@ -75,14 +75,20 @@ def forget(
     with opened(config, make_store=False) as application:
         if monitor is not None:
             application.config.monitor(monitor)
-        found = _forgotten(application, item, monitor)
+        freed = _forgotten(application, item, monitor)
         # SQLite's write-ahead log may still hold the text that was deleted from the tables.
         wiped = sqlite_file.wipe_log(application.database)
-    left = [*_not_looked_at(found), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
+    left = [*_not_looked_at(freed), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
     if json:
-        say_json({"item": item, "rounds": [asdict(each) for each in found], "out_of_reach": left})
+        say_json(
+            {
+                "item": item,
+                "rounds": [asdict(forgotten) for forgotten in freed],
+                "out_of_reach": left,
+            }
+        )
     else:
-        _say_forgotten(item, found, left)
+        _say_forgotten(item, freed, left)
 
 
 _BUSY = "the store's log, which somebody is reading; run this again, or restart the service"
@@ -104,28 +110,28 @@ def _forgotten(application: Application, item: str, monitor: str | None) -> list
         raise InputRefused(message)
     return [
         forget_item(
-            application.database, each, item, _labelers(application, each), application.clock
+            application.database, round_, item, _labelers(application, round_), application.clock
         )
-        for each in rounds
+        for round_ in rounds
     ]
 
 
-def _labelers(application: Application, found: Round) -> Sequence[Labeler]:
-    known = [each for each in application.monitors if each.settings.name == found.monitor]
-    return known[0].labelers_of(found.settings) if known else ()
+def _labelers(application: Application, round_: Round) -> Sequence[Labeler]:
+    known = [context for context in application.monitors if context.settings.name == round_.monitor]
+    return known[0].labelers_of(round_.settings) if known else ()
 
 
-def _not_looked_at(found: Sequence[Forgotten]) -> list[str]:
-    gone = sorted({each.monitor for each in found if not each.reached})
+def _not_looked_at(freed: Sequence[Forgotten]) -> list[str]:
+    gone = sorted({forgotten.monitor for forgotten in freed if not forgotten.reached})
     return [f"label files of {name}, a monitor that the config no longer has" for name in gone]
 
 
-def _say_forgotten(item: str, found: Sequence[Forgotten], left: Sequence[str]) -> None:
-    for each in found:
-        what = "deleted" if each.deleted else "was deleted before"
-        files = f", and taken out of {', '.join(each.places)}" if each.places else ""
-        say(f"{each.monitor} round {each.round}: {what}{files}", indent="  ")
-    say(f"what people saw of item {item!r} is gone from {plural(len(found), 'round')}; labels stay")
+def _say_forgotten(item: str, freed: Sequence[Forgotten], left: Sequence[str]) -> None:
+    for forgotten in freed:
+        what = "deleted" if forgotten.deleted else "was deleted before"
+        files = f", and taken out of {', '.join(forgotten.places)}" if forgotten.places else ""
+        say(f"{forgotten.monitor} round {forgotten.round}: {what}{files}", indent="  ")
+    say(f"what people saw of item {item!r} is gone from {plural(len(freed), 'round')}; labels stay")
     say("out of reach, so look there yourself:")
     for place in left:
         say(f"- {place}", indent="  ")

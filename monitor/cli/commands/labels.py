@@ -100,12 +100,12 @@ def import_(
             parts_of |= dict.fromkeys(mine, context)
         known = "it is of no round that takes labels now"
         collected = read_labels(file, tasks, known=known, follow=True)
-        found = _store(collected, parts_of)
-        collected = found.collected
+        taken = _store(collected, parts_of)
+        collected = taken.collected
     if json:
-        say_json(_result(found))
+        say_json(_result(taken))
     else:
-        _say_result(found)
+        _say_result(taken)
     raise typer.Exit(65 if collected.refused else 0)
 
 
@@ -204,21 +204,21 @@ def _asking_people(application: Application, monitor: str | None) -> list[Monito
     return asking
 
 
-def _result(found: _Taken) -> dict[str, Any]:
+def _result(taken: _Taken) -> dict[str, Any]:
     return {
-        "new": found.new,
-        "changed": found.changed,
-        "known": found.known,
-        "refused": [{"where": r.where, "reason": r.reason} for r in found.collected.refused],
+        "new": taken.new,
+        "changed": taken.changed,
+        "known": taken.known,
+        "refused": [{"where": r.where, "reason": r.reason} for r in taken.collected.refused],
     }
 
 
-def _say_result(found: _Taken) -> None:
-    for refusal in found.collected.refused:
+def _say_result(taken: _Taken) -> None:
+    for refusal in taken.collected.refused:
         say(f"refused: {refusal}", indent="  ")
-    refused = plural(sum(each.rows for each in found.collected.refused), "row")
-    changed = f"{found.changed} changed, " if found.changed else ""
-    new = plural(found.new, "new answer")
-    say(f"{new}, {changed}{found.known} known already, {refused} refused")
-    if found.new or found.changed:
+    refused = plural(sum(refusal.rows for refusal in taken.collected.refused), "row")
+    changed = f"{taken.changed} changed, " if taken.changed else ""
+    new = plural(taken.new, "new answer")
+    say(f"{new}, {changed}{taken.known} known already, {refused} refused")
+    if taken.new or taken.changed:
         say("pr-monitor run-once brings them into the estimates")

@@ -90,12 +90,12 @@ def _flag_text(table: OpenTable, score: str | None, predicted: str | None) -> st
     return f"case when not isnan({value}) then {value} >= $threshold end"
 
 
-def _check(file: Path, ids: Sequence[str], found: Sequence[tuple[object, ...]]) -> None:
+def _check(file: Path, ids: Sequence[str], decisions: Sequence[tuple[object, ...]]) -> None:
     """Refuse a file that does not decide on each labeled item, once."""
-    times = Counter(str(key) for key, _ in found)
+    times = Counter(str(key) for key, _ in decisions)
     missing = sorted(set(ids) - set(times))
     twice = sorted(key for key, count in times.items() if count > 1)
-    undecided = sorted(str(key) for key, up in found if up is None)
+    undecided = sorted(str(key) for key, up in decisions if up is None)
     for those, what in (
         (missing, "are not in it"),
         (twice, "are in it more than once"),

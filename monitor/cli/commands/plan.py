@@ -78,7 +78,7 @@ def plan(
 
     _refuse_plot(plot)
     both = {"precision": precision_margin or margin, "recall": recall_margin or margin}
-    found = planned(
+    forecast = planned(
         monitor,
         config=config,
         assumed={"precision": precision, "recall": recall, "flagged_rate": flagged_rate},
@@ -88,17 +88,17 @@ def plan(
         costs=(flagged_cost, passed_cost),
     )
     if plot is not None:
-        _write_plot(found, plot)
+        _write_plot(forecast, plot)
     if json:
-        say_json(found.as_json())
+        say_json(forecast.as_json())
     else:
-        _say(found, plot)
+        _say(forecast, plot)
 
 
-def _say(found: PlanForecast, plot: Path | None) -> None:
+def _say(forecast: PlanForecast, plot: Path | None) -> None:
     from monitor.cli.views.plan_page import say_plan
 
-    say_plan(found)
+    say_plan(forecast)
     if plot is not None:
         say()
         say(f"wrote {plot}")
@@ -110,12 +110,12 @@ def _refuse_plot(plot: Path | None) -> None:
         raise typer.BadParameter(message, param_hint="--plot")
 
 
-def _write_plot(found: PlanForecast, plot: Path) -> None:
+def _write_plot(forecast: PlanForecast, plot: Path) -> None:
     from monitor.cli.views.plan_figure import widths_png
     from monitor.domain.errors import InputRefused
 
     try:
-        picture = widths_png(found)
+        picture = widths_png(forecast)
     except ValueError as error:
         message = f"there is nothing to plot: {error}"
         raise InputRefused(message) from error

@@ -83,32 +83,32 @@ def _restored(context: MonitorContext) -> Done:
     except MonitorError as error:
         done.problems.append(error)
         return done
-    for found, obstacle in do_again(context, done.forgotten.behind):
-        done.rounds.append(found)
+    for round_, obstacle in do_again(context, done.forgotten.behind):
+        done.rounds.append(round_)
         if obstacle is not None:
             done.problems.append(obstacle)
     return done
 
 
-def _lines(done: Done, found: Forgotten) -> Iterator[str]:
-    if found.opened:
-        yield _opened_line(found.opened)
-    yield from (_round_line(each, found) for each in done.rounds)
-    if found.retire:
-        yield f"{plural(found.retire, 'run')} of forgotten rounds deleted in MLflow"
-    yield from _alert_lines(found.alerts)
-    for slot in found.off_schedule:
+def _lines(done: Done, forgotten: Forgotten) -> Iterator[str]:
+    if forgotten.opened:
+        yield _opened_line(forgotten.opened)
+    yield from (_round_line(round_, forgotten) for round_ in done.rounds)
+    if forgotten.retire:
+        yield f"{plural(forgotten.retire, 'run')} of forgotten rounds deleted in MLflow"
+    yield from _alert_lines(forgotten.alerts)
+    for slot in forgotten.off_schedule:
         yield (
             f"MLflow shows a round due {minute(slot)} UTC; it cannot be done again, since today's "
             "schedule has no such slot. Its run stays as it is"
         )
-    for slot in found.abandoned:
+    for slot in forgotten.abandoned:
         yield (
             f"the round due {minute(slot)} UTC is abandoned here and was done again since. Do so: "
             f"pr-monitor run-once -m {done.monitor} --slot {slot:%Y-%m-%dT%H:%MZ}, then run this "
             "once more"
         )
-    if not _changed(found):
+    if not _changed(forgotten):
         yield "MLflow shows nothing that the store does not know"
 
 
@@ -118,17 +118,17 @@ def _opened_line(slots: Sequence[datetime]) -> str:
     return f"{plural(len(slots), 'round')} opened again, {span}"
 
 
-def _round_line(found: Round, forgotten: Forgotten) -> str:
+def _round_line(round_: Round, forgotten: Forgotten) -> str:
     from monitor.domain.state import RoundState
 
-    what = f"round {found.number} (due {minute(found.slot)} UTC) is {found.state}"
-    if found.estimated_version:
-        what += f", version {found.estimated_version}"
-    if found.id in forgotten.behind:
-        what += f" (MLflow showed version {forgotten.behind[found.id]})"
-    if found.state is RoundState.LABELING:
-        what += f", labels wanted by {minute(found.deadline)} UTC"
-    return what if found.reason is None else f"{what}: {found.reason}"
+    what = f"round {round_.number} (due {minute(round_.slot)} UTC) is {round_.state}"
+    if round_.estimated_version:
+        what += f", version {round_.estimated_version}"
+    if round_.id in forgotten.behind:
+        what += f" (MLflow showed version {forgotten.behind[round_.id]})"
+    if round_.state is RoundState.LABELING:
+        what += f", labels wanted by {minute(round_.deadline)} UTC"
+    return what if round_.reason is None else f"{what}: {round_.reason}"
 
 
 def _alert_lines(alerts: tuple[AlertRow, ...] | None) -> Iterator[str]:
@@ -146,14 +146,14 @@ def _alert_lines(alerts: tuple[AlertRow, ...] | None) -> Iterator[str]:
         )
 
 
-def _changed(found: Forgotten) -> bool:
+def _changed(forgotten: Forgotten) -> bool:
     return bool(
-        found.opened
-        or found.behind
-        or found.retire
-        or found.alerts != ()
-        or found.off_schedule
-        or found.abandoned
+        forgotten.opened
+        or forgotten.behind
+        or forgotten.retire
+        or forgotten.alerts != ()
+        or forgotten.off_schedule
+        or forgotten.abandoned
     )
 
 
@@ -164,25 +164,25 @@ def _nothing_read() -> Forgotten:
 
 
 def _json(done: Done) -> dict[str, Any]:
-    found = done.forgotten or _nothing_read()
+    forgotten = done.forgotten or _nothing_read()
     return {
         "monitor": done.monitor,
         "problems": [str(problem) for problem in done.problems],
         "rounds": [
             {
-                "round": each.number,
-                "slot": each.slot,
-                "state": each.state,
-                "version": each.estimated_version,
-                "reason": each.reason,
+                "round": round_.number,
+                "slot": round_.slot,
+                "state": round_.state,
+                "version": round_.estimated_version,
+                "reason": round_.reason,
             }
-            for each in done.rounds
+            for round_ in done.rounds
         ],
-        "opened": list(found.opened),
-        "runs_deleted": found.retire,
+        "opened": list(forgotten.opened),
+        "runs_deleted": forgotten.retire,
         "alerts_forgotten": None
-        if found.alerts is None
-        else [alert.model_dump() for alert in found.alerts],
-        "off_schedule": list(found.off_schedule),
-        "abandoned": list(found.abandoned),
+        if forgotten.alerts is None
+        else [alert.model_dump() for alert in forgotten.alerts],
+        "off_schedule": list(forgotten.off_schedule),
+        "abandoned": list(forgotten.abandoned),
     }

@@ -53,8 +53,8 @@ def status(
         chosen = application.monitors if monitor is None else (application.context(monitor),)
         asked = [context.settings for context in chosen]
         found = [
-            with_links(each, application.link)
-            for each in overviews(application.database, asked, application.clock())
+            with_links(overview, application.link)
+            for overview in overviews(application.database, asked, application.clock())
         ]
         gone = [] if monitor is not None else _not_in_the_config(application)
     if json:
@@ -133,13 +133,13 @@ def alerts(
         if monitor is not None:
             application.config.monitor(monitor)
         with application.database.read() as connection:
-            found = alert_store.find_alerts(connection, monitor=monitor)
-    found.sort(key=lambda alert: alert.state != "firing")
+            alerts = alert_store.find_alerts(connection, monitor=monitor)
+    alerts.sort(key=lambda alert: alert.state != "firing")
     if json:
-        say_json({"alerts": [alert_json(alert) for alert in found]})
-    elif found:
+        say_json({"alerts": [alert_json(alert) for alert in alerts]})
+    elif alerts:
         head = ["id", "monitor", "limit", "state", "since (UTC)"]
-        say_table(head, [_alert_row(alert) for alert in found])
+        say_table(head, [_alert_row(alert) for alert in alerts])
     else:
         say("no alerts")
 
@@ -166,7 +166,7 @@ def resolve(
         chosen = [each for each in firing if each.id.startswith(alert)]
         if len(chosen) != 1:
             found = "several open alerts" if chosen else "no open alert"
-            ids = ", ".join(each.id[:8] for each in firing) or "none"
+            ids = ", ".join(alert.id[:8] for alert in firing) or "none"
             message = f"the id of {found} begins with {alert!r}; open alerts: {ids}"
             raise InputRefused(message)
         alert_store.end(
@@ -193,12 +193,12 @@ def hook_test(
     from monitor.cli.commands.hook_tests import say_tests, try_hooks
     from monitor.domain.errors import gravest
 
-    found = try_hooks(config, hook)
+    tests = try_hooks(config, hook)
     if json:
-        say_json({"hooks": [asdict(each) for each in found]})
+        say_json({"hooks": [asdict(tested) for tested in tests]})
     else:
-        say_tests(found)
-    raise typer.Exit(gravest(each.exit_code for each in found))
+        say_tests(tests)
+    raise typer.Exit(gravest(tested.exit_code for tested in tests))
 
 
 def _promises(application: Application) -> list[str]:

@@ -117,27 +117,27 @@ def backfill(
     from monitor.service.loop import Pass
 
     first, last = _span(start, end)
-    found: dict[str, list[Round]] = {}
+    rounds: dict[str, list[Round]] = {}
     errors: dict[str, MonitorError] = {}
     with opened(config) as application:
         for context in _chosen(application, monitor):
             slots = backfill_slots(context, first, last)
-            name, found[name] = context.settings.name, []
+            name, rounds[name] = context.settings.name, []
             # What is filled stays filled: a monitor that stops keeps no other from its windows.
             try:
-                for each in _backfilled(context, first, last, len(slots)):
-                    found[name].append(each)
+                for round_ in _backfilled(context, first, last, len(slots)):
+                    rounds[name].append(round_)
             except MonitorError as error:
                 errors[name] = error
             if not json:
-                for sentence in _backfill_sentences(context, slots, found[name]):
+                for sentence in _backfill_sentences(context, slots, rounds[name]):
                     say(sentence)
         delivered = deliver(
             application.database, application.handlers, application.clock, link=application.link
         )
         result = Pass(errors, delivered)
         if json:
-            say_json(pass_json(result, found))
+            say_json(pass_json(result, rounds))
         else:
             say_failures(result)
     raise typer.Exit(result.exit_code)
@@ -247,9 +247,9 @@ def _backfilled(
 ) -> Iterator[Round]:
     from monitor.rounds.run import backfill as rounds_of
 
-    for _, found in _with_progress(rounds_of(context, first, last), context.settings.name, total):
-        if found is not None:
-            yield found
+    for _, round_ in _with_progress(rounds_of(context, first, last), context.settings.name, total):
+        if round_ is not None:
+            yield round_
 
 
 def _with_progress(

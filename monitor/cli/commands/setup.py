@@ -105,7 +105,9 @@ def init(
     if table is None and SUFFIXES.get(Path(path).suffix.lower()) == "duckdb":
         message = f"{predictions} is a DuckDB file, name its table or view"
         raise typer.BadParameter(message, param_hint="--table")
-    columns = [(each.name, each.type) for each in describe(path, config.parent, table=table)]
+    columns = [
+        (described.name, described.type) for described in describe(path, config.parent, table=table)
+    ]
     chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table)
     values = partial(class_values, path, config.parent, table=table)
     _write(config, write_config(path, columns, chosen, values))
@@ -133,10 +135,10 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     loaded = load_config(config)
     application = build(loaded)
     found = []
-    for each in checks(application, config):
-        found.append(each)
+    for check in checks(application, config):
+        found.append(check)
         if not json:
-            _say_check(each)
+            _say_check(check)
     application.database.close()
     code = exit_code(found)
     if json:
@@ -206,16 +208,16 @@ def _write(config: Path, text: str) -> None:
         raise InputRefused(message) from error
 
 
-def _say_check(found: Check) -> None:
+def _say_check(check: Check) -> None:
     indent = " " * len("PROBLEM  ")
-    if found.note is not None:
-        say(f"note     {found.what}: {found.note}", indent=indent, colour="yellow")
-    elif found.problem is None:
-        say(f"ok       {found.what}: {found.found}", indent=indent, colour="green")
-        for look in found.looks:
-            say(f"LOOK     {found.what}: {look}", indent=indent, colour="magenta")
+    if check.note is not None:
+        say(f"note     {check.what}: {check.note}", indent=indent, colour="yellow")
+    elif check.problem is None:
+        say(f"ok       {check.what}: {check.found}", indent=indent, colour="green")
+        for look in check.looks:
+            say(f"LOOK     {check.what}: {look}", indent=indent, colour="magenta")
     else:
-        say(f"PROBLEM  {found.what}: {found.problem}", indent=indent, colour="red")
+        say(f"PROBLEM  {check.what}: {check.problem}", indent=indent, colour="red")
 
 
 def _upgrade_sentence(database: Database, before: str | None, after: str | None) -> str:

@@ -86,7 +86,7 @@ def simulate(
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
         watched = _limits(context, limit or [])
-        found = simulate_alerts(
+        forecast = simulate_alerts(
             expected_round(context, levels, size),
             watched,
             drift,
@@ -96,15 +96,15 @@ def simulate(
             seed=seed,
         )
     if json:
-        say_json(forecast_json(context.settings.name, found))
+        say_json(forecast_json(context.settings.name, forecast))
     else:
-        say_forecast(context.settings.name, found, drift)
+        say_forecast(context.settings.name, forecast, drift)
 
 
 def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
     from monitor.rounds.forecast.simulate import Drift
 
-    changes = dict(_pair(each, "--drop", "precision=-0.10") for each in drops)
+    changes = dict(_pair(drop, "--drop", "precision=-0.10") for drop in drops)
     for metric, change in changes.items():
         if not -1 < change < 1:
             message = (
@@ -117,19 +117,19 @@ def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
 
 
 def _pair(text: str, option: str, example: str) -> tuple[str, float]:
-    found = re.fullmatch(r"\s*(\w+)\s*=\s*([+-]?\d*\.?\d+)\s*", text)
-    if found is None:
+    match = re.fullmatch(r"\s*(\w+)\s*=\s*([+-]?\d*\.?\d+)\s*", text)
+    if match is None:
         message = f"{text!r} is no metric with a number; write {example}"
         raise typer.BadParameter(message, param_hint=option)
-    return found[1], float(found[2])
+    return match[1], float(match[2])
 
 
 def _times(text: str) -> float:
-    found = re.fullmatch(r"x?(\d*\.?\d+)", text)
-    if found is None or float(found[1]) <= 0:
+    match = re.fullmatch(r"x?(\d*\.?\d+)", text)
+    if match is None or float(match[1]) <= 0:
         message = f"{text!r} is no multiple; write x2 for twice as common, x0.5 for half"
         raise typer.BadParameter(message, param_hint="--prevalence")
-    return float(found[1])
+    return float(match[1])
 
 
 def _check_metric(metric: str, option: str) -> None:

@@ -37,7 +37,7 @@ def moves(application: Application, name: str, before: dict[int, tuple[str, int]
         now = round_store.read_marks(connection, name)
         moved = {each for each, mark in now.items() if before.get(each) != mark}
         rounds = round_store.find_rounds(connection, name) if moved else []
-    return [each for each in rounds if each.id in moved]
+    return [round_ for round_ in rounds if round_.id in moved]
 
 
 def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
@@ -50,8 +50,8 @@ def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
         "delivered": result.delivered.done,
         "waiting": result.delivered.failed,
         "dead": [
-            {"monitor": each.monitor, "sink": each.sink, "sentence": waiting_sentence(each)}
-            for each in result.dead
+            {"monitor": effect.monitor, "sink": effect.sink, "sentence": waiting_sentence(effect)}
+            for effect in result.dead
         ],
     }
 
@@ -87,10 +87,10 @@ def say_failures(result: Pass) -> None:
         say_error(f"{name}: {error}")
     for why in result.delivered.failed.values():
         say_error(f"not delivered: {why}")
-    for each in result.dead:
+    for effect in result.dead:
         # A sink that failed just now has its line already.
-        if each.sink not in result.delivered.failed:
-            say_error(f"not delivered: {each.monitor}: {waiting_sentence(each)}")
+        if effect.sink not in result.delivered.failed:
+            say_error(f"not delivered: {effect.monitor}: {waiting_sentence(effect)}")
 
 
 def _round_sentences(rounds: Sequence[Round], *, told: bool) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _round_sentences(rounds: Sequence[Round], *, told: bool) -> Iterator[str]:
 
     ``told`` says that the reason why a round waits stands elsewhere.
     """
-    for state, group in groupby(rounds, key=lambda each: each.state):
+    for state, group in groupby(rounds, key=lambda round_: round_.state):
         members = list(group)
         if state is RoundState.SKIPPED and len(members) > 1:
             first, last = members[0], members[-1]
@@ -107,27 +107,27 @@ def _round_sentences(rounds: Sequence[Round], *, told: bool) -> Iterator[str]:
                 f"{minute(last.slot)} UTC) are skipped: {last.reason}"
             )
         else:
-            yield from (_round_sentence(each, told=told) for each in members)
+            yield from (_round_sentence(round_, told=told) for round_ in members)
 
 
-def _round_sentence(found: Round, *, told: bool) -> str:
-    due = f"round {found.number} (due {minute(found.slot)} UTC)"
-    newest = found.estimated_version
+def _round_sentence(round_: Round, *, told: bool) -> str:
+    due = f"round {round_.number} (due {minute(round_.slot)} UTC)"
+    newest = round_.estimated_version
     version = f", version {newest}" if newest > 1 else ""
-    partial = ", partial" if found.partial else ""
-    silent = not found.reason or (told and found.state in WAITING)
-    reason = "" if silent else f": {found.reason}"
+    partial = ", partial" if round_.partial else ""
+    silent = not round_.reason or (told and round_.state in WAITING)
+    reason = "" if silent else f": {round_.reason}"
     waits = (
-        f", labels wanted by {minute(found.deadline)} UTC"
-        if found.state is RoundState.LABELING
-        else _waits(found)
+        f", labels wanted by {minute(round_.deadline)} UTC"
+        if round_.state is RoundState.LABELING
+        else _waits(round_)
     )
-    return f"{due} is {found.state}{version}{partial}{waits}{reason}"
+    return f"{due} is {round_.state}{version}{partial}{waits}{reason}"
 
 
-def _waits(found: Round) -> str:
+def _waits(round_: Round) -> str:
     """Say until when a round waits for predictions that can be used."""
-    until = gives_up_at(found)
+    until = gives_up_at(round_)
     return "" if until is None else f" and waits{until_text(until)}"
 
 
@@ -137,32 +137,34 @@ def _still(context: MonitorContext, waiting: Sequence[OpenRound], *, told: bool)
     ``told`` says that the reason why it does not go on stands elsewhere.
     """
     yield from (
-        _still_sentence(each) for each in waiting if not told or each.waits_until is not None
+        _still_sentence(open_round)
+        for open_round in waiting
+        if not told or open_round.waits_until is not None
     )
     if not waiting and not told:
         following = next(slots_after(context.settings.round.schedule, context.clock()))
         yield f"nothing due; the next round is due {minute(following)} UTC"
 
 
-def _still_sentence(found: OpenRound) -> str:
-    due = f"round {found.round} (due {minute(found.slot)} UTC)"
-    if found.state is RoundState.LABELING:
+def _still_sentence(open_round: OpenRound) -> str:
+    due = f"round {open_round.round} (due {minute(open_round.slot)} UTC)"
+    if open_round.state is RoundState.LABELING:
         return (
-            f"{due} waits for {plural(found.wanted - found.answered, 'answer')} of "
-            f"{found.wanted}, until {minute(found.deadline)} UTC"
+            f"{due} waits for {plural(open_round.wanted - open_round.answered, 'answer')} of "
+            f"{open_round.wanted}, until {minute(open_round.deadline)} UTC"
         )
-    if found.waits_until is not None:
-        return f"{due} is open and waits{until_text(found.waits_until)}"
+    if open_round.waits_until is not None:
+        return f"{due} is open and waits{until_text(open_round.waits_until)}"
     return f"{due} is being drawn elsewhere"
 
 
-def _round_json(found: Round) -> dict[str, Any]:
+def _round_json(round_: Round) -> dict[str, Any]:
     return {
-        "round": found.number,
-        "slot": found.slot,
-        "state": found.state,
-        "version": found.estimated_version,
-        "partial": found.partial,
-        "reason": found.reason,
-        "waits_until": gives_up_at(found),
+        "round": round_.number,
+        "slot": round_.slot,
+        "state": round_.state,
+        "version": round_.estimated_version,
+        "partial": round_.partial,
+        "reason": round_.reason,
+        "waits_until": gives_up_at(round_),
     }

@@ -19,7 +19,7 @@ COLOURS = {"precision": "#0072B2", "recall": "#D55E00"}
 TALLEST = 4  # times the narrowest width of the wider metric; beyond, it says only "too wide"
 
 
-def widths_png(found: PlanForecast) -> bytes:
+def widths_png(forecast: PlanForecast) -> bytes:
     """Draw the widths with the plan's strata and, dashed, without bands.
 
     Raises
@@ -29,8 +29,8 @@ def widths_png(found: PlanForecast) -> bytes:
     """
     from matplotlib.figure import Figure
 
-    prospect, labels = found.planned.prospect, found.outlook.plan.labels
-    if not found.outlook.plan.margins:
+    prospect, labels = forecast.planned.prospect, forecast.outlook.plan.labels
+    if not forecast.outlook.plan.margins:
         message = "nothing is known of the rates, so no width can be computed"
         raise ValueError(message)
     curve = width_curve(prospect, labels)

@@ -21,62 +21,62 @@ WHOLE = "labeled whole"
 _NOTHING = 1e-6
 
 
-def say_plan(found: PlanForecast) -> None:
+def say_plan(forecast: PlanForecast) -> None:
     """Print the plan, both tables and what the alerts would find."""
-    _say_window(found)
-    _say_strata(found)
+    _say_window(forecast)
+    _say_strata(forecast)
     say()
-    for sentence in sentences(found):
+    for sentence in sentences(forecast):
         say(sentence, indent="  ")
-    if found.outlook.needed:
-        _say_needed(found)
-        _say_bought(found)
-    if found.alerts:
-        _say_alerts(found)
+    if forecast.outlook.needed:
+        _say_needed(forecast)
+        _say_bought(forecast)
+    if forecast.alerts:
+        _say_alerts(forecast)
 
 
-def sentences(found: PlanForecast) -> list[str]:
+def sentences(forecast: PlanForecast) -> list[str]:
     """Say the plan in sentences: what it gives, what was asked, what could not be done."""
-    plan = found.outlook.plan
+    plan = forecast.outlook.plan
     cost = "" if plan.cost == plan.total else f" (cost {plan.cost:,.6g})"
     gives = f" give {_widths(plan.margins)}" if plan.margins else ""
     lines = [f"{plan.total:,} labels{cost}{gives}."]
     if plan.needed is not None and plan.needed > plan.total:
         lines.append(f"{_widths(plan.asked)} would take {plan.needed:,}.")
-    if whole := _whole(found):
+    if whole := _whole(forecast):
         lines.append(
             f"Every item of {', '.join(whole)} gets a label: none of it is left to chance."
         )
     return [*lines, *(f"Note: {plan_note(note)}." for note in plan.notes)]
 
 
-def _whole(found: PlanForecast) -> list[str]:
+def _whole(forecast: PlanForecast) -> list[str]:
     """Name the strata of which every item gets a label."""
-    size, labels = found.planned.prospect.size.tolist(), found.outlook.plan.labels.tolist()
-    named = zip(found.planned.strata, size, labels, strict=True)
+    size, labels = forecast.planned.prospect.size.tolist(), forecast.outlook.plan.labels.tolist()
+    named = zip(forecast.planned.strata, size, labels, strict=True)
     return [name for name, items, count in named if items == count > 0]
 
 
-def _say_window(found: PlanForecast) -> None:
-    planned = found.planned
+def _say_window(forecast: PlanForecast) -> None:
+    planned = forecast.planned
     size, up = planned.prospect.size, planned.prospect.is_flagged
     where = "an assumed window" if planned.window is None else f"window {planned.window}"
     flagged = int(size[up].sum())
     say(f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed", indent="  ")
     expected = planned.prospect.expected
-    known = bool(found.outlook.plan.margins)
+    known = bool(forecast.outlook.plan.margins)
     values = ", ".join(f"{name} {expected[name]:.3f}" for name in METRICS if name in expected)
     say(f"planned by {planned.basis}{f': {values}' if known and values else ''}", indent="  ")
     say()
 
 
-def _say_strata(found: PlanForecast) -> None:
-    prospect, labels = found.planned.prospect, found.outlook.plan.labels
-    known = bool(found.outlook.plan.margins)
+def _say_strata(forecast: PlanForecast) -> None:
+    prospect, labels = forecast.planned.prospect, forecast.outlook.plan.labels
+    known = bool(forecast.outlook.plan.margins)
     rows = [
         [name, f"{size:,}", f"{rate:.4f}" if known else "-", f"{count:,}"]
         for name, size, rate, count in zip(
-            found.planned.strata,
+            forecast.planned.strata,
             prospect.size.tolist(),
             prospect.prior_rates.rate.tolist(),
             labels.tolist(),
@@ -86,22 +86,22 @@ def _say_strata(found: PlanForecast) -> None:
     say_table(["stratum", "size", "positive rate", "labels"], rows, right="123")
 
 
-def _say_needed(found: PlanForecast) -> None:
-    banded = len(found.planned.strata) > len(found.planned.prospect.without_bands.size)
+def _say_needed(forecast: PlanForecast) -> None:
+    banded = len(forecast.planned.strata) > len(forecast.planned.prospect.without_bands.size)
     say()
     head = ["interval", "labels", "without bands", "random sampling"]
     rows = [
-        [_asked(each), _count(each.labels), _count(each.two_strata), _count(each.random)]
-        for each in found.outlook.needed
+        [_asked(needed), _count(needed.labels), _count(needed.two_strata), _count(needed.random)]
+        for needed in forecast.outlook.needed
     ]
     if not banded:
         head, rows = [head[0], *head[1:2], head[3]], [[*row[:2], row[3]] for row in rows]
     say_table(head, rows, right="123"[: len(head) - 1])
 
 
-def _say_bought(found: PlanForecast) -> None:
+def _say_bought(forecast: PlanForecast) -> None:
     say()
-    bought = found.outlook.bought
+    bought = forecast.outlook.bought
     names = [name for name in METRICS if name in bought[0].margins]
     rows = [
         [f"{each.labels:,}", *(_width(each.margins[name]) for name in names)] for each in bought
@@ -113,35 +113,35 @@ def _say_bought(found: PlanForecast) -> None:
     say_table(head, rows, right="0123")
 
 
-def _say_alerts(found: PlanForecast) -> None:
+def _say_alerts(forecast: PlanForecast) -> None:
     say()
     rows = [
-        [f"{each.limit.metric} at least {each.limit.value:.3g}", _smallest(each), _delay(each)]
-        for each in found.alerts
+        [f"{power.limit.metric} at least {power.limit.value:.3g}", _smallest(power), _delay(power)]
+        for power in forecast.alerts
     ]
     say_table(["limit", "finds", f"a drop of {DROP * 100:.0f} points takes"], rows)
-    if found.limits_assumed:
+    if forecast.limits_assumed:
         say("(no limits are set; these are 5 points under what is expected)", indent="  ")
 
 
-def _smallest(each: AlertPower) -> str:
-    if each.expected < each.limit.value:
-        return f"{each.expected:.3g} is expected: under it already"
-    if each.smallest_drop is None:
+def _smallest(power: AlertPower) -> str:
+    if power.expected < power.limit.value:
+        return f"{power.expected:.3g} is expected: under it already"
+    if power.smallest_drop is None:
         return f"nothing within {WITHIN} rounds"
-    return f"{each.smallest_drop * 100:.0f} points in {WITHIN} rounds ({PROBABILITY:.0%})"
+    return f"{power.smallest_drop * 100:.0f} points in {WITHIN} rounds ({PROBABILITY:.0%})"
 
 
-def _delay(each: AlertPower) -> str:
-    if each.median is None or each.mean is None:
+def _delay(power: AlertPower) -> str:
+    if power.median is None or power.mean is None:
         return "longer than 26 rounds"
-    return f"{each.mean:.1f} rounds"
+    return f"{power.mean:.1f} rounds"
 
 
-def _asked(each: LabelsNeeded) -> str:
-    if len(set(each.margins.values())) == 1:
-        return _width(next(iter(each.margins.values())))
-    return _widths(each.margins)
+def _asked(needed: LabelsNeeded) -> str:
+    if len(set(needed.margins.values())) == 1:
+        return _width(next(iter(needed.margins.values())))
+    return _widths(needed.margins)
 
 
 def _widths(margins: Mapping[str, float]) -> str:

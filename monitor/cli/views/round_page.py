@@ -67,39 +67,39 @@ def round_page(
         If the monitor has no such round, or the round no such version.
     """
     with application.database.read() as connection:
-        found = find_round(connection, monitor, number)
-        version = _version(found, version)
-        issues = frame_store.read_issues(connection, found.id)
-        strata = _strata(connection, found, version)
-        answers = _answers(connection, found, version)
-        agreement = copy_store.read_agreement(connection, found.id, version)
-        estimates = estimate_store.read_estimates(connection, found.id, version)
-        report = report_store.read_report(connection, found.id, version)
+        round_ = find_round(connection, monitor, number)
+        version = _version(round_, version)
+        issues = frame_store.read_issues(connection, round_.id)
+        strata = _strata(connection, round_, version)
+        answers = _answers(connection, round_, version)
+        agreement = copy_store.read_agreement(connection, round_.id, version)
+        estimates = estimate_store.read_estimates(connection, round_.id, version)
+        report = report_store.read_report(connection, round_.id, version)
         return {
             "monitor": monitor,
-            "round": found.number,
-            "slot": found.slot,
-            "window": [found.window.start, found.window.end],
-            "state": found.state,
-            "reason": found.reason,
+            "round": round_.number,
+            "slot": round_.slot,
+            "window": [round_.window.start, round_.window.end],
+            "state": round_.state,
+            "reason": round_.reason,
             "version": version,
-            "latest_version": found.estimated_version,
-            "partial": found.partial,
+            "latest_version": round_.estimated_version,
+            "partial": round_.partial,
             "strata": strata,
             "estimates": [row.model_dump() for row in estimates],
             "cautions": _cautions(report),
             "answers": answers and answers.model_dump(),
             "agreement": agreement and agreement.model_dump(),
-            "segments": _segments(connection, found, version),
+            "segments": _segments(connection, round_, version),
             "evidence": estimate_store.read_evidence(
-                connection, found.id, version, is_compared=_is_compared(connection, found)
+                connection, round_.id, version, is_compared=_is_compared(connection, round_)
             ),
             "cause": report.get("cause"),
             "notices": report.get("notices", []),
             "bad_rows": _issues(issues, are_bad=True),
             "notes": _issues(issues, are_bad=False),
-            "events": round_moves.read_events(connection, found.id),
-            "settings": found.settings.model_dump(mode="json"),
+            "events": round_moves.read_events(connection, round_.id),
+            "settings": round_.settings.model_dump(mode="json"),
         }
 
 
@@ -176,9 +176,9 @@ def _head_lines(page: dict[str, Any]) -> Iterator[str]:
 def find_round(connection: Connection, monitor: str, number: int) -> Round:
     """Find a round by its number, or refuse with the numbers that there are."""
     rounds = round_store.find_rounds(connection, monitor)
-    for each in rounds:
-        if each.number == number:
-            return each
+    for round_ in rounds:
+        if round_.number == number:
+            return round_
     there = (
         f"its rounds are {rounds[0].number} to {rounds[-1].number}" if rounds else "it has none yet"
     )
@@ -186,26 +186,26 @@ def find_round(connection: Connection, monitor: str, number: int) -> Round:
     raise InputRefused(message)
 
 
-def _version(found: Round, asked: int | None) -> int:
-    newest = found.estimated_version
+def _version(round_: Round, asked: int | None) -> int:
+    newest = round_.estimated_version
     if asked is not None and asked > newest:
         there = f"the newest is {newest}" if newest else "it has no estimate yet"
-        message = f"round {found.number} of {found.monitor} has no version {asked}; {there}"
+        message = f"round {round_.number} of {round_.monitor} has no version {asked}; {there}"
         raise InputRefused(message)
     return asked or newest
 
 
-def _strata(connection: Connection, found: Round, version: int) -> list[dict[str, Any]]:
-    counted = estimate_store.read_counts(connection, [found.id], version=version or None)
-    if found.id in counted:
-        return [stratum_row(part).model_dump() for part in counted[found.id]]
+def _strata(connection: Connection, round_: Round, version: int) -> list[dict[str, Any]]:
+    counted = estimate_store.read_counts(connection, [round_.id], version=version or None)
+    if round_.id in counted:
+        return [stratum_row(part).model_dump() for part in counted[round_.id]]
     uncounted = dict.fromkeys(("labeled", "positive", "declined"))
-    drawn = frame_store.read_strata(connection, found.id)
+    drawn = frame_store.read_strata(connection, round_.id)
     return [stratum_row(part).model_dump() | uncounted for part in drawn]
 
 
-def _segments(connection: Connection, found: Round, version: int) -> list[dict[str, Any]]:
-    rows = segment_store.read_estimates(connection, found.id, version)
+def _segments(connection: Connection, round_: Round, version: int) -> list[dict[str, Any]]:
+    rows = segment_store.read_estimates(connection, round_.id, version)
     return [row.model_dump() for row in rows]
 
 
@@ -214,22 +214,22 @@ def _issues(issues: dict[str, tuple[int, bool]], *, are_bad: bool) -> dict[str, 
     return {reason: count for reason, (count, bad) in issues.items() if bad is are_bad}
 
 
-def _answers(connection: Connection, found: Round, version: int) -> AnswersRow | None:
-    counted = estimate_store.read_counts(connection, [found.id], version=version or None)
-    if found.id not in counted:
+def _answers(connection: Connection, round_: Round, version: int) -> AnswersRow | None:
+    counted = estimate_store.read_counts(connection, [round_.id], version=version or None)
+    if round_.id not in counted:
         return None
-    times = read_labels(connection, found).first_answers()
-    return answers_row(found, times, counted[found.id])
+    times = read_labels(connection, round_).first_answers()
+    return answers_row(round_, times, counted[round_.id])
 
 
-def _is_compared(connection: Connection, found: Round) -> bool:
+def _is_compared(connection: Connection, round_: Round) -> bool:
     """Whether there was anything to compare the round with: an earlier one, or a reference."""
-    if found.history_id is None:
+    if round_.history_id is None:
         return False
-    history = frame_store.read_history(connection, found.history_id)
+    history = frame_store.read_history(connection, round_.history_id)
     closed = round_store.closed_rounds(connection, history.id)
-    references = (history.reference, found.settings.reference)
-    return any(each.slot < found.slot for each in closed) or references != (None, None)
+    references = (history.reference, round_.settings.reference)
+    return any(this_round.slot < round_.slot for this_round in closed) or references != (None, None)
 
 
 def _cautions(report: dict[str, Any]) -> dict[str, str]:

@@ -51,16 +51,16 @@ def listed(
 ) -> Listed:
     """Read the rounds to list: the ``last`` of each monitor, or all; skipped ones if asked for."""
     everything = round_store.find_rounds(connection, monitor)
-    shown = [each for each in everything if skipped or each.state is not RoundState.SKIPPED]
+    shown = [round_ for round_ in everything if skipped or round_.state is not RoundState.SKIPPED]
     changes = read_changes(connection, shown)
     hidden = len(everything) - len(shown)
     rows = [
         Row(
-            each,
-            shown_estimates(connection, each) if each.estimated_version else [],
-            changes.get(each.id, []),
+            round_,
+            shown_estimates(connection, round_) if round_.estimated_version else [],
+            changes.get(round_.id, []),
         )
-        for each in (shown if last is None else _newest(shown, last))
+        for round_ in (shown if last is None else _newest(shown, last))
     ]
     return Listed(rows, hidden, bool(everything))
 
@@ -68,49 +68,52 @@ def listed(
 def _newest(rounds: Sequence[Round], last: int) -> list[Round]:
     """Choose the last rounds of each monitor; the order stays."""
     by_monitor: dict[str, list[int]] = {}
-    for each in rounds:
-        by_monitor.setdefault(each.monitor, []).append(each.id)
+    for round_ in rounds:
+        by_monitor.setdefault(round_.monitor, []).append(round_.id)
     chosen = {each for ids in by_monitor.values() for each in ids[-last:]}
-    return [each for each in rounds if each.id in chosen]
+    return [round for round in rounds if round.id in chosen]
 
 
 def round_json(row: Row) -> dict[str, Any]:
     """Return a round for programs."""
-    found = row.round
+    round_ = row.round
     return {
-        "monitor": found.monitor,
-        "round": found.number,
-        "slot": found.slot,
-        "window": [found.window.start, found.window.end],
-        "state": found.state,
-        "version": found.estimated_version,
-        "partial": found.partial,
-        "reason": found.reason,
-        "history": found.history_id,
+        "monitor": round_.monitor,
+        "round": round_.number,
+        "slot": round_.slot,
+        "window": [round_.window.start, round_.window.end],
+        "state": round_.state,
+        "version": round_.estimated_version,
+        "partial": round_.partial,
+        "reason": round_.reason,
+        "history": round_.history_id,
         "begins": [
-            {"what": each.begins, "settings": [difference_text(one) for one in each.differences]}
-            for each in row.changes
+            {
+                "what": change.begins,
+                "settings": [difference_text(one) for one in change.differences],
+            }
+            for change in row.changes
         ],
-        "estimates": [each.model_dump() for each in row.estimates],
+        "estimates": [estimate.model_dump() for estimate in row.estimates],
     }
 
 
-def say_rounds(found: Listed) -> None:
+def say_rounds(listed: Listed) -> None:
     """Print a line for each round; on a terminal, a table for each monitor that fits into it.
 
     Then what changed between rounds, and what is left out.
     """
-    if not found.any_rounds:
+    if not listed.any_rounds:
         say("no rounds yet; pr-monitor run-once opens the one that is due")
         return
-    if found.rows:
-        _say_tables(found.rows)
-    for row in found.rows:
+    if listed.rows:
+        _say_tables(listed.rows)
+    for row in listed.rows:
         for change in row.changes:
             name, number = row.round.monitor, row.round.number
             say(f"{name}: round {number} {change_sentence(change)}", indent="  ")
-    if found.hidden:
-        say(f"{plural(found.hidden, 'skipped round')} not shown; --skipped shows them too")
+    if listed.hidden:
+        say(f"{plural(listed.hidden, 'skipped round')} not shown; --skipped shows them too")
 
 
 def _say_tables(rows: Sequence[Row]) -> None:
@@ -141,28 +144,28 @@ def _long_names() -> list[str]:
 
 
 def _long_row(row: Row) -> list[str]:
-    found, more = row.round, _more(row.round)
-    state = f"{found.state}, {more}" if more else str(found.state)
-    return [str(found.number), minute(found.slot), state, *_numbers(row.estimates).values()]
+    round_, more = row.round, _more(row.round)
+    state = f"{round_.state}, {more}" if more else str(round_.state)
+    return [str(round_.number), minute(round_.slot), state, *_numbers(row.estimates).values()]
 
 
 def _two_lines(row: Row) -> list[list[str]]:
-    found, numbers = row.round, _numbers(row.estimates)
-    first = [str(found.number), minute(found.slot), str(found.state)]
+    round_, numbers = row.round, _numbers(row.estimates)
+    first = [str(round_.number), minute(round_.slot), str(round_.state)]
     if not row.estimates:
         return [[*first, "-", "-", "-"]]
-    second = ["", _more(found), ""]
+    second = ["", _more(round_), ""]
     return [
         [*begin, basis, numbers["precision", basis], numbers["recall", basis]]
         for begin, basis in ((first, "round"), (second, "pooled"))
     ]
 
 
-def _more(found: Round) -> str:
+def _more(round_: Round) -> str:
     """Say what is special about a round's estimates."""
-    newest = found.estimated_version
+    newest = round_.estimated_version
     version = f"version {newest}" if newest > 1 else ""
-    return ", ".join(filter(None, [version, "partial" if found.partial else ""]))
+    return ", ".join(filter(None, [version, "partial" if round_.partial else ""]))
 
 
 def _numbers(estimates: Sequence[EstimateRow]) -> dict[tuple[str, str], str]:

@@ -18,77 +18,77 @@ if TYPE_CHECKING:
 MOST = 0.9
 
 
-def forecast_json(monitor: str, found: Forecast) -> dict[str, Any]:
+def forecast_json(monitor: str, forecast: Forecast) -> dict[str, Any]:
     """Return a forecast for programs."""
-    after = found.after
+    after = forecast.after
     return {
         "monitor": monitor,
-        "known_from": found.expected.source,
-        "labels_per_round": found.expected.scenario.labels,
-        "limits": [_limit(found, place) for place in range(len(found.limits))],
-        "false_alarm_every": found.every,
-        "rounds": found.rounds,
-        "alarms_without_drift": found.quiet,
-        "alarms_at_limits": found.at_limits,
-        "promised_alarms": found.rounds / found.every,
+        "known_from": forecast.expected.source,
+        "labels_per_round": forecast.expected.scenario.labels,
+        "limits": [_limit(forecast, place) for place in range(len(forecast.limits))],
+        "false_alarm_every": forecast.every,
+        "rounds": forecast.rounds,
+        "alarms_without_drift": forecast.quiet,
+        "alarms_at_limits": forecast.at_limits,
+        "promised_alarms": forecast.rounds / forecast.every,
         "drift": None
         if after is None
         else {
-            "broken": [str(limit) for limit in found.broken],
-            "alarms": found.alarms_after,
-            **(_delay(after, found.rounds) if found.broken else {}),
+            "broken": [str(limit) for limit in forecast.broken],
+            "alarms": forecast.alarms_after,
+            **(_delay(after, forecast.rounds) if forecast.broken else {}),
         },
     }
 
 
-def say_forecast(monitor: str, found: Forecast, drift: Drift) -> None:
+def say_forecast(monitor: str, forecast: Forecast, drift: Drift) -> None:
     """Print a forecast."""
-    scenario = found.expected.scenario
+    scenario = forecast.expected.scenario
     flagged = int(scenario.is_flagged.sum())
     strata = f"{flagged} + {len(scenario.size) - flagged} strata"
-    source = found.expected.source
+    source = forecast.expected.source
     say(f"{monitor}: {scenario.labels:,} labels a round in {strata}, going by {source}")
     say()
     heads = ("limit", "now", "after", "")
-    columns = 2 if found.drifted is None else 4
-    say_table(heads[:columns], [row[:columns] for row in _limit_rows(found)], right="12")
+    columns = 2 if forecast.drifted is None else 4
+    say_table(heads[:columns], [row[:columns] for row in _limit_rows(forecast)], right="12")
     say()
-    for line in _alarm_lines(found):
+    for line in _alarm_lines(forecast):
         say(line, indent="  ")
-    if found.after is not None:
+    if forecast.after is not None:
         say()
-        for line in _drift_lines(found, found.after, _drift_words(drift)):
+        for line in _drift_lines(forecast, forecast.after, _drift_words(drift)):
             say(line, indent="  ")
 
 
-def _limit_rows(found: Forecast) -> Iterator[tuple[str, str, str, str]]:
-    for limit in found.limits:
-        now = _value(found.expected.scenario, limit.metric)
-        after = "" if found.drifted is None else _value(found.drifted, limit.metric)
-        yield str(limit), now, after, "broken" if limit in found.broken else "kept"
+def _limit_rows(forecast: Forecast) -> Iterator[tuple[str, str, str, str]]:
+    for limit in forecast.limits:
+        now = _value(forecast.expected.scenario, limit.metric)
+        after = "" if forecast.drifted is None else _value(forecast.drifted, limit.metric)
+        yield str(limit), now, after, "broken" if limit in forecast.broken else "kept"
 
 
-def _alarm_lines(found: Forecast) -> Iterator[str]:
-    promised = found.rounds / found.every
+def _alarm_lines(forecast: Forecast) -> Iterator[str]:
+    promised = forecast.rounds / forecast.every
     yield (
-        f"without a drift: {found.quiet:.2f} false alarms in {found.rounds} rounds; promised: at "
-        f"most {promised:.3g}"
+        f"without a drift: {forecast.quiet:.2f} false alarms in {forecast.rounds} rounds; "
+        f"promised: at most {promised:.3g}"
     )
-    if found.at_limits is not None:
-        yield f"with every metric exactly at its limit: {found.at_limits:.2f}"
+    if forecast.at_limits is not None:
+        yield f"with every metric exactly at its limit: {forecast.at_limits:.2f}"
 
 
-def _drift_lines(found: Forecast, after: Detection, words: str) -> Iterator[str]:
-    if not found.broken:
+def _drift_lines(forecast: Forecast, after: Detection, words: str) -> Iterator[str]:
+    if not forecast.broken:
         yield (
-            f"{words}: every limit is kept, so nothing should alert; {found.alarms_after or 0:.2f} "
-            f"alarms in {found.rounds} rounds"
+            f"{words}: every limit is kept, so nothing should alert; "
+            f"{forecast.alarms_after or 0:.2f} alarms in {forecast.rounds} rounds"
         )
         return
-    soon = min(SOON, found.rounds)
+    soon = min(SOON, forecast.rounds)
     yield f"{words}: found within {soon} rounds in {_percent(after.share_within(soon))} of cases"
     if after.median is None:
-        yield f"in half of them not within {found.rounds} rounds"
+        yield f"in half of them not within {forecast.rounds} rounds"
         return
     rounds = "1 round" if after.median == 1 else f"{after.median} rounds"
     yield f"in half of them by {rounds}, {after.median * after.labels:,} labels; {_tail(after)}"
@@ -123,15 +123,15 @@ def _value(scenario: Scenario, metric: str) -> str:
     return "undefined" if value is None else f"{value:.3f}"
 
 
-def _limit(found: Forecast, place: int) -> dict[str, Any]:
-    limit = found.limits[place]
+def _limit(forecast: Forecast, place: int) -> dict[str, Any]:
+    limit = forecast.limits[place]
     return {
         "metric": limit.metric,
         "side": limit.side,
         "limit": limit.value,
-        "now": found.expected.scenario.value(limit.metric),
-        "after": None if found.drifted is None else found.drifted.value(limit.metric),
-        "broken": limit in found.broken,
+        "now": forecast.expected.scenario.value(limit.metric),
+        "after": None if forecast.drifted is None else forecast.drifted.value(limit.metric),
+        "broken": limit in forecast.broken,
     }
 
 

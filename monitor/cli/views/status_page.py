@@ -56,21 +56,23 @@ def say_status(
     say_block(promises)
 
 
-def overview_json(found: Overview) -> dict[str, Any]:
+def overview_json(overview: Overview) -> dict[str, Any]:
     """Return an overview for programs."""
-    alerts = [alert_json(alert) for alert in found.alerts]
+    alerts = [alert_json(alert) for alert in overview.alerts]
     for alert in alerts:
-        told = found.told.get(alert["id"])
+        told = overview.told.get(alert["id"])
         alert["sentence"] = told and told.sentence
         alert["to_do"] = told and told.to_do
         alert["link"] = told and told.link
-    plain = asdict(found)
+    plain = asdict(overview)
     del plain["told"]
     return {
         **plain,
         "alerts": alerts,
-        "estimates": [row.model_dump() for row in found.estimates],
-        "waiting": [{**asdict(each), "sentence": waiting_sentence(each)} for each in found.waiting],
+        "estimates": [row.model_dump() for row in overview.estimates],
+        "waiting": [
+            {**asdict(effect), "sentence": waiting_sentence(effect)} for effect in overview.waiting
+        ],
     }
 
 
@@ -81,44 +83,44 @@ def alert_json(alert: Alert) -> dict[str, Any]:
     return {**found, "window": [alert.window.start, alert.window.end]}
 
 
-def left_behind_json(found: RemovedMonitor) -> dict[str, Any]:
+def left_behind_json(removed: RemovedMonitor) -> dict[str, Any]:
     """Return, for programs, what is left of a monitor that the config does not have."""
     return {
-        "monitor": found.monitor,
-        "alerts": [alert_json(alert) for alert in found.alerts],
-        "open_rounds": list(found.open_rounds),
-        "alerts_end_at": found.ends_at if found.alerts else None,
-        "sentence": found.sentence,
+        "monitor": removed.monitor,
+        "alerts": [alert_json(alert) for alert in removed.alerts],
+        "open_rounds": list(removed.open_rounds),
+        "alerts_end_at": removed.ends_at if removed.alerts else None,
+        "sentence": removed.sentence,
     }
 
 
-def with_links(found: Overview, link: Link) -> Overview:
+def with_links(overview: Overview, link: Link) -> Overview:
     """Put in where the rounds of open alerts show in MLflow."""
     told = {
         each: notice.model_copy(update={"link": link(notice)})
-        for each, notice in found.told.items()
+        for each, notice in overview.told.items()
     }
-    return replace(found, told=told)
+    return replace(overview, told=told)
 
 
-def say_overview(found: Overview) -> None:
+def say_overview(overview: Overview) -> None:
     """Print an overview."""
-    say(f"{found.monitor}: {painted(found.status.upper(), COLOURS[found.status])}")
-    for line in _known(found):
+    say(f"{overview.monitor}: {painted(overview.status.upper(), COLOURS[overview.status])}")
+    for line in _known(overview):
         say(f"  {line}", indent="  ")
-    for alert in found.alerts:
-        for line in _alert(alert, found.told.get(alert.id)):
+    for alert in overview.alerts:
+        for line in _alert(alert, overview.told.get(alert.id)):
             say(f"  {line}", indent="  ")
-    for line in (*_learning(found), *_doing(found)):
+    for line in (*_learning(overview), *_doing(overview)):
         say(f"  {line}", indent="  ")
-    say(f"  next round due {minute(found.next_slot)} UTC")
+    say(f"  next round due {minute(overview.next_slot)} UTC")
 
 
-def _known(found: Overview) -> Iterator[str]:
+def _known(overview: Overview) -> Iterator[str]:
     """Say what the last closed round found."""
-    if found.last_round is not None:
-        yield f"last estimate: round {found.last_round}, due {minute(found.last_slot)} UTC"
-    for row in found.estimates:
+    if overview.last_round is not None:
+        yield f"last estimate: round {overview.last_round}, due {minute(overview.last_slot)} UTC"
+    for row in overview.estimates:
         yield f"  {row.metric:<9}  {BASES[row.basis]:<19}  {_number(row)}"
 
 
@@ -133,11 +135,11 @@ def _alert(alert: Alert, told: Notice | None) -> Iterator[str]:
         yield from (f"  {text}" for text in body(told))
 
 
-def _learning(found: Overview) -> Iterator[str]:
-    if found.status == "learning" and found.learning_rounds_left:
-        yield f"limits are proposed after {plural(found.learning_rounds_left, 'more round')}"
-    if found.proposed_limits:
-        limits = limits_text(found.proposed_limits)
+def _learning(overview: Overview) -> Iterator[str]:
+    if overview.status == "learning" and overview.learning_rounds_left:
+        yield f"limits are proposed after {plural(overview.learning_rounds_left, 'more round')}"
+    if overview.proposed_limits:
+        limits = limits_text(overview.proposed_limits)
         yield f"proposed limits, to accept in the config: limits: {limits}"
 
 
@@ -145,19 +147,20 @@ def _number(row: EstimateRow) -> str:
     return interval_text(row) if row.point is not None else reason_text(row)
 
 
-def _doing(found: Overview) -> Iterator[str]:
+def _doing(overview: Overview) -> Iterator[str]:
     """Say what is open, what is wrong, and what waits."""
-    yield from (_open_sentence(each) for each in found.open_rounds)
-    yield from (f"problem: {problem}" for problem in found.problems)
-    yield from (f"needs a look: {concern}" for concern in found.concerns)
-    yield from (f"note: {note}" for note in found.notes)
-    yield from (waiting_sentence(waiting) for waiting in found.waiting if not waiting.dead)
+    yield from (_open_sentence(open_round) for open_round in overview.open_rounds)
+    yield from (f"problem: {problem}" for problem in overview.problems)
+    yield from (f"needs a look: {concern}" for concern in overview.concerns)
+    yield from (f"note: {note}" for note in overview.notes)
+    yield from (waiting_sentence(waiting) for waiting in overview.waiting if not waiting.dead)
 
 
-def _open_sentence(found: OpenRound) -> str:
-    if found.state is RoundState.OPEN:
-        return f"round {found.round}, due {minute(found.slot)} UTC, is not drawn yet"
+def _open_sentence(open_round: OpenRound) -> str:
+    if open_round.state is RoundState.OPEN:
+        return f"round {open_round.round}, due {minute(open_round.slot)} UTC, is not drawn yet"
     return (
-        f"round {found.round}, due {minute(found.slot)} UTC, is labeling: {found.answered} of "
-        f"{plural(found.wanted, 'answer')}, deadline {minute(found.deadline)} UTC"
+        f"round {open_round.round}, due {minute(open_round.slot)} UTC, is labeling: "
+        f"{open_round.answered} of {plural(open_round.wanted, 'answer')}, "
+        f"deadline {minute(open_round.deadline)} UTC"
     )

@@ -54,9 +54,9 @@ def notify_dead(
     log.error("dead effect", sink=effect.sink, effect=effect.key, reason=error)
     if str(effect.payload.get("event", "")).startswith("delivery."):
         return
-    found = round_store.read_round(connection, turn.round_id)
+    round_ = round_store.read_round(connection, turn.round_id)
     sentence = dead_sentence(effect.monitor, effect.sink, turn.since, turn.tries, error)
-    _notify(connection, found, effect.sink, sentence, now)
+    _notify(connection, round_, effect.sink, sentence, now)
 
 
 def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
@@ -66,10 +66,10 @@ def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
     for round_id, target in effect_admin.told_since(
         connection, f"{_DEAD}/{sink}/", f"{_RECOVERED}/{sink}/"
     ):
-        found = round_store.read_round(connection, round_id)
-        notice = _notice(connection, found, _RECOVERED, sink, recovered_sentence(sink), now)
+        round_ = round_store.read_round(connection, round_id)
+        notice = _notice(connection, round_, _RECOVERED, sink, recovered_sentence(sink), now)
         key = f"{_RECOVERED}/{sink}/{now.timestamp()}/{target}"
-        add_notice(connection, found, notice, target, now, key=key)
+        add_notice(connection, round_, notice, target, now, key=key)
 
 
 def mark_orphans_dead(database: Database, sinks: Collection[str], clock: Clock) -> None:
@@ -98,31 +98,31 @@ def _mark_dead(
     if not count:  # another process was faster
         return
     log.error("dead effects", sink=sink, effects=count, reason=why)
-    found = round_store.read_round(connection, turn.round_id)
-    sentence = orphaned_sentence(found.monitor, sink, count)
-    _notify(connection, found, sink, sentence, now, orphaned_to_do(sink))
+    round_ = round_store.read_round(connection, turn.round_id)
+    sentence = orphaned_sentence(round_.monitor, sink, count)
+    _notify(connection, round_, sink, sentence, now, orphaned_to_do(sink))
 
 
 def _notify(
     connection: Connection,
-    found: Round,
+    round_: Round,
     sink: str,
     sentence: str,
     now: datetime,
     to_do: str | None = None,
 ) -> None:
     day = f"{now:%Y-%m-%d}"
-    notice = _notice(connection, found, _DEAD, sink, sentence, now)
+    notice = _notice(connection, round_, _DEAD, sink, sentence, now)
     notice = notice.model_copy(update={"to_do": to_do or dead_to_do(sink)})
-    for target in (LOG, *found.settings.hooks):
+    for target in (LOG, *round_.settings.hooks):
         if target != sink:
             key = f"{_DEAD}/{sink}/{day}/{target}"
-            add_notice(connection, found, notice, target, now, key=key)
+            add_notice(connection, round_, notice, target, now, key=key)
 
 
 def _notice(
     connection: Connection,
-    found: Round,
+    round_: Round,
     event: str,
     sink: str,
     sentence: str,
@@ -131,14 +131,14 @@ def _notice(
     """Make a notice; each monitor has its own, so that no two of one id say different things."""
     store = store_id(connection)
     return Notice(
-        id=notice_id(event, f"{store}/{sink}/{found.id}/{now.isoformat()}"),
+        id=notice_id(event, f"{store}/{sink}/{round_.id}/{now.isoformat()}"),
         event=event,
         store_id=store,
-        round_key=known_key(connection, found, round_key(store, found)),
-        monitor=found.monitor,
-        round=found.number,
-        slot=found.slot,
-        model=found.settings.model,
+        round_key=known_key(connection, round_, round_key(store, round_)),
+        monitor=round_.monitor,
+        round=round_.number,
+        slot=round_.slot,
+        model=round_.settings.model,
         sentence=sentence,
         at=now,
         sink=sink,

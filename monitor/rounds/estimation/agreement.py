@@ -84,7 +84,7 @@ def _ends(share: Interval | None) -> tuple[float | None, float | None, float | N
 
 
 def _of(several: Sequence[SeveralAnswers], stratum: str) -> int:
-    return sum(each.stratum == stratum for each in several)
+    return sum(answers.stratum == stratum for answers in several)
 
 
 def _kappa(answers: NDArray[np.float64], seed: int) -> Agreement:
@@ -95,11 +95,11 @@ def _kappa(answers: NDArray[np.float64], seed: int) -> Agreement:
     return fleiss_kappa(pairs, seed=seed)
 
 
-def disagreement_notices(found: AgreementRow | None) -> list[NoticeRow]:
+def disagreement_notices(row: AgreementRow | None) -> list[NoticeRow]:
     """Note that people agree too little to conclude from their labels."""
-    if found is None or found.items < FEWEST or found.alpha is None:
+    if row is None or row.items < FEWEST or row.alpha is None:
         return []
-    if found.alpha >= TENTATIVE_ALPHA:
+    if row.alpha >= TENTATIVE_ALPHA:
         return []
-    sentence = disagreement_sentence(found, found.alpha)
-    return [NoticeRow(kind="disagreement", subject="labels", value=found.alpha, sentence=sentence)]
+    sentence = disagreement_sentence(row, row.alpha)
+    return [NoticeRow(kind="disagreement", subject="labels", value=row.alpha, sentence=sentence)]

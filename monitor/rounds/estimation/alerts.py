@@ -268,7 +268,7 @@ def _fire(
 ) -> AlertMove:
     alert = alert_store.fire(
         connection,
-        found=due,
+        round_=due,
         metric=side[0],
         side=side[1],
         limit=reading.limit,

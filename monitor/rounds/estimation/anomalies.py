@@ -62,16 +62,16 @@ def round_news(
     Parameters are those of ``estimate_round``; ``hazard`` is that of pooling.
     """
     counts = now.counts
-    found = window_distances(
+    distances = window_distances(
         _by_score(counts),
         [_by_score(tally.counts) for tally in earlier],
         np.sort(counts.is_flagged),  # passed before flagged, as `_by_score` has them
     )
-    notices = _frame_notices(found, counts, earlier)
+    notices = _frame_notices(distances, counts, earlier)
     if known.before is not None:
         notices += _predictive_notices(known.before, counts, seed)
         notices += _changed_notices(known.before, counts, known, hazard)
-    return News(notices, {move.kind: move.value for move in found if move.kind in _DISTANCES})
+    return News(notices, {move.kind: move.value for move in distances if move.kind in _DISTANCES})
 
 
 def _by_score(counts: Counts) -> list[int]:
@@ -80,12 +80,12 @@ def _by_score(counts: Counts) -> list[int]:
 
 
 def _frame_notices(
-    found: Sequence[WindowDistance], counts: Counts, earlier: Sequence[Tally]
+    distances: Sequence[WindowDistance], counts: Counts, earlier: Sequence[Tally]
 ) -> list[NoticeRow]:
-    unusual = [move for move in found if move.is_unusual]
+    unusual = [move for move in distances if move.is_unusual]
     if not unusual:
         return []
-    psi = next(move.value for move in found if move.kind == "psi")
+    psi = next(move.value for move in distances if move.kind == "psi")
     sentence = moved_sentence(unusual, _flagged_shares(counts, earlier))
     return [NoticeRow(kind="frame", subject="population", value=psi, sentence=sentence)]
 
@@ -104,8 +104,8 @@ def _predictive_notices(before: JointPosterior, counts: Counts, seed: int) -> li
     expected = next_estimates(
         before, counts.size, counts.labeled, metrics=PREDICTED, seed=seed, points=POINTS
     )
-    for metric, each in expected.items():
-        found, interval = stratified_estimate(counts, metric), each.interval(level=LEVEL)
+    for metric, estimate in expected.items():
+        found, interval = stratified_estimate(counts, metric), estimate.interval(level=LEVEL)
         if found is None or interval is None or not is_outside(found, interval):
             continue
         sentence = unexpected_sentence(metric, found, interval, LEVEL)

@@ -18,7 +18,7 @@ MOST = 0.9  # the last answers depend on one person more than on the deadline
 
 
 def answers_row(
-    found: Round, times: Sequence[datetime], strata: Sequence[StratumTally]
+    round_: Round, times: Sequence[datetime], strata: Sequence[StratumTally]
 ) -> AnswersRow:
     """Count the answers of a version, and say when the first answer to each item came.
 
@@ -28,13 +28,13 @@ def answers_row(
     deadline would have brought more.
     """
     return AnswersRow(
-        wanted=sum(each.planned for each in strata),
-        labeled=sum(each.labeled for each in strata),
-        declined=sum(each.declined for each in strata),
-        half_hours=_hours(found.opened_at, _share_of(times, 0.5)),
-        most_hours=_hours(found.opened_at, _share_of(times, MOST)),
-        last_hours=_hours(found.opened_at, _share_of(times, 1.0)),
-        open_hours=_hours(found.opened_at, found.closed_at),
+        wanted=sum(tally.planned for tally in strata),
+        labeled=sum(tally.labeled for tally in strata),
+        declined=sum(tally.declined for tally in strata),
+        half_hours=_hours(round_.opened_at, _share_of(times, 0.5)),
+        most_hours=_hours(round_.opened_at, _share_of(times, MOST)),
+        last_hours=_hours(round_.opened_at, _share_of(times, 1.0)),
+        open_hours=_hours(round_.opened_at, round_.closed_at),
     )
 
 

@@ -57,18 +57,18 @@ def _is_labeled(counts: Counts) -> bool:
     return all(counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged))
 
 
-def _row(found: PrecisionChange, rounds: int) -> CauseRow:
+def _row(change: PrecisionChange, rounds: int) -> CauseRow:
     return CauseRow(
         rounds=rounds,
-        before=_triple(found.before),
-        after=_triple(found.after),
-        prevalence_before=_triple(found.prevalence_before),
-        prevalence_after=_triple(found.prevalence_after),
-        change=_triple(found.change),
-        by_prevalence=_triple(found.by_prevalence),
-        by_classifier=_triple(found.by_classifier),
-        level=found.level,
-        sentence=cause_sentence(found, rounds),
+        before=_triple(change.before),
+        after=_triple(change.after),
+        prevalence_before=_triple(change.prevalence_before),
+        prevalence_after=_triple(change.prevalence_after),
+        change=_triple(change.change),
+        by_prevalence=_triple(change.by_prevalence),
+        by_classifier=_triple(change.by_classifier),
+        level=change.level,
+        sentence=cause_sentence(change, rounds),
     )
 
 

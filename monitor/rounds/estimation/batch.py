@@ -51,17 +51,17 @@ class HistoryBatch:
         """The due round and those after it."""
         return self.members[self.due :]
 
-    def with_due(self, found: Round) -> HistoryBatch:
+    def with_due(self, round_: Round) -> HistoryBatch:
         """Let the due round be as it is after a move."""
         members = list(self.members)
-        members[self.due] = replace(members[self.due], round=found)
+        members[self.due] = replace(members[self.due], round=round_)
         return replace(self, members=tuple(members))
 
     def is_compared(self, member: Member) -> bool:
         """Whether there was anything to compare a round with: an earlier one, or a reference."""
         references = (self.history.reference, member.round.settings.reference)
         is_first = member.round.id == self.members[0].round.id
-        return not is_first or any(each is not None for each in references)
+        return not is_first or any(reference is not None for reference in references)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,15 +70,15 @@ def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
 def _pictures(
     member: Member, labels: RoundLabels, earlier: Sequence[Tally], pooled: JointPosterior
 ) -> Pictures:
-    found = member.round
-    seed = found.sobol_seed
+    round_ = member.round
+    seed = round_.sobol_seed
     return Pictures(
         cause=precision_cause(member.tally, earlier, seed=seed),
         p3=_p3(member.tally, pooled, seed),
         # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=None
-        if found.label_revision == found.estimated_revision
-        else _curves(found, labels, seed),
+        if round_.label_revision == round_.estimated_revision
+        else _curves(round_, labels, seed),
     )
 
 
@@ -89,20 +89,20 @@ def _p3(now: Tally, pooled: JointPosterior, seed: int) -> PrevalenceRow | None:
     if not all(labeled):
         return None
     draws = draw(pooled, seed=seed, points=POINTS, size=counts.size)
-    found = prevalence_curve(draws, counts.size)
+    curve = prevalence_curve(draws, counts.size)
     return PrevalenceRow(
-        curve=_row(Band(found.prevalence, found.point, found.low, found.high)),
-        prevalence=_triple(found.now),
-        value=_triple(found.value),
-        tpr=_triple(found.tpr),
-        fpr=_triple(found.fpr),
-        level=found.level,
+        curve=_row(Band(curve.prevalence, curve.point, curve.low, curve.high)),
+        prevalence=_triple(curve.now),
+        value=_triple(curve.value),
+        tpr=_triple(curve.tpr),
+        fpr=_triple(curve.fpr),
+        level=curve.level,
     )
 
 
-def _curves(found: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
+def _curves(round_: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
     try:
-        sample = scored_sample(found, labels)
+        sample = scored_sample(round_, labels)
     except NoCurves:
         return None
     positive = int(sample.items.positive.sum())
@@ -123,7 +123,7 @@ def _curves(found: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
     )
 
 
-def scored_sample(found: Round, labels: RoundLabels) -> ScoredSample:
+def scored_sample(round_: Round, labels: RoundLabels) -> ScoredSample:
     """Take the labeled items of a round with their scores.
 
     Raises
@@ -136,7 +136,7 @@ def scored_sample(found: Round, labels: RoundLabels) -> ScoredSample:
     if len(scores) < len(labels.labeled):
         message = "items of this round have no score"
         raise NoCurves(message)
-    low, high = _bounds(labels.strata, found.settings.threshold)
+    low, high = _bounds(labels.strata, round_.settings.threshold)
     return ScoredSample(items, scores, low=low, high=high)
 
 

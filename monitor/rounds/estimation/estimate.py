@@ -185,17 +185,17 @@ def _readings(
     rates = guess([tally.counts for tally in earlier], reference)
     if rates is None and settings.reference is not None:
         rates = _guess_of_matrix(settings.reference, counts)
-    found = []
+    readings = []
     for limit in settings.limits.watched():
         keeps = probability_at_least if limit.side == "at_least" else probability_at_most
-        found.append(
+        readings.append(
             LimitReading(
                 limit=limit,
                 log_e=tuple(float(v) for v in log_e_factor(limit, counts, rates)),
                 recovered=keeps(draws, counts.size, limit.metric, limit.value),
             )
         )
-    return found
+    return readings
 
 
 def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> NDArray[np.float64] | None:

@@ -54,12 +54,12 @@ def history_states(
     before = pooled_before([], rounds[0].frame, reference, settings)
     counted = None if reference is None else reference_counts(rounds[0].frame, reference)
     taken = {name: _steps(rounds, counted, settings, flagged=up) for name, up in CLASSES.items()}
-    found: list[HistoryState] = []
+    states: list[HistoryState] = []
     for place, steps in enumerate(zip(*taken.values(), strict=True), start=1):
         after = JointPosterior(*(step.mixture for step in steps))
-        found.append(HistoryState(before, after, dict(zip(taken, steps, strict=True)), place))
+        states.append(HistoryState(before, after, dict(zip(taken, steps, strict=True)), place))
         before = after
-    return found
+    return states
 
 
 def pooled_before(

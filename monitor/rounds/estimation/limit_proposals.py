@@ -27,7 +27,7 @@ def proposed_limits(
     from monitor.rounds.estimation.tally import Tally  # noqa: PLC0415
 
     history = frame_store.read_history(connection, last.history_id)
-    ids = [each.id for each in round_store.closed_rounds(connection, history.id)]
+    ids = [round_.id for round_ in round_store.closed_rounds(connection, history.id)]
     stored = estimate_store.read_counts(connection, ids)
     tallies = [Tally(stored[each]) for each in ids]
     return propose_limits(tallies, history.reference, seed=last.sobol_seed)

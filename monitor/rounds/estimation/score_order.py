@@ -49,7 +49,7 @@ def inverted_order(
 
 def _samples(database: Database, batch: HistoryBatch) -> list[ScoredSample]:
     """Read scored labels back from the round that is due; none if they are too few."""
-    found: list[ScoredSample] = []
+    samples: list[ScoredSample] = []
     positive = negative = 0
     with database.read() as connection:
         for member in batch.members[batch.due :: -1][:ROUNDS]:
@@ -59,21 +59,21 @@ def _samples(database: Database, batch: HistoryBatch) -> list[ScoredSample]:
                 sample = scored_sample(member.round, labels)
             except NoCurves:
                 continue
-            found.append(sample)
+            samples.append(sample)
             positive += int(sample.items.positive.sum())
             negative += int((~sample.items.positive).sum())
             if min(positive, negative) >= FEWEST:
-                return found
+                return samples
     return []
 
 
 def _pooled(samples: Sequence[ScoredSample]) -> ScoredSample:
     """Take the samples of rounds with the same strata as one, of all their windows together."""
     items = LabeledSample(
-        np.concatenate([each.items.stratum for each in samples]),
-        np.concatenate([each.items.positive for each in samples]),
-        size=np.sum([each.items.size for each in samples], axis=0),
+        np.concatenate([sample.items.stratum for sample in samples]),
+        np.concatenate([sample.items.positive for sample in samples]),
+        size=np.sum([sample.items.size for sample in samples], axis=0),
         flagged=samples[0].items.flagged,
     )
-    scores = np.concatenate([each.score for each in samples])
+    scores = np.concatenate([sample.score for sample in samples])
     return ScoredSample(items, scores, low=samples[0].low, high=samples[0].high)

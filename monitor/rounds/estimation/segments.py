@@ -42,7 +42,9 @@ def segment_rows(cells: Sequence[Cell], settings: RoundSettings, *, seed: int) -
         for value, cells_of in _by_value(mine):
             part = _counts(cells_of, strata)
             estimates = segment_estimates(part, whole, metrics=METRICS, seed=seed)
-            rows += [_row(segment, value, part, whole, each, settings) for each in estimates]
+            rows += [
+                _row(segment, value, part, whole, estimate, settings) for estimate in estimates
+            ]
     return rows
 
 
@@ -75,25 +77,25 @@ def _row(
     value: str,
     part: Counts,
     whole: Counts,
-    found: MetricEstimate,
+    estimate: MetricEstimate,
     settings: RoundSettings,
 ) -> SegmentRow:
     flagged, size = int(part.size[part.is_flagged].sum()), int(part.size.sum())
     row = SegmentRow(
         segment=segment,
         value=value,
-        metric=found.metric,
+        metric=estimate.metric,
         size=size,
         flagged=flagged,
         labeled=int(part.labeled.sum()),
-        point=found.point,
-        low=found.low,
-        high=found.high,
-        reason=no_estimate_reason(found.reason),
+        point=estimate.point,
+        low=estimate.low,
+        high=estimate.high,
+        reason=no_estimate_reason(estimate.reason),
     )
-    if flagged == 0 or (found.metric == "recall" and flagged == size):
+    if flagged == 0 or (estimate.metric == "recall" and flagged == size):
         return row
-    margin = settings.sample.margin.wanted().get(found.metric, MARGIN)
-    more = more_labels(part, whole, found.metric, margin)
+    margin = settings.sample.margin.wanted().get(estimate.metric, MARGIN)
+    more = more_labels(part, whole, estimate.metric, margin)
     needed = {"margin": margin, "more_round": more.of_round, "more_segment": more.of_segment}
     return row.model_copy(update=needed)

@@ -38,17 +38,17 @@ def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Suppl
         }
 
 
-def _supplements(connection: Connection, found: Round, labels: RoundLabels) -> Supplements:
-    if found.label_revision == found.estimated_revision:
-        return stored_supplements(connection, found.id, found.version)
-    cells = segment_store.current_cells(connection, found.id, labels)
-    rows = segment_store.in_order(segment_rows(cells, found.settings, seed=found.sobol_seed))
-    return Supplements(tuple(cells), tuple(rows), _agreement(found, labels))
+def _supplements(connection: Connection, round_: Round, labels: RoundLabels) -> Supplements:
+    if round_.label_revision == round_.estimated_revision:
+        return stored_supplements(connection, round_.id, round_.version)
+    cells = segment_store.current_cells(connection, round_.id, labels)
+    rows = segment_store.in_order(segment_rows(cells, round_.settings, seed=round_.sobol_seed))
+    return Supplements(tuple(cells), tuple(rows), _agreement(round_, labels))
 
 
-def _agreement(found: Round, labels: RoundLabels) -> AgreementRow | None:
+def _agreement(round_: Round, labels: RoundLabels) -> AgreementRow | None:
     several = labels.several_answers()
-    return agreement_row(several, labels.strata, seed=found.sobol_seed)
+    return agreement_row(several, labels.strata, seed=round_.sobol_seed)
 
 
 def stored_supplements(connection: Connection, round_id: int, version: int) -> Supplements:
@@ -70,13 +70,13 @@ def write_supplements(
         copy_store.write_agreement(connection, round_id, version, supplements.agreement)
 
 
-def is_as_stored(connection: Connection, found: Round, labels: RoundLabels) -> bool:
+def is_as_stored(connection: Connection, round_: Round, labels: RoundLabels) -> bool:
     """Whether the labels as they are now give the supplements of the last version.
 
     That people agree where nobody was asked to label twice is no news.
     """
-    stored = stored_supplements(connection, found.id, found.version)
-    cells = segment_store.current_cells(connection, found.id, labels)
-    if found.settings.overlap and _agreement(found, labels) != stored.agreement:
+    stored = stored_supplements(connection, round_.id, round_.version)
+    cells = segment_store.current_cells(connection, round_.id, labels)
+    if round_.settings.overlap and _agreement(round_, labels) != stored.agreement:
         return False
     return tuple(cells) == stored.cells

@@ -52,7 +52,7 @@ class Compared:
     counted: bool
 
 
-def labeled_ids(connection: Connection, found: Round) -> list[str]:
+def labeled_ids(connection: Connection, round_: Round) -> list[str]:
     """Read the ids of the items that are labeled 1 or 0 now.
 
     Raises
@@ -60,14 +60,14 @@ def labeled_ids(connection: Connection, found: Round) -> list[str]:
     InputRefused
         If there are none.
     """
-    ids = [item.id for item in read_labels(connection, found).labeled]
+    ids = [item.id for item in read_labels(connection, round_).labeled]
     if not ids:
-        message = f"round {found.number} of {found.monitor} has no labels to compare by"
+        message = f"round {round_.number} of {round_.monitor} has no labels to compare by"
         raise InputRefused(message)
     return ids
 
 
-def at_threshold(connection: Connection, found: Round, threshold: float) -> Compared:
+def at_threshold(connection: Connection, round_: Round, threshold: float) -> Compared:
     """Compare the classifier as it is with itself at another threshold.
 
     Raises
@@ -76,15 +76,15 @@ def at_threshold(connection: Connection, found: Round, threshold: float) -> Comp
         If items have no score, or a stratum no label.
     """
     try:
-        sample = scored_sample(found, read_labels(connection, found))
+        sample = scored_sample(round_, read_labels(connection, round_))
     except NoCurves as error:
-        raise _refused(found, error) from error
-    comparison = compare_threshold(sample, threshold, estimand="window", rng=_rng(found))
+        raise _refused(round_, error) from error
+    comparison = compare_threshold(sample, threshold, estimand="window", rng=_rng(round_))
     labeled, positive = len(sample.score), int(sample.items.positive.sum())
     return Compared(comparison, labeled, positive, counted=False)
 
 
-def with_others(connection: Connection, found: Round, others: Others) -> Compared:
+def with_others(connection: Connection, round_: Round, others: Others) -> Compared:
     """Compare the classifier with another one, by its decisions on the labeled items.
 
     Raises
@@ -92,11 +92,11 @@ def with_others(connection: Connection, found: Round, others: Others) -> Compare
     InputRefused
         If a stratum has no label, or the counted flagged items contradict the labels.
     """
-    labels = read_labels(connection, found)
+    labels = read_labels(connection, round_)
     try:
         sample = labeled_sample(labels)
     except NoCurves as error:
-        raise _refused(found, error) from error
+        raise _refused(round_, error) from error
     drawn = labels.labeled
     # Its flagged items count for the window only if it decided on every item of it.
     counted = others.rows == sum(part.size for part in labels.strata)
@@ -107,17 +107,17 @@ def with_others(connection: Connection, found: Round, others: Others) -> Compare
             np.array([others.flags[item.id] for item in drawn]),
             second_flagged=others.flagged if counted else None,
             estimand="window",
-            rng=_rng(found),
+            rng=_rng(round_),
         )
     except ValueError as error:
-        raise _refused(found, error) from error
+        raise _refused(round_, error) from error
     return Compared(comparison, len(drawn), int(sample.positive.sum()), counted)
 
 
-def _refused(found: Round, error: Exception) -> InputRefused:
-    message = f"round {found.number} of {found.monitor} cannot be compared: {error}"
+def _refused(round_: Round, error: Exception) -> InputRefused:
+    message = f"round {round_.number} of {round_.monitor} cannot be compared: {error}"
     return InputRefused(message)
 
 
-def _rng(found: Round) -> np.random.Generator:
-    return np.random.default_rng(found.sobol_seed)
+def _rng(round_: Round) -> np.random.Generator:
+    return np.random.default_rng(round_.sobol_seed)

@@ -69,9 +69,9 @@ class PlanForecast:
             "needed": plan.needed,
             "notes": [plan_note(note) for note in plan.notes],
             "strata": self._strata_json(),
-            "labels_for_margins": [asdict(each) for each in self.outlook.needed],
-            "margins_for_labels": [asdict(each) for each in self.outlook.bought],
-            "alerts": [_alert_json(each) for each in self.alerts],
+            "labels_for_margins": [asdict(needed) for needed in self.outlook.needed],
+            "margins_for_labels": [asdict(bought) for bought in self.outlook.bought],
+            "alerts": [_alert_json(power) for power in self.alerts],
             "limits_assumed": self.limits_assumed,
             "false_alarm_every": self.every,
         }
@@ -100,16 +100,16 @@ class PlanForecast:
         ]
 
 
-def _alert_json(found: AlertPower) -> dict[str, Any]:
+def _alert_json(power: AlertPower) -> dict[str, Any]:
     return {
-        "metric": found.limit.metric,
-        "at_least": found.limit.value,
-        "expected": found.expected,
-        "smallest_drop": found.smallest_drop,
+        "metric": power.limit.metric,
+        "at_least": power.limit.value,
+        "expected": power.expected,
+        "smallest_drop": power.smallest_drop,
         "within_rounds": WITHIN,
         "drop": DROP,
-        "median_rounds": found.median,
-        "mean_rounds": found.mean,
+        "median_rounds": power.median,
+        "mean_rounds": power.mean,
     }
 
 
@@ -126,22 +126,22 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     SourceRefused
         If there are no predictions yet, or the window could not be sampled.
     """
-    found = _as_if_drawn(context)
-    seen = look(context, found)
-    reason = why_unusable(seen.frame, found.settings)
+    round_ = _as_if_drawn(context)
+    seen = look(context, round_)
+    reason = why_unusable(seen.frame, round_.settings)
     if reason is not None:
         raise SourceRefused(reason)
-    known = known_before(context, found, seen, reference_of(context, found, seen))
-    prior_rates = prior_rates_of(seen.frame, known, found.settings)
+    known = known_before(context, round_, seen, reference_of(context, round_, seen))
+    prior_rates = prior_rates_of(seen.frame, known, round_.settings)
     prospect = Prospect.of(
         [part.size for part in seen.frame.strata],
         [part.stratum.flagged for part in seen.frame.strata],
         prior_rates,
-        label_cost(seen.frame, found.settings),
+        label_cost(seen.frame, round_.settings),
     )
     names = tuple(part.stratum.name for part in seen.frame.strata)
     basis = PLAN_SOURCES[prior_rates.source] if known is None else _basis(context, seen)
-    return PlannedWindow(prospect, names, basis, found.window)
+    return PlannedWindow(prospect, names, basis, round_.window)
 
 
 def _basis(context: MonitorContext, seen: WindowScan) -> str:

@@ -104,9 +104,9 @@ def expected_round(
     settings = context.settings.round
     if levels is not None:
         return ExpectedRound(_of_levels(levels, settings), GIVEN)
-    found = _of_rounds(context)
-    if found is not None:
-        return found
+    expected_round = _of_rounds(context)
+    if expected_round is not None:
+        return expected_round
     if context.reference is not None:
         scenario = _of_items(context.reference(), size or _window_size(context), settings)
         return ExpectedRound(scenario, REFERENCE_ITEMS)

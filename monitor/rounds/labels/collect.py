@@ -36,16 +36,16 @@ __all__ = [
 ]
 
 
-def send(context: MonitorContext, found: Round, claim: Claim) -> int:
+def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
     """Hand out the tasks that are not out yet; safe to repeat."""
     with context.database.read() as connection:
-        waiting = label_store.unsent_tasks(connection, found.id)
-        everything = label_store.all_tasks(connection, [found.id]) if waiting else {}
+        waiting = label_store.unsent_tasks(connection, round_.id)
+        everything = label_store.all_tasks(connection, [round_.id]) if waiting else {}
     if not waiting:
         return 0
-    labeler = context.labelers_of(found.settings)[0]
+    labeler = context.labelers_of(round_.settings)[0]
     with outside("send"):
-        labeler.send(found.name, list(everything.values()))
+        labeler.send(round_.name, list(everything.values()))
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         label_store.mark_sent(connection, [task.key for task in waiting], context.clock())
@@ -68,8 +68,8 @@ def collect(context: MonitorContext, round_ids: Sequence[int]) -> Collected | No
     if not asked.collected:
         return None
     return Collected(
-        tuple(event for each in asked.collected for event in each.events),
-        tuple(refusal for each in asked.collected for refusal in each.refused),
+        tuple(event for collected in asked.collected for event in collected.events),
+        tuple(refusal for collected in asked.collected for refusal in collected.refused),
     )
 
 
@@ -81,12 +81,12 @@ def retire(context: MonitorContext) -> None:
     now = context.clock()
     with context.database.read() as connection:
         ended = round_store.finished_rounds_shown(connection, context.settings.name, now)
-    for found in ended:
-        for labeler in context.labelers_of(found.settings):
+    for round_ in ended:
+        for labeler in context.labelers_of(round_.settings):
             with outside("close"):
-                labeler.close(found.name)
+                labeler.close(round_.name)
         with context.database.write() as connection:
-            label_store.forget_payloads(connection, found.id, first_version=found.first_version)
+            label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
 
 
 def unanswered(context: MonitorContext, slot: int = 1) -> list[Task]:
@@ -98,7 +98,7 @@ def unanswered(context: MonitorContext, slot: int = 1) -> list[Task]:
         rounds = round_store.find_rounds(
             connection, context.settings.name, states=(RoundState.LABELING,)
         )
-        open_ids = [each.id for each in rounds if context.asks_people(each.settings)]
+        open_ids = [round_.id for round_ in rounds if context.asks_people(round_.settings)]
         tasks = label_store.all_tasks(connection, open_ids)
         answered = copy_store.answered_tasks(connection, open_ids)
     return [task for key, task in tasks.items() if task.slot == slot and key not in answered]
@@ -111,9 +111,9 @@ def disputed(context: MonitorContext) -> list[Task]:
     """
     with context.database.read() as connection:
         found: list[Task] = []
-        for each in _asking_people(connection, context):
-            items = set().union(*read_labels(connection, each).disputed().values())
-            tasks = label_store.all_tasks(connection, [each.id]).values()
+        for round_ in _asking_people(connection, context):
+            items = set().union(*read_labels(connection, round_).disputed().values())
+            tasks = label_store.all_tasks(connection, [round_.id]).values()
             found += [task for task in tasks if task.slot == 1 and task.item_id in items]
     return found
 
@@ -125,7 +125,7 @@ def accepting(context: MonitorContext) -> dict[str, Task]:
     """
     with context.database.read() as connection:
         rounds = _asking_people(connection, context)
-        return label_store.all_tasks(connection, [each.id for each in rounds])
+        return label_store.all_tasks(connection, [round_.id for round_ in rounds])
 
 
 def asks_people(context: MonitorContext) -> bool:
@@ -136,7 +136,7 @@ def asks_people(context: MonitorContext) -> bool:
 
 def _asking_people(connection: Connection, context: MonitorContext) -> list[Round]:
     rounds = round_store.unfinished_rounds(connection, context.settings.name, context.clock())
-    return [each for each in rounds if context.asks_people(each.settings)]
+    return [round_ for round_ in rounds if context.asks_people(round_.settings)]
 
 
 def store_labels(context: MonitorContext, collected: Collected) -> int:

@@ -50,12 +50,12 @@ class Asked:
     collected: list[Collected] = field(default_factory=list)
     unread: dict[str, MonitorError] = field(default_factory=dict)
 
-    def take(self, place: Place, found: Collected | None) -> None:
+    def take(self, place: Place, collected: Collected | None) -> None:
         """Note what was read at a place."""
-        if found is None:
+        if collected is None:
             return
-        self.collected.append(found)
-        if found.waits:
+        self.collected.append(collected)
+        if collected.waits:
             self.unsettled.update(place.rounds)
 
     def give_up(self, place: Place, obstacle: MonitorError) -> None:
@@ -78,25 +78,25 @@ class Place:
 
 def ask(context: MonitorContext, rounds: Sequence[Round]) -> Asked:
     """Ask for news of some rounds at all their places; one that cannot be read stops no other."""
-    asked = Asked(read={each.id for each in rounds})
+    asked = Asked(read={round_.id for round_ in rounds})
     places = _places(context, rounds)
     for place in places:
         _ask_place(context, place, asked, rounds[0].monitor_id)
-    if places and not any(isinstance(each, StoreUnavailable) for each in asked.obstacles):
+    if places and not any(isinstance(error, StoreUnavailable) for error in asked.obstacles):
         _keep_obstacles(context, places, asked, rounds[0].monitor_id)
     return asked
 
 
 def _ask_place(context: MonitorContext, place: Place, asked: Asked, monitor_id: int) -> None:
     try:
-        found = _read(context, place, asked, monitor_id)
+        collected = _read(context, place, asked, monitor_id)
     except MonitorError as error:
         asked.give_up(place, error)
     except Exception as error:
         log.exception("labels not read because of a bug", monitor=context.settings.name)
         asked.give_up(place, StoppedByBug.of(error))
     else:
-        asked.take(place, found)
+        asked.take(place, collected)
 
 
 def _keep_obstacles(
@@ -128,12 +128,12 @@ def place_name(labeler: Labeler) -> str:
 
 
 def _places(context: MonitorContext, rounds: Sequence[Round]) -> list[Place]:
-    found: dict[str, Place] = {}
-    for each in rounds:
-        for labeler in context.labelers_of(each.settings):
+    places: dict[str, Place] = {}
+    for round_ in rounds:
+        for labeler in context.labelers_of(round_.settings):
             name = place_name(labeler)
-            found.setdefault(name, Place(labeler, name)).rounds.append(each.id)
-    return list(found.values())
+            places.setdefault(name, Place(labeler, name)).rounds.append(round_.id)
+    return list(places.values())
 
 
 def _read(context: MonitorContext, place: Place, asked: Asked, monitor_id: int) -> Collected | None:
@@ -168,8 +168,8 @@ def _read(context: MonitorContext, place: Place, asked: Asked, monitor_id: int) 
 def _noted(before: LabelNotes, collected: Collected, rounds: Sequence[int]) -> LabelNotes:
     """Log what was refused and has not been logged, and gather what people should know."""
     known = set(before.logged)
-    new = {_digest(each): each for each in collected.refused}
-    new = {digest: each for digest, each in new.items() if digest not in known}
+    new = {_digest(refusal): refusal for refusal in collected.refused}
+    new = {digest: refusal for digest, refusal in new.items() if digest not in known}
     for refusal in new.values():
         log.warning("label refused", where=refusal.where, reason=refusal.reason)
     return replace(
@@ -188,5 +188,5 @@ def _digest(refusal: Refusal) -> str:
 
 def _refused_note(collected: Collected) -> list[str]:
     """Show rows that were refused, unless they are a problem of their own."""
-    rows = [each for each in collected.refused if not each.is_problem]
+    rows = [refusal for refusal in collected.refused if not refusal.is_problem]
     return [refused_line(rows)] if rows else []

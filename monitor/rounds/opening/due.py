@@ -84,13 +84,15 @@ def _open(context: MonitorContext, slot: datetime, settings: RoundSettings, why:
     now = context.clock()
     with context.database.write() as connection:
         monitor_id = round_store.ensure_monitor(connection, context.settings.name, now)
-        found = round_store.round_at(connection, monitor_id, slot)
-        if found is None:
+        round_ = round_store.round_at(connection, monitor_id, slot)
+        if round_ is None:
             return _add(connection, context, monitor_id, slot, settings, why)
-        if found.state is RoundState.SKIPPED and not found.window.is_empty:
-            round_moves.reopen_skipped(connection, found.id, settings=settings, now=now, reason=why)
-            return found.id
-        return None if found.state in ENDED else found.id
+        if round_.state is RoundState.SKIPPED and not round_.window.is_empty:
+            round_moves.reopen_skipped(
+                connection, round_.id, settings=settings, now=now, reason=why
+            )
+            return round_.id
+        return None if round_.state in ENDED else round_.id
 
 
 def _add(

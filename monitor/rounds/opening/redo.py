@@ -29,38 +29,38 @@ def redo_abandoned(
     abandoned, with its files closed, as it was.
     """
     with context.database.read() as connection:
-        found = _round_at(connection, context, slot)
-        if found is None or not _may_be_done_again(connection, found):
+        round_ = _round_at(connection, context, slot)
+        if round_ is None or not _may_be_done_again(connection, round_):
             return
-    for labeler in context.labelers_of(found.settings):
+    for labeler in context.labelers_of(round_.settings):
         with outside("close"):
-            labeler.close(found.name)
+            labeler.close(round_.name)
     now = context.clock()
     with context.database.write() as connection:
         round_store.ensure_monitor(connection, context.settings.name, now)  # labels wait for it too
-        again = settings.model_copy(update={"origin": found.settings.origin})
-        redo_store.reopen_abandoned(connection, found, settings=again, now=now, reason=why)
+        again = settings.model_copy(update={"origin": round_.settings.origin})
+        redo_store.reopen_abandoned(connection, round_, settings=again, now=now, reason=why)
 
 
 def why_it_stays(context: MonitorContext, slot: datetime) -> str:
     """Say, behind a slot that was not opened, how its round ended and why it is not done again."""
     with context.database.read() as connection:
-        found = _round_at(connection, context, slot)
-        if found is None or found.window.is_empty:
+        round_ = _round_at(connection, context, slot)
+        if round_ is None or round_.window.is_empty:
             return nothing_to_see_text()
-        return stays_text(found.state, answers=_answers_in_the_way(connection, found))
+        return stays_text(round_.state, answers=_answers_in_the_way(connection, round_))
 
 
-def _may_be_done_again(connection: Connection, found: Round) -> bool:
-    abandoned = found.state is RoundState.ABANDONED
-    return abandoned and not _answers_in_the_way(connection, found)
+def _may_be_done_again(connection: Connection, round_: Round) -> bool:
+    abandoned = round_.state is RoundState.ABANDONED
+    return abandoned and not _answers_in_the_way(connection, round_)
 
 
-def _answers_in_the_way(connection: Connection, found: Round) -> int:
+def _answers_in_the_way(connection: Connection, round_: Round) -> int:
     """Count the answers that doing an abandoned round again would throw away."""
-    if found.state is not RoundState.ABANDONED:
+    if round_.state is not RoundState.ABANDONED:
         return 0
-    return redo_store.labels_taken(connection, found.id)
+    return redo_store.labels_taken(connection, round_.id)
 
 
 def _round_at(connection: Connection, context: MonitorContext, slot: datetime) -> Round | None:

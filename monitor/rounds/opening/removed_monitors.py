@@ -61,13 +61,13 @@ def removed_monitors(connection: Connection, names: Collection[str]) -> list[Rem
     rounds: dict[str, list[Round]] = {}
     for alert in alert_store.find_alerts(connection, state=AlertState.FIRING):
         alerts.setdefault(alert.monitor, []).append(alert)
-    for each in round_store.find_rounds(connection, states=_OPEN):
-        rounds.setdefault(each.monitor, []).append(each)
+    for round_ in round_store.find_rounds(connection, states=_OPEN):
+        rounds.setdefault(round_.monitor, []).append(round_)
     return [
         RemovedMonitor(
             monitor=name,
             alerts=tuple(alerts.get(name, ())),
-            open_rounds=tuple(each.number for each in rounds.get(name, ())),
+            open_rounds=tuple(this_round.number for this_round in rounds.get(name, ())),
             ends_at=_ends_at(connection, name),
         )
         for name in sorted({*alerts, *rounds} - set(names))

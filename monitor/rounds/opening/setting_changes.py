@@ -62,28 +62,28 @@ def changes_between(
     found: dict[int, list[Change]] = {}
     before: Round | None = None
     drawn: Round | None = None
-    for each in rounds:
+    for round_ in rounds:
         changes = [
-            *(_new_history(drawn, each, histories) if drawn is not None else []),
-            *(_new_schedule(before, each) if before is not None else []),
+            *(_new_history(drawn, round_, histories) if drawn is not None else []),
+            *(_new_schedule(before, round_) if before is not None else []),
         ]
         if changes:
-            found[each.id] = changes
-        before, drawn = each, each if each.history_id is not None else drawn
+            found[round_.id] = changes
+        before, drawn = round_, round_ if round_.history_id is not None else drawn
     return found
 
 
 def read_changes(connection: Connection, rounds: Sequence[Round]) -> dict[int, list[Change]]:
     """Find where a new history or another schedule began; see `changes_between`."""
-    ids = {each.history_id for each in rounds if each.history_id is not None}
+    ids = {round.history_id for round in rounds if round.history_id is not None}
     histories = {each: frame_store.read_history(connection, each) for each in ids}
     by_monitor: dict[int, list[Round]] = {}
-    for each in rounds:
-        by_monitor.setdefault(each.monitor_id, []).append(each)
-    found: dict[int, list[Change]] = {}
+    for round_ in rounds:
+        by_monitor.setdefault(round_.monitor_id, []).append(round_)
+    changes: dict[int, list[Change]] = {}
     for members in by_monitor.values():
-        found |= changes_between(members, histories)
-    return found
+        changes |= changes_between(members, histories)
+    return changes
 
 
 def _new_history(before: Round, now: Round, histories: Mapping[int, History]) -> list[Change]:

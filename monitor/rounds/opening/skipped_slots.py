@@ -100,9 +100,9 @@ def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: d
             )
 
 
-def was_skipped_ahead(found: Round, now: datetime) -> bool:
+def was_skipped_ahead(round_: Round, now: datetime) -> bool:
     """Whether a slot was recorded as missed by a clock that was ahead of this one."""
-    return found.state is RoundState.SKIPPED and found.opened_at > now
+    return round_.state is RoundState.SKIPPED and round_.opened_at > now
 
 
 def number_of(connection: Connection, schedule: Schedule, monitor_id: int, slot: datetime) -> int:

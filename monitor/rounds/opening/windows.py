@@ -32,16 +32,16 @@ def free_windows(
 ) -> list[Window]:
     """Windows of consecutive slots without what other rounds of the monitor have."""
     taken = round_store.rounds_around(connection, monitor_id, slots[0], slots[-1])
-    found: list[Window] = []
+    windows: list[Window] = []
     for slot, usual in zip(slots, windows_of(schedule, slots), strict=True):
         before = taken[: bisect_left(taken, slot, key=_slot)]
         after = taken[bisect_right(taken, slot, key=_slot) :]
-        start = _start(schedule, usual, before, found)
+        start = _start(schedule, usual, before, windows)
         end = usual.end
         if after:
             start, end = min(start, after[0].window.start), min(end, after[0].window.start)
-        found.append(_own(taken, slot) or Window(start, max(start, end)))
-    return found
+        windows.append(_own(taken, slot) or Window(start, max(start, end)))
+    return windows
 
 
 def free_window(
@@ -55,9 +55,9 @@ def _start(
     schedule: Schedule, usual: Window, before: Sequence[Round], own: Sequence[Window]
 ) -> datetime:
     """Where a window begins: at the end of the last one, if no slot lies between the two."""
-    ends = [each.window.end for each in before[-1:]] + [each.end for each in own[-1:]]
+    ends = [round_.window.end for round_ in before[-1:]] + [window.end for window in own[-1:]]
     slot_before = usual.start + schedule.lag
-    is_next = bool(own) or any(slot_before <= each.slot for each in before[-1:])
+    is_next = bool(own) or any(slot_before <= round_.slot for round_ in before[-1:])
     return max(ends) if is_next else max([usual.start, *ends])
 
 

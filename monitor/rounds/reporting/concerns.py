@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 INVERTED = "inverted"
 
 
-def note(connection: Connection, found: Round, kind: str, sentence: str, now: datetime) -> bool:
+def note(connection: Connection, round_: Round, kind: str, sentence: str, now: datetime) -> bool:
     """Note a concern about a claimed round and notify the log, the hooks and MLflow, once.
 
     Parameters
@@ -51,9 +51,9 @@ def note(connection: Connection, found: Round, kind: str, sentence: str, now: da
     bool
         False if there was one of this kind.
     """
-    if not concern_store.add_concern(connection, found.id, kind, sentence, now):
+    if not concern_store.add_concern(connection, round_.id, kind, sentence, now):
         return False
-    stored = round_store.read_round(connection, found.id)  # as it stands in this transaction
+    stored = round_store.read_round(connection, round_.id)  # as it stands in this transaction
     store = store_id(connection)
     notice = attention_notice(stored, store_id=store, kind=kind, sentence=sentence, at=now)
     known = known_key(connection, stored, notice.round_key)
@@ -63,33 +63,33 @@ def note(connection: Connection, found: Round, kind: str, sentence: str, now: da
 
 
 def note_disputes(
-    connection: Connection, found: Round, disputed: dict[str, str], now: datetime
+    connection: Connection, round_: Round, disputed: dict[str, str], now: datetime
 ) -> None:
     """Keep the concerns about a round's disputed items as they are now; each is notified once."""
-    before = concern_store.read_concerns(connection, found.id)
+    before = concern_store.read_concerns(connection, round_.id)
     for kind in before:
         if kind.startswith(disputes.KIND) and kind.removeprefix(disputes.KIND) not in disputed:
-            concern_store.drop_concern(connection, found.id, kind)
+            concern_store.drop_concern(connection, round_.id, kind)
     for metric, sentence in disputed.items():
-        if not note(connection, found, disputes.KIND + metric, sentence, now):
-            concern_store.reword_concern(connection, found.id, disputes.KIND + metric, sentence)
+        if not note(connection, round_, disputes.KIND + metric, sentence, now):
+            concern_store.reword_concern(connection, round_.id, disputes.KIND + metric, sentence)
 
 
 def _tag_model(
-    connection: Connection, found: Round, store: str, sentence: str, now: datetime
+    connection: Connection, round_: Round, store: str, sentence: str, now: datetime
 ) -> None:
     """Take the tag ok from the model's page; one with an open alert stays under alert."""
-    firing = alert_store.find_alerts(connection, monitor=found.monitor, state=AlertState.FIRING)
-    is_newest = attention_store.newest_drawn(connection, found.monitor_id, now) == found.id
-    if found.settings.model is None or firing or not is_newest:
+    firing = alert_store.find_alerts(connection, monitor=round_.monitor, state=AlertState.FIRING)
+    is_newest = attention_store.newest_drawn(connection, round_.monitor_id, now) == round_.id
+    if round_.settings.model is None or firing or not is_newest:
         return
-    issues = frame_store.read_issues(connection, found.id)
-    report = attention_report(found, store_id=store, reason=sentence, issues=issues)
+    issues = frame_store.read_issues(connection, round_.id)
+    report = attention_report(round_, store_id=store, reason=sentence, issues=issues)
     effect_store.add_effect(
         connection,
         key=f"{report.round_key}/v{report.version}/attention/{EffectKind.MODEL_TAGS}",
-        monitor_id=found.monitor_id,
-        round_id=found.id,
+        monitor_id=round_.monitor_id,
+        round_id=round_.id,
         kind=EffectKind.MODEL_TAGS,
         sink=MLFLOW,
         payload=report.model_dump(mode="json"),

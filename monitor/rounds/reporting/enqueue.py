@@ -82,8 +82,8 @@ def enqueue(
     due = batch.affected[0].round
     effects = _notices(due, reports[due.id], evidence, now)
     for member in batch.affected:
-        found = member.round
-        effects += _for_mlflow(found, reports[found.id], newest=found.id == around.newest)
+        round_ = member.round
+        effects += _for_mlflow(round_, reports[round_.id], newest=round_.id == around.newest)
     effect_store.add_effects(connection, effects, now)
 
 
@@ -91,49 +91,49 @@ def _notices(
     due: Round, report: RoundReport, evidence: BatchEvidence, now: datetime
 ) -> list[NewEffect]:
     """Notify people of alert moves, and the log of what was unusual about a round that closes."""
-    found: list[NewEffect] = []
+    effects: list[NewEffect] = []
     for move in evidence.moves:
         notice = alert_notice(move.event, move.alert, report, due, at=now, why=move.why)
-        found += _to_all(due, notice)
+        effects += _to_all(due, notice)
     if report.version == due.first_version:
-        found += [_to(due, unusual_notice(row, report, due), LOG) for row in report.notices]
-    return found
+        effects += [_to(due, unusual_notice(row, report, due), LOG) for row in report.notices]
+    return effects
 
 
-def enqueue_abandoned(connection: Connection, found: Round, reason: str, now: datetime) -> None:
+def enqueue_abandoned(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
     """Write the effects of a round that ended without an estimate."""
     store = store_id(connection)
-    issues = frame_store.read_issues(connection, found.id)
-    report = abandoned_report(found, store_id=store, reason=reason, issues=issues)
-    report = _known_as(connection, found, report)
-    report_store.write_reports(connection, {found.id: report})
-    stale = found.slot <= now and _makes_stale(connection, found, now)
+    issues = frame_store.read_issues(connection, round_.id)
+    report = abandoned_report(round_, store_id=store, reason=reason, issues=issues)
+    report = _known_as(connection, round_, report)
+    report_store.write_reports(connection, {round_.id: report})
+    stale = round_.slot <= now and _makes_stale(connection, round_, now)
     key = report.round_key
-    notice = abandoned_notice(found, store_id=store, key=key, reason=reason, at=now)
-    effects = [*_for_mlflow(found, report, newest=stale), *_to_all(found, notice)]
+    notice = abandoned_notice(round_, store_id=store, key=key, reason=reason, at=now)
+    effects = [*_for_mlflow(round_, report, newest=stale), *_to_all(round_, notice)]
     effect_store.add_effects(connection, effects, now)
 
 
-def _known_as(connection: Connection, found: Round, report: RoundReport) -> RoundReport:
+def _known_as(connection: Connection, round_: Round, report: RoundReport) -> RoundReport:
     """Report a round that is done again under the name that MLflow knows: it has one run."""
-    return report.model_copy(update={"round_key": known_key(connection, found, report.round_key)})
+    return report.model_copy(update={"round_key": known_key(connection, round_, report.round_key)})
 
 
-def known_key(connection: Connection, found: Round, key: str) -> str:
+def known_key(connection: Connection, round_: Round, key: str) -> str:
     """Name a round as MLflow knows it, else by ``key``.
 
     The name holds the history, and a round that was never drawn had none when it was reported.
     """
-    known = None if found.first_version == 1 else report_store.first_key(connection, found.id)
+    known = None if round_.first_version == 1 else report_store.first_key(connection, round_.id)
     return known or key
 
 
-def _makes_stale(connection: Connection, found: Round, now: datetime) -> bool:
+def _makes_stale(connection: Connection, round_: Round, now: datetime) -> bool:
     """Whether the model has no newer estimate; one with an open alert stays under alert."""
-    if alert_store.find_alerts(connection, monitor=found.monitor, state=AlertState.FIRING):
+    if alert_store.find_alerts(connection, monitor=round_.monitor, state=AlertState.FIRING):
         return False
-    newest = round_store.newest_closed(connection, found.monitor_id, now)
-    return newest is None or round_store.read_round(connection, newest).slot < found.slot
+    newest = round_store.newest_closed(connection, round_.monitor_id, now)
+    return newest is None or round_store.read_round(connection, newest).slot < round_.slot
 
 
 def enqueue_ended(
@@ -145,12 +145,12 @@ def enqueue_ended(
     by_hand: bool = True,
 ) -> None:
     """Write the notices of an alert that no round ended, for whoever had one when it fired."""
-    found = round_store.read_round(connection, alert.fired_round_id)
+    round_ = round_store.read_round(connection, alert.fired_round_id)
     store = store_id(connection)
-    notice = ended_notice(alert, found, store_id=store, by_hand=by_hand, why=why, at=now)
-    known = known_key(connection, found, notice.round_key)
+    notice = ended_notice(alert, round_, store_id=store, by_hand=by_hand, why=why, at=now)
+    known = known_key(connection, round_, notice.round_key)
     notice = notice.model_copy(update={"round_key": known})
-    notify(connection, found, notice, now)
+    notify(connection, round_, notice, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +164,16 @@ class _Around:
     timeline: Sequence[tuple[datetime, TimelinePoint]]
     newest: int | None
 
-    def points(self, found: Round) -> list[TimelinePoint]:
+    def points(self, round_: Round) -> list[TimelinePoint]:
         """Choose the points of the figure that ends with a round."""
-        return [point for slot, point in self.timeline if slot <= found.slot][-TIMELINE:]
+        return [point for slot, point in self.timeline if slot <= round_.slot][-TIMELINE:]
 
-    def shown_alerts(self, found: Round) -> list[Alert]:
+    def shown_alerts(self, round_: Round) -> list[Alert]:
         """Choose the alerts that are open, and those that a round fired."""
         return [
             alert
             for alert in self.alerts
-            if alert.state is AlertState.FIRING or alert.fired_round_id == found.id
+            if alert.state is AlertState.FIRING or alert.fired_round_id == round_.id
         ]
 
 
@@ -181,13 +181,13 @@ def _read_around(
     connection: Connection, batch: HistoryBatch, alerts: Sequence[Alert], reason: str, now: datetime
 ) -> _Around:
     rounds = [member.round for member in batch.affected]
-    due, *later = ids = [each.id for each in rounds]
+    due, *later = ids = [round_.id for round_ in rounds]
     newest = round_store.newest_closed(connection, rounds[0].monitor_id, now)
     return _Around(
         alerts=alerts,
         issues=many_rounds.read_all_issues(connection, ids),
         reasons={due: reason} | (round_moves.last_reasons(connection, later) if later else {}),
-        concerns={each.id: _concerns(connection, each, newest, now) for each in rounds},
+        concerns={round_.id: _concerns(connection, round_, newest, now) for round_ in rounds},
         timeline=_timeline(connection, rounds, alerts),
         newest=newest,
     )
@@ -204,39 +204,39 @@ def _report(
 ) -> RoundReport:
     from monitor.rounds.estimation.agreement import disagreement_notices  # noqa: PLC0415  scipy takes half a second
 
-    found, labels = member.round, batch.labels[member.round.id]
+    round_, labels = member.round, batch.labels[member.round.id]
     report = closed_report(
-        found,
+        round_,
         store_id=batch.store_id,
         version=member.version,
         model_version=batch.history.model_version,
-        partial=found.partial,
-        reason=around.reasons[found.id],
+        partial=round_.partial,
+        reason=around.reasons[round_.id],
         tally=member.tally,
-        issues=around.issues.get(found.id, {}),
+        issues=around.issues.get(round_.id, {}),
         rows=estimate.rows,
         readings=readings,
         is_compared=batch.is_compared(member),
-        alerts=around.shown_alerts(found),
-        concerns=around.concerns[found.id],
+        alerts=around.shown_alerts(round_),
+        concerns=around.concerns[round_.id],
         proposed=estimate.proposed_limits,
-        timeline=around.points(found),
+        timeline=around.points(round_),
         notices=[*estimate.notices, *disagreement_notices(supplements.agreement)],
         distances=estimate.distances,
         supplements=supplements,
-        answers=answers_row(found, labels.first_answers(), member.tally.strata),
+        answers=answers_row(round_, labels.first_answers(), member.tally.strata),
         pictures=estimate.pictures,
     )
-    return _known_as(connection, found, report)
+    return _known_as(connection, round_, report)
 
 
 def _concerns(
-    connection: Connection, found: Round, newest: int | None, now: datetime
+    connection: Connection, round_: Round, newest: int | None, now: datetime
 ) -> Sequence[str]:
     """Concerns about a round; those about a newer one too where this has the newest estimate."""
-    if found.id == newest:
-        return attention_store.newest_concerns(connection, found, now)
-    return list(concern_store.read_concerns(connection, found.id).values())
+    if round_.id == newest:
+        return attention_store.newest_concerns(connection, round_, now)
+    return list(concern_store.read_concerns(connection, round_.id).values())
 
 
 def _timeline(
@@ -248,21 +248,21 @@ def _timeline(
         connection, rounds[0].monitor_id, slots, TIMELINE, ("precision", "recall")
     )
     fired = {alert.fired_round_id for alert in alerts if alert.state is not AlertState.REVISED}
-    return [(each.slot, timeline_point(each, alert=each.id in fired)) for each in shown]
+    return [(past.slot, timeline_point(past, alert=past.id in fired)) for past in shown]
 
 
-def _for_mlflow(found: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
+def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
     """Write the effects that bring a stored report to MLflow."""
     kinds = [EffectKind.ROUND_RUN]
     if report.state == RoundState.CLOSED:
         kinds.append(EffectKind.FLEET_POINT)
-    if newest and found.settings.model is not None:
+    if newest and round_.settings.model is not None:
         kinds.append(EffectKind.MODEL_TAGS)
     return [
         NewEffect(
             key=f"{report.round_key}/v{report.version}/{kind}",
-            monitor_id=found.monitor_id,
-            round_id=found.id,
+            monitor_id=round_.monitor_id,
+            round_id=round_.id,
             kind=kind,
             sink=MLFLOW,
             report_version=report.version,
@@ -271,14 +271,14 @@ def _for_mlflow(found: Round, report: RoundReport, *, newest: bool) -> list[NewE
     ]
 
 
-def notify(connection: Connection, found: Round, notice: Notice, now: datetime) -> None:
+def notify(connection: Connection, round_: Round, notice: Notice, now: datetime) -> None:
     """Write a notice for the log and for the hooks; a backfill does not wake people."""
-    effect_store.add_effects(connection, _to_all(found, notice), now)
+    effect_store.add_effects(connection, _to_all(round_, notice), now)
 
 
 def add_notice(
     connection: Connection,
-    found: Round,
+    round_: Round,
     notice: Notice,
     sink: str,
     now: datetime,
@@ -286,19 +286,19 @@ def add_notice(
     key: str | None = None,
 ) -> None:
     """Write a notice for one sink, once."""
-    effect_store.add_effects(connection, [_to(found, notice, sink, key=key)], now)
+    effect_store.add_effects(connection, [_to(round_, notice, sink, key=key)], now)
 
 
-def _to_all(found: Round, notice: Notice) -> list[NewEffect]:
-    hooks = () if found.settings.origin == "backfill" else found.settings.hooks
-    return [_to(found, notice, sink) for sink in (LOG, *hooks)]
+def _to_all(round_: Round, notice: Notice) -> list[NewEffect]:
+    hooks = () if round_.settings.origin == "backfill" else round_.settings.hooks
+    return [_to(round_, notice, sink) for sink in (LOG, *hooks)]
 
 
-def _to(found: Round, notice: Notice, sink: str, *, key: str | None = None) -> NewEffect:
+def _to(round_: Round, notice: Notice, sink: str, *, key: str | None = None) -> NewEffect:
     return NewEffect(
         key=key or f"{notice.id}/{sink}",
-        monitor_id=found.monitor_id,
-        round_id=found.id,
+        monitor_id=round_.monitor_id,
+        round_id=round_.id,
         kind=EffectKind.NOTICE,
         sink=sink,
         payload=notice.model_dump(mode="json"),

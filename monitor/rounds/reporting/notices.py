@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from monitor.storage.round_store import Round
 
 
-def round_key(store_id: str, found: Round) -> str:
+def round_key(store_id: str, round_: Round) -> str:
     """Name a round for the outside; letters that need no quoting anywhere."""
-    slot = f"{found.slot:%Y-%m-%dT%H:%M:%SZ}"
-    return f"{store_id}/{found.monitor}/{found.history_id or 0}/{slot}"
+    slot = f"{round_.slot:%Y-%m-%dT%H:%M:%SZ}"
+    return f"{store_id}/{round_.monitor}/{round_.history_id or 0}/{slot}"
 
 
 def notice_id(event: str, of: str) -> str:
@@ -44,16 +44,16 @@ def notice_id(event: str, of: str) -> str:
     return f"msg_{uuid.uuid5(uuid.NAMESPACE_URL, f'{event}/{of}').hex}"
 
 
-def again(found: Round) -> str:
+def again(round_: Round) -> str:
     """Distinguish a round that is done again from what it was before; nothing the first time."""
-    return "" if found.first_version == 1 else f"/v{found.first_version}"
+    return "" if round_.first_version == 1 else f"/v{round_.first_version}"
 
 
 def alert_notice(
     event: str,
     alert: Alert,
     report: RoundReport,
-    found: Round,
+    round_: Round,
     *,
     at: datetime,
     why: str | None = None,
@@ -66,60 +66,60 @@ def alert_notice(
         event=event,
         store_id=report.store_id,
         round_key=report.round_key,
-        monitor=found.monitor,
-        round=found.number,
-        slot=found.slot,
+        monitor=round_.monitor,
+        round=round_.number,
+        slot=round_.slot,
         metric=alert.metric,
         side=alert.side,
         limit=alert.limit,
         point=None if pooled is None else pooled.point,
         low=None if pooled is None else pooled.low,
         high=None if pooled is None else pooled.high,
-        false_alarm_every=found.settings.limits.false_alarm_every,
-        model=found.settings.model,
+        false_alarm_every=round_.settings.limits.false_alarm_every,
+        model=round_.settings.model,
         sentence=_alert_sentence(event, alert, pooled, report, why),
         at=at,
         alert=alert.id,
         since=alert.fired_at,
-        to_do=alert_to_do(alert, monitor=found.monitor, number=found.number) if fires else None,
-        promise=promise(found.settings.limits.false_alarm_every) if fires else None,
-        window_start=found.window.start,
-        window_end=found.window.end,
+        to_do=alert_to_do(alert, monitor=round_.monitor, number=round_.number) if fires else None,
+        promise=promise(round_.settings.limits.false_alarm_every) if fires else None,
+        window_start=round_.window.start,
+        window_end=round_.window.end,
     )
 
 
 def ended_notice(
-    alert: Alert, found: Round, *, store_id: str, by_hand: bool, why: str, at: datetime
+    alert: Alert, round_: Round, *, store_id: str, by_hand: bool, why: str, at: datetime
 ) -> Notice:
     """Notify people of an alert that no round ended; ``found`` is the round that fired it."""
     sentence = ended_sentence(
-        alert, monitor=found.monitor, number=found.number, by_hand=by_hand, why=why
+        alert, monitor=round_.monitor, number=round_.number, by_hand=by_hand, why=why
     )
     return _resolved_notice(
         alert,
-        found,
+        round_,
         store_id=store_id,
-        number=found.number,
+        number=round_.number,
         sentence=sentence,
         at=at,
         since=alert.fired_at,
-        window_start=found.window.start,
-        window_end=found.window.end,
+        window_start=round_.window.start,
+        window_end=round_.window.end,
     )
 
 
-def forgotten_notice(alert: AlertRow, found: Round, *, store_id: str, at: datetime) -> Notice:
+def forgotten_notice(alert: AlertRow, round_: Round, *, store_id: str, at: datetime) -> Notice:
     """Notify people of an alert that was open when the store was restored to a time before it."""
     number = alert.fired_in_round
-    sentence = forgotten_sentence(alert, monitor=found.monitor, number=number)
+    sentence = forgotten_sentence(alert, monitor=round_.monitor, number=number)
     return _resolved_notice(
-        alert, found, store_id=store_id, number=number, sentence=sentence, at=at
+        alert, round_, store_id=store_id, number=number, sentence=sentence, at=at
     )
 
 
 def _resolved_notice(
     alert: Alert | AlertRow,
-    found: Round,
+    round_: Round,
     *,
     store_id: str,
     number: int,
@@ -131,15 +131,15 @@ def _resolved_notice(
         id=notice_id("alert.resolved", alert.id),
         event="alert.resolved",
         store_id=store_id,
-        round_key=round_key(store_id, found),
-        monitor=found.monitor,
+        round_key=round_key(store_id, round_),
+        monitor=round_.monitor,
         round=number,
-        slot=found.slot,
+        slot=round_.slot,
         metric=alert.metric,
         side=alert.side,
         limit=alert.limit,
-        false_alarm_every=found.settings.limits.false_alarm_every,
-        model=found.settings.model,
+        false_alarm_every=round_.settings.limits.false_alarm_every,
+        model=round_.settings.model,
         sentence=sentence,
         at=at,
         alert=alert.id,
@@ -147,69 +147,71 @@ def _resolved_notice(
     )
 
 
-def unusual_notice(row: NoticeRow, report: RoundReport, found: Round) -> Notice:
+def unusual_notice(row: NoticeRow, report: RoundReport, round_: Round) -> Notice:
     """Write something unusual to the log; see `monitor.rounds.estimation.anomalies`."""
     event = f"notice.{row.kind}"
     return Notice(
-        id=notice_id(event, f"{report.round_key}/{row.subject}{again(found)}"),
+        id=notice_id(event, f"{report.round_key}/{row.subject}{again(round_)}"),
         event=event,
         store_id=report.store_id,
         round_key=report.round_key,
-        monitor=found.monitor,
-        round=found.number,
-        slot=found.slot,
+        monitor=round_.monitor,
+        round=round_.number,
+        slot=round_.slot,
         metric=row.subject if row.kind == "predictive" else None,
         point=row.value if row.kind == "predictive" else None,
-        model=found.settings.model,
-        sentence=unusual_sentence(found.monitor, found.number, row.sentence),
+        model=round_.settings.model,
+        sentence=unusual_sentence(round_.monitor, round_.number, row.sentence),
     )
 
 
-def abandoned_notice(found: Round, *, store_id: str, key: str, reason: str, at: datetime) -> Notice:
+def abandoned_notice(
+    round_: Round, *, store_id: str, key: str, reason: str, at: datetime
+) -> Notice:
     """Notify people of a round, known outside by its key, that ended without an estimate."""
     return Notice(
-        id=notice_id("round.abandoned", key + again(found)),
+        id=notice_id("round.abandoned", key + again(round_)),
         event="round.abandoned",
         store_id=store_id,
         round_key=key,
-        monitor=found.monitor,
-        round=found.number,
-        slot=found.slot,
-        model=found.settings.model,
-        sentence=abandoned_sentence(found.monitor, found.number, reason),
+        monitor=round_.monitor,
+        round=round_.number,
+        slot=round_.slot,
+        model=round_.settings.model,
+        sentence=abandoned_sentence(round_.monitor, round_.number, reason),
         at=at,
-        to_do=_after_abandoned(found),
-        window_start=found.window.start,
-        window_end=found.window.end,
+        to_do=_after_abandoned(round_),
+        window_start=round_.window.start,
+        window_end=round_.window.end,
     )
 
 
 def attention_notice(
-    found: Round, *, store_id: str, kind: str, sentence: str, at: datetime
+    round_: Round, *, store_id: str, kind: str, sentence: str, at: datetime
 ) -> Notice:
     """Notify people of something about a round that needs a look; the round goes on."""
-    key = round_key(store_id, found)
+    key = round_key(store_id, round_)
     return Notice(
-        id=notice_id("round.attention", f"{key}/{kind}{again(found)}"),
+        id=notice_id("round.attention", f"{key}/{kind}{again(round_)}"),
         event="round.attention",
         store_id=store_id,
         round_key=key,
-        monitor=found.monitor,
-        round=found.number,
-        slot=found.slot,
-        model=found.settings.model,
-        sentence=attention_sentence(found.monitor, found.number, sentence),
+        monitor=round_.monitor,
+        round=round_.number,
+        slot=round_.slot,
+        model=round_.settings.model,
+        sentence=attention_sentence(round_.monitor, round_.number, sentence),
         at=at,
-        to_do=attention_to_do(found.monitor, found.number),
+        to_do=attention_to_do(round_.monitor, round_.number),
     )
 
 
-def _after_abandoned(found: Round) -> str:
+def _after_abandoned(round_: Round) -> str:
     """Say what helps: of a round that was drawn already, only labels were missing."""
-    if found.state is not RoundState.LABELING:
-        return undrawn_to_do(found.monitor, found.slot)
-    kept = found.settings.labeling or {}
-    return unlabeled_to_do(found.monitor, found.number, by_column=kept.get("kind") == "column")
+    if round_.state is not RoundState.LABELING:
+        return undrawn_to_do(round_.monitor, round_.slot)
+    kept = round_.settings.labeling or {}
+    return unlabeled_to_do(round_.monitor, round_.number, by_column=kept.get("kind") == "column")
 
 
 def _alert_sentence(

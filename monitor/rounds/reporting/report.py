@@ -63,12 +63,12 @@ def find_row(rows: Sequence[Row], metric: str, basis: str) -> Row | None:
     return None
 
 
-def timeline_point(found: PastRound, *, alert: bool) -> TimelinePoint:
+def timeline_point(past: PastRound, *, alert: bool) -> TimelinePoint:
     """Reduce a round to what the figure needs."""
-    rows = found.rows
+    rows = past.rows
     return TimelinePoint(
-        round=found.number,
-        slot=found.slot,
+        round=past.number,
+        slot=past.slot,
         precision_round=_triple(find_row(rows, "precision", "round")),
         precision_pooled=_triple(find_row(rows, "precision", "pooled")),
         recall_round=_triple(find_row(rows, "recall", "round")),
@@ -78,7 +78,7 @@ def timeline_point(found: PastRound, *, alert: bool) -> TimelinePoint:
 
 
 def closed_report(
-    found: Round,
+    round_: Round,
     *,
     store_id: str,
     version: int,
@@ -107,7 +107,7 @@ def closed_report(
     ]
     counted = [stratum_row(part) for part in tally.strata]
     return RoundReport(
-        **_frame_fields(found, store_id, issues),
+        **_frame_fields(round_, store_id, issues),
         version=version,
         state="closed",
         reason=reason,
@@ -129,38 +129,38 @@ def closed_report(
         agreement=supplements.agreement,
         answers=answers,
         **_picture_fields(pictures),
-        sentence=_sentence(found, rows, alerts, proposed),
+        sentence=_sentence(round_, rows, alerts, proposed),
     )
 
 
 def abandoned_report(
-    found: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
+    round_: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
 ) -> RoundReport:
     """Report a round that ended without an estimate."""
     return RoundReport(
-        **_frame_fields(found, store_id, issues),
+        **_frame_fields(round_, store_id, issues),
         **_NOTHING_KNOWN,
-        version=found.version + 1,
+        version=round_.version + 1,
         state="abandoned",
         reason=reason,
         status=Status.STALE,
-        sentence=no_estimate_sentence(found.number, reason),
+        sentence=no_estimate_sentence(round_.number, reason),
     )
 
 
 def attention_report(
-    found: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
+    round_: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
 ) -> RoundReport:
     """Report a round that needs a look before it has an estimate, or next to one."""
     return RoundReport(
-        **_frame_fields(found, store_id, issues),
+        **_frame_fields(round_, store_id, issues),
         **_NOTHING_KNOWN,
-        version=found.version + 1,
-        state=found.state,
+        version=round_.version + 1,
+        state=round_.state,
         reason=reason,
         status=Status.ATTENTION,
         concerns=[reason],
-        sentence=look_sentence(found.number, reason),
+        sentence=look_sentence(round_.number, reason),
     )
 
 
@@ -186,21 +186,21 @@ def _picture_fields(pictures: Pictures | None) -> dict[str, Any]:
 
 
 def _frame_fields(
-    found: Round, store_id: str, issues: Mapping[str, tuple[int, bool]]
+    round_: Round, store_id: str, issues: Mapping[str, tuple[int, bool]]
 ) -> dict[str, Any]:
     return {
         "store_id": store_id,
-        "round_key": round_key(store_id, found),
-        "monitor": found.monitor,
-        "history": found.history_id or 0,
-        "round": found.number,
-        "slot": found.slot,
-        "window_start": found.window.start,
-        "window_end": found.window.end,
-        "model": found.settings.model,
-        "threshold": found.settings.threshold,
+        "round_key": round_key(store_id, round_),
+        "monitor": round_.monitor,
+        "history": round_.history_id or 0,
+        "round": round_.number,
+        "slot": round_.slot,
+        "window_start": round_.window.start,
+        "window_end": round_.window.end,
+        "model": round_.settings.model,
+        "threshold": round_.settings.threshold,
         "level": CREDIBLE_LEVEL,
-        "false_alarm_every": found.settings.limits.false_alarm_every,
+        "false_alarm_every": round_.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
     }
 
@@ -268,15 +268,15 @@ def _triple(row: EstimateRow | None) -> tuple[float, float, float] | None:
 
 
 def _sentence(
-    found: Round,
+    round_: Round,
     rows: Sequence[ReportedEstimate],
     alerts: Sequence[Alert],
     proposed: Mapping[str, float],
 ) -> str:
     firing = [alert for alert in alerts if alert.state == "firing"]
-    learns = not firing and not found.settings.limits.bounds
+    learns = not firing and not round_.settings.limits.bounds
     return round_sentence(
-        found.window,
+        round_.window,
         _first_rows(rows, "round"),
         _first_rows(rows, "pooled"),
         few=_with_small_counts(rows),

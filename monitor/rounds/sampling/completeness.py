@@ -34,48 +34,48 @@ windows."""
 _FAR = 600  # rounds: of hourly ones, each hour of the week thrice
 
 
-def doubts(context: MonitorContext, found: Round, frame: Frame) -> tuple[Concern, ...]:
+def doubts(context: MonitorContext, round_: Round, frame: Frame) -> tuple[Concern, ...]:
     """Find what makes a window look as if not all of it were there yet."""
     with context.database.read() as connection:
-        drawn = drawn_windows(connection, found.monitor_id, before=found.slot, at_most=_FAR)
-        earlier = _alike(found, drawn)
+        drawn = drawn_windows(connection, round_.monitor_id, before=round_.slot, at_most=_FAR)
+        earlier = _alike(round_, drawn)
     if not earlier or not frame.rows:
         return ()
     sentences = {
-        FEW_ROWS: _few_rows(found, frame, earlier),
-        OLD_ROWS: _old_rows(context, found, frame, earlier[:ENOUGH]),
+        FEW_ROWS: _few_rows(round_, frame, earlier),
+        OLD_ROWS: _old_rows(context, round_, frame, earlier[:ENOUGH]),
     }
     return tuple(Concern(kind, sentence) for kind, sentence in sentences.items() if sentence)
 
 
-def _alike(found: Round, earlier: Sequence[DrawnWindow]) -> list[DrawnWindow]:
+def _alike(round_: Round, earlier: Sequence[DrawnWindow]) -> list[DrawnWindow]:
     """Choose the newest windows of like length, of the same hour of the week if there are any.
 
     Nights and weekends are quieter. Else those of the same hour, else all.
     """
-    length = _length(found.window)
-    like = [each for each in earlier if abs(_length(each.window) / length - 1) <= 1 / 4]
+    length = _length(round_.window)
+    like = [window for window in earlier if abs(_length(window.window) / length - 1) <= 1 / 4]
     if len(like) < ENOUGH:
         return []
-    zone = ZoneInfo(found.settings.schedule.time_zone)
+    zone = ZoneInfo(round_.settings.schedule.time_zone)
     for shown, least in (("%a%H%M", 1), ("%H%M", ENOUGH)):
-        here = found.slot.astimezone(zone).strftime(shown)
-        same = [each for each in like if each.slot.astimezone(zone).strftime(shown) == here]
+        here = round_.slot.astimezone(zone).strftime(shown)
+        same = [window for window in like if window.slot.astimezone(zone).strftime(shown) == here]
         if len(same) >= least:
             return same[:AT_MOST]
     return like[:AT_MOST]
 
 
-def _few_rows(found: Round, frame: Frame, earlier: Sequence[DrawnWindow]) -> str | None:
-    usual = median(each.rows / _length(each.window).total_seconds() for each in earlier)
-    usual *= _length(found.window).total_seconds()
+def _few_rows(round_: Round, frame: Frame, earlier: Sequence[DrawnWindow]) -> str | None:
+    usual = median(window.rows / _length(window.window).total_seconds() for window in earlier)
+    usual *= _length(round_.window).total_seconds()
     if usual < LEAST or frame.rows >= usual / 2:
         return None
-    return few_rows_sentence(frame, found.window, usual)
+    return few_rows_sentence(frame, round_.window, usual)
 
 
 def _old_rows(
-    context: MonitorContext, found: Round, frame: Frame, earlier: Sequence[DrawnWindow]
+    context: MonitorContext, round_: Round, frame: Frame, earlier: Sequence[DrawnWindow]
 ) -> str | None:
     """Compare the time from the newest row to the window's end with what it was before.
 
@@ -83,15 +83,15 @@ def _old_rows(
     """
     if frame.newest is None:
         return None
-    length, gap = _length(found.window), found.window.end - frame.newest
+    length, gap = _length(round_.window), round_.window.end - frame.newest
     # Short, or ten times what lies between two rows on the average: not worth more scans.
     if gap <= max(length / 50, 10 * length / frame.rows):
         return None
-    usual = [_gap(context, each.window, found.seed) for each in earlier]
-    known = [each for each in usual if each is not None]
+    usual = [_gap(context, window.window, round_.seed) for window in earlier]
+    known = [delay for delay in usual if delay is not None]
     if not known or gap <= 3 * max(known):
         return None
-    return old_rows_sentence(found.window, frame.newest, gap, max(known))
+    return old_rows_sentence(round_.window, frame.newest, gap, max(known))
 
 
 def _gap(context: MonitorContext, window: Window, seed: str) -> timedelta | None:

@@ -91,10 +91,10 @@ class WindowLook:
     @property
     def why(self) -> str | None:
         """Why the round should rather wait; None if it can be drawn."""
-        return self.fault or "; ".join(each.sentence for each in self.concerns) or None
+        return self.fault or "; ".join(concern.sentence for concern in self.concerns) or None
 
 
-def draw(context: MonitorContext, found: Round, claim: Claim) -> None:
+def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     """Scan the window, plan, and write the sample.
 
     What may still be fixed is waited for. After that a window that cannot be used abandons the
@@ -106,44 +106,44 @@ def draw(context: MonitorContext, found: Round, claim: Claim) -> None:
         If the round waits for its predictions, with what is wrong with them.
     """
     now = context.clock()
-    first_look = found.first_look_at or now
-    can_wait = now < waits_until(found, first_look)
+    first_look = round_.first_look_at or now
+    can_wait = now < waits_until(round_, first_look)
     # A scan may take minutes: a window that was refused just now is not read again at once.
-    if can_wait and (last_fault := context.tries.still(found, now)) is not None:
+    if can_wait and (last_fault := context.tries.still(round_, now)) is not None:
         raise SourceRefused(last_fault)
-    seen = _look_at_window(context, found)
-    if seen.why is not None and (can_wait or _stops_a_backfill(found, seen)):
+    seen = _look_at_window(context, round_)
+    if seen.why is not None and (can_wait or _stops_a_backfill(round_, seen)):
         with context.database.write() as connection:
             waiting_store.note_first_look(connection, claim, first_look)
-        context.tries.note(found, now, seen.why)
+        context.tries.note(round_, now, seen.why)
         raise SourceRefused(seen.why)
     if seen.usable is None:
-        _abandon(context, found, claim, seen, first_look)
+        _abandon(context, round_, claim, seen, first_look)
     else:
-        _write_sample(context, found, claim, seen.usable, seen.concerns, first_look)
-    context.tries.forget(found)
+        _write_sample(context, round_, claim, seen.usable, seen.concerns, first_look)
+    context.tries.forget(round_)
 
 
-def _look_at_window(context: MonitorContext, found: Round) -> WindowLook:
+def _look_at_window(context: MonitorContext, round_: Round) -> WindowLook:
     try:
-        scan = look(context, found)
-        refuse_unknown(scan.frame, found.settings)
-        fault = why_unusable(scan.frame, found.settings)
+        scan = look(context, round_)
+        refuse_unknown(scan.frame, round_.settings)
+        fault = why_unusable(scan.frame, round_.settings)
         if fault is not None and not scan.frame.rows:
-            fault = why_empty(context, found)
-        concerns = doubts(context, found, scan.frame) if fault is None else ()
+            fault = why_empty(context, round_)
+        concerns = doubts(context, round_, scan.frame) if fault is None else ()
     except SourceRefused as error:
-        public = None if error.is_public else held_back_sentence(found.monitor, found.number)
+        public = None if error.is_public else held_back_sentence(round_.monitor, round_.number)
         return WindowLook(None, str(error), public)
     return WindowLook(scan, fault, concerns=concerns)
 
 
-def _stops_a_backfill(found: Round, seen: WindowLook) -> bool:
+def _stops_a_backfill(round_: Round, seen: WindowLook) -> bool:
     """Whether a backfill is refused at its first look: its config may be wrong for all windows.
 
     So that one look does not give up a year of rounds. They are tried again until their grace ends.
     """
-    is_first = found.settings.origin == "backfill" and found.first_look_at is None
+    is_first = round_.settings.origin == "backfill" and round_.first_look_at is None
     return is_first and seen.scan is None
 
 
@@ -153,32 +153,32 @@ def base_key(settings: RoundSettings) -> tuple[object, ...]:
     return (settings.model, bands.flagged, bands.passed)
 
 
-def look(context: MonitorContext, found: Round) -> WindowScan:
+def look(context: MonitorContext, round_: Round) -> WindowScan:
     """Scan with the newest history's bands; scan again only if the window belongs to another.
 
     It does where another model version scored it, or where items without a score turn up for
     which that history has no band.
     """
-    settings = found.settings
+    settings = round_.settings
     with context.database.read() as connection:
         newest = frame_store.newest_history(
             connection,
-            found.monitor_id,
+            round_.monitor_id,
             threshold=settings.threshold,
             key_parts=base_key(settings),
         )
     at_most = settings.sample.max_labels
     if newest is not None:
-        frame = _scan(context, found, newest.edges, at_most)
+        frame = _scan(context, round_, newest.edges, at_most)
         same_model = frame.model_version == newest.model_version
         if frame.rows == 0 or (same_model and not _lacks_a_band(frame, newest.edges, settings)):
             return WindowScan(frame, newest.edges, newest)
-    profile = _scan(context, found, BandEdges(), max(at_most, PROFILE))
+    profile = _scan(context, round_, BandEdges(), max(at_most, PROFILE))
     edges = _edges(profile, settings)
     with context.database.read() as connection:
         known = frame_store.history_for(
             connection,
-            found.monitor_id,
+            round_.monitor_id,
             model_version=profile.model_version,
             threshold=settings.threshold,
             key_parts=base_key(settings),
@@ -188,12 +188,12 @@ def look(context: MonitorContext, found: Round) -> WindowScan:
         edges = known.edges
     if edges == BandEdges():
         return WindowScan(profile, edges, known)
-    return WindowScan(_scan(context, found, edges, at_most), edges, known)
+    return WindowScan(_scan(context, round_, edges, at_most), edges, known)
 
 
-def _scan(context: MonitorContext, found: Round, edges: BandEdges, at_most: int) -> Frame:
+def _scan(context: MonitorContext, round_: Round, edges: BandEdges, at_most: int) -> Frame:
     with outside("scan"):
-        return context.source.scan(found.window, edges.strata(), at_most, found.seed)
+        return context.source.scan(round_.window, edges.strata(), at_most, round_.seed)
 
 
 def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bool:
@@ -231,13 +231,13 @@ def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:
 
 
 def _abandon(
-    context: MonitorContext, found: Round, claim: Claim, seen: WindowLook, first_look: datetime
+    context: MonitorContext, round_: Round, claim: Claim, seen: WindowLook, first_look: datetime
 ) -> None:
     now = context.clock()
     frame = None if seen.scan is None else seen.scan.frame
     reason = seen.fault or ""
     with context.database.write() as connection:
-        frame_store.write_issues(connection, found.id, {} if frame is None else _issues(frame))
+        frame_store.write_issues(connection, round_.id, {} if frame is None else _issues(frame))
         round_moves.move(
             connection,
             claim,
@@ -249,38 +249,38 @@ def _abandon(
             first_look_at=first_look,
             closed_at=now,
         )
-        enqueue_abandoned(connection, found, seen.public_fault or reason, now)
+        enqueue_abandoned(connection, round_, seen.public_fault or reason, now)
 
 
 def _write_sample(
     context: MonitorContext,
-    found: Round,
+    round_: Round,
     claim: Claim,
     scan: WindowScan,
     concerns: Sequence[Concern],
     first_look: datetime,
 ) -> None:
     frame = scan.frame
-    settings = found.settings
-    reference = reference_of(context, found, scan)
-    known = known_before(context, found, scan, reference)
+    settings = round_.settings
+    reference = reference_of(context, round_, scan)
+    known = known_before(context, round_, scan, reference)
     plan = plan_labels(frame, known, settings)
     untestable = _untestable(frame, known, settings)
-    odd = look_odd(context, frame, found.slot, settings)
+    odd = look_odd(context, frame, round_.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
     planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
     wanted = _as_before(frame, settings) or planned
     drawn = _items(frame, wanted)
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
-        shown = context.source.show([item.id for item in drawn], found.window) if drawn else {}
+        shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
     now = context.clock()
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        history_id = _history_of(connection, found, scan, reference, now)
+        history_id = _history_of(connection, round_, scan, reference, now)
         frame_store.write_frame(
             connection,
-            found.id,
+            round_.id,
             planned=[
                 StratumTally(part.stratum, part.size, size)
                 for part, size in zip(frame.strata, wanted, strict=True)
@@ -290,7 +290,7 @@ def _write_sample(
             issues=_issues(frame) | dict.fromkeys((*notes, *untestable, *odd.notes), (1, False)),
             doubled=_doubled(drawn, settings.overlap),
         )
-        segment_store.write_sizes(connection, found.id, frame)
+        segment_store.write_sizes(connection, round_.id, frame)
         round_moves.move(
             connection,
             claim,
@@ -301,10 +301,10 @@ def _write_sample(
             history_id=history_id,
             rows=frame.rows,
             first_look_at=first_look,
-            deadline=_deadline(context, found, now),
+            deadline=_deadline(context, round_, now),
         )
         for concern in (*concerns, *odd.concerns):
-            note(connection, found, concern.kind, concern.sentence, now)
+            note(connection, round_, concern.kind, concern.sentence, now)
 
 
 def _items(frame: Frame, wanted: Sequence[int]) -> list[Item]:
@@ -325,7 +325,7 @@ def _items(frame: Frame, wanted: Sequence[int]) -> list[Item]:
 
 def _history_of(
     connection: Connection,
-    found: Round,
+    round_: Round,
     scan: WindowScan,
     reference: References | None,
     now: datetime,
@@ -335,26 +335,26 @@ def _history_of(
         return scan.known.id
     return frame_store.add_history(
         connection,
-        found.monitor_id,
+        round_.monitor_id,
         model_version=scan.frame.model_version,
-        threshold=found.settings.threshold,
-        key_parts=base_key(found.settings),
+        threshold=round_.settings.threshold,
+        key_parts=base_key(round_.settings),
         edges=scan.edges,
         reference=reference,
         now=now,
     )
 
 
-def _deadline(context: MonitorContext, found: Round, now: datetime) -> datetime:
+def _deadline(context: MonitorContext, round_: Round, now: datetime) -> datetime:
     """Deadline of a round drawn now: people get their whole time from now on.
 
     Labels that come by themselves have had theirs since the slot; a backfill takes them as they
     are.
     """
-    settings = found.settings
+    settings = round_.settings
     if context.asks_people(settings):
         return now + settings.deadline
-    return now if settings.origin == "backfill" else max(now, found.slot + settings.deadline)
+    return now if settings.origin == "backfill" else max(now, round_.slot + settings.deadline)
 
 
 def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from monitor.storage.round_store import Round
 
 
-def why_empty(context: MonitorContext, found: Round) -> str:
+def why_empty(context: MonitorContext, round_: Round) -> str:
     """Say where the predictions end, and how to run the newest window that has any."""
-    window, span = found.window, context.source.span()
+    window, span = round_.window, context.source.span()
     if span is None:
         return never_any_sentence(window)
     newest = span[1]
     if newest >= window.end:
         return gap_sentence(window, newest)
-    schedule = found.settings.schedule
+    schedule = round_.settings.schedule
     slot = next(slots_after(schedule, newest + schedule.lag))
     with context.database.read() as connection:
-        is_run = round_store.round_at(connection, found.monitor_id, slot) is not None
-    return ended_before_sentence(window, newest, None if is_run else (found.monitor, slot))
+        is_run = round_store.round_at(connection, round_.monitor_id, slot) is not None
+    return ended_before_sentence(window, newest, None if is_run else (round_.monitor, slot))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def known_before(
     context: MonitorContext,
-    found: Round,
+    round_: Round,
     scan: WindowScan,
     reference: Mapping[str, tuple[int, int]] | None,
 ) -> JointPosterior | None:
@@ -32,19 +32,19 @@ def known_before(
     if scan.known is not None:
         with context.database.read() as connection:
             closed = round_store.closed_rounds(connection, scan.known.id)
-            ids = [each.id for each in closed if each.slot < found.slot]
+            ids = [this_round.id for this_round in closed if this_round.slot < round_.slot]
             stored = estimate_store.read_counts(connection, ids)
         earlier = [Tally(stored[each]) for each in ids]
-    return pooled_before(earlier, scan.edges.strata(), reference, found.settings.pooling)
+    return pooled_before(earlier, scan.edges.strata(), reference, round_.settings.pooling)
 
 
-def reference_of(context: MonitorContext, found: Round, scan: WindowScan) -> References | None:
+def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> References | None:
     """Positive and labeled per stratum from before the history, where that is known."""
     if scan.known is not None:
         return scan.known.reference
-    before = _before_launch(context, found.settings, scan.edges)
+    before = _before_launch(context, round_.settings, scan.edges)
     with context.database.read() as connection:
-        rounds = earlier_rounds(connection, found, scan.frame.model_version)
+        rounds = earlier_rounds(connection, round_, scan.frame.model_version)
         if not rounds:
             return before
         return pooled_reference(
@@ -52,8 +52,8 @@ def reference_of(context: MonitorContext, found: Round, scan: WindowScan) -> Ref
             rounds,
             scan.edges,
             before,
-            hazard=found.settings.pooling.hazard,
-            restart=found.settings.pooling.restart,
+            hazard=round_.settings.pooling.hazard,
+            restart=round_.settings.pooling.restart,
         )
 
 

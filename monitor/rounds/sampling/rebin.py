@@ -56,21 +56,21 @@ def binned(items: ReferenceItems, edges: BandEdges) -> dict[str, tuple[int, int]
     return found
 
 
-def earlier_rounds(connection: Connection, found: Round, model_version: str | None) -> list[Round]:
+def earlier_rounds(connection: Connection, round_: Round, model_version: str | None) -> list[Round]:
     """Read closed rounds before this one with the same model and threshold, other bands too."""
-    settings = found.settings
+    settings = round_.settings
     rounds = [
-        each
+        closed_round
         for history_id in frame_store.histories_of_model(
             connection,
-            found.monitor_id,
+            round_.monitor_id,
             model_version=model_version,
             threshold=settings.threshold,
         )
-        for each in round_store.closed_rounds(connection, history_id)
-        if each.slot < found.slot and each.settings.model == settings.model
+        for closed_round in round_store.closed_rounds(connection, history_id)
+        if closed_round.slot < round_.slot and closed_round.settings.model == settings.model
     ]
-    return sorted(rounds, key=lambda each: each.slot)
+    return sorted(rounds, key=lambda this_round: this_round.slot)
 
 
 def pooled_reference(
@@ -98,7 +98,7 @@ def pooled_reference(
     hazard, restart
         As for pooling.
     """
-    drawn = [_by_class(read_labels(connection, each)) for each in rounds]
+    drawn = [_by_class(read_labels(connection, round_)) for round_ in rounds]
     reference: dict[str, tuple[int, int]] = {}
     for is_flagged in (True, False):
         known = [items for each in drawn if (items := each[is_flagged]) is not None]
@@ -179,13 +179,13 @@ def _weighed(items: Sequence[LabeledItem], weight: Mapping[str, float]) -> Drawn
 def _pooled(rounds: Iterable[DrawnItems], edges: BandEdges, is_flagged: bool) -> EffectiveCounts:
     items = list(rounds)
     nothing = np.zeros(0)
-    score = np.concatenate([nothing, *(each.score for each in items)])
+    score = np.concatenate([nothing, *(item.score for item in items)])
     return restratify(
         _bands(score, edges, is_flagged),
-        np.concatenate([nothing, *(each.positive for each in items)]),
-        np.concatenate([nothing, *(each.weight for each in items)]),
+        np.concatenate([nothing, *(item.positive for item in items)]),
+        np.concatenate([nothing, *(item.weight for item in items)]),
         strata=len(_names(edges, is_flagged)),
-        round_of=np.repeat(np.arange(len(items)), [len(each.score) for each in items]),
+        round_of=np.repeat(np.arange(len(items)), [len(item.score) for item in items]),
     )
 
 

@@ -120,9 +120,9 @@ def _process(own: Own, *, is_up: bool) -> Iterator[Metric]:
 
 
 def _one(name: str, text: str, value: float) -> GaugeMetricFamily:
-    found = _gauge(name, text)
-    found.add_metric([], value)
-    return found
+    gauge = _gauge(name, text)
+    gauge.add_metric([], value)
+    return gauge
 
 
 def _all(fleet: Fleet | None, monitors: Collection[str], now: datetime) -> Iterator[Metric]:
@@ -137,11 +137,11 @@ def _all(fleet: Fleet | None, monitors: Collection[str], now: datetime) -> Itera
 
 
 def _rounds(fleet: Fleet, monitors: list[str]) -> Metric:
-    found = _gauge("rounds", "Rounds by the state they are in.", "monitor", "state")
+    gauge = _gauge("rounds", "Rounds by the state they are in.", "monitor", "state")
     for monitor in monitors:
         for state in RoundState:
-            found.add_metric([monitor, state], fleet.rounds.get((monitor, state), 0))
-    return found
+            gauge.add_metric([monitor, state], fleet.rounds.get((monitor, state), 0))
+    return gauge
 
 
 def _labels(fleet: Fleet, monitors: list[str]) -> Iterator[Metric]:
@@ -178,12 +178,12 @@ def _estimates(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
     }
     for end, text in ends.items():
         name = "estimate_ratio" if end == "point" else f"estimate_{end}_ratio"
-        found = _gauge(name, text, "monitor", "metric", "basis")
+        gauge = _gauge(name, text, "monitor", "metric", "basis")
         for monitor, row in fleet.estimates:
             value: float | None = getattr(row, end)
             if monitor in monitors and value is not None:
-                found.add_metric([monitor, row.metric, row.basis], value)
-        yield found
+                gauge.add_metric([monitor, row.metric, row.basis], value)
+        yield gauge
 
 
 def _evidence(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
@@ -208,9 +208,9 @@ def _evidence(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
     yield from (limit, evidence, firing)
 
 
-def _attention(found: Iterable[Attention], monitors: Collection[str]) -> Iterator[Metric]:
+def _attention(concerns: Iterable[Attention], monitors: Collection[str]) -> Iterator[Metric]:
     """Count what `status` shows as needing a look, or as having no estimate."""
-    counts = Counter(each.monitor for each in found)
+    counts = Counter(concern.monitor for concern in concerns)
     text = "Things about the newest rounds that need a look; 0: none."
     attention = _gauge("attention", text, "monitor")
     for monitor in sorted(monitors):

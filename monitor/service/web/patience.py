@@ -31,7 +31,7 @@ class PatientProtocol(H11Protocol):
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > MOST:
-            _make_room(each for each in self.connections if each is not self)
+            _make_room(connection for connection in self.connections if connection is not self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
@@ -64,7 +64,7 @@ class PatientProtocol(H11Protocol):
 
 def _make_room(others: Iterable[object]) -> None:
     """Cut off who has been silent for longest; who is being answered only if nobody is silent."""
-    patient = [each for each in others if isinstance(each, PatientProtocol)]
-    silent = [each for each in patient if each.is_waiting]
+    patient = [other for other in others if isinstance(other, PatientProtocol)]
+    silent = [protocol for protocol in patient if protocol.is_waiting]
     # abort and not close: close waits until what was written is read, which may be never.
     min(silent or patient, key=attrgetter("since")).transport.abort()

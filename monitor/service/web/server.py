@@ -80,15 +80,15 @@ def _bound(address: Address) -> socket.socket:
 
 def _listening(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    socket_ = socket.socket(family, socket.SOCK_STREAM)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after a restart
-        found.bind((address.host, address.port))
-        found.listen(_QUEUED)
+        socket_.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after a restart
+        socket_.bind((address.host, address.port))
+        socket_.listen(_QUEUED)
     except OSError:
-        found.close()
+        socket_.close()
         raise
-    return found
+    return socket_
 
 
 def _refusal(address: Address, error: OSError) -> ConfigRefused | TryLater:

@@ -271,8 +271,8 @@ def f_beta(beta: float) -> Metric:
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {
-        each.name: each
-        for each in (
+        metric.name: metric
+        for metric in (
             Metric("precision", _precision, Undefined.NOTHING_FLAGGED, (FLAGGED,)),
             Metric("recall", _recall, Undefined.NO_POSITIVE, by_truth=True),
             Metric("fpr", _false_positive_rate, Undefined.NO_NEGATIVE, by_truth=True),

@@ -225,7 +225,7 @@ def plan_options(
         prospect=prospect,
         plan=plan,
         needed=tuple(_needed(prospect, each, level) for each in ladder),
-        bought=tuple(_bought(prospect, each, level) for each in steps if each > 0),
+        bought=tuple(_bought(prospect, step, level) for step in steps if step > 0),
     )
 
 

@@ -109,7 +109,7 @@ def alert_power(
     ('precision', 0.1)
     """
     scenario = Scenario.of(prospect.size, labels, prospect.is_flagged, prospect.prior_rates.rate)
-    found = []
+    powers = []
     for limit in limits:
         expected = scenario.value(limit.metric)
         if limit.side != "at_least" or expected is None:
@@ -128,8 +128,8 @@ def alert_power(
         except LimitCannotBeTested:
             continue
         delay = _delay(scenario, limits, limit.metric, every, paths, seed)
-        found.append(AlertPower(limit, expected, least, *delay))
-    return tuple(found)
+        powers.append(AlertPower(limit, expected, least, *delay))
+    return tuple(powers)
 
 
 def _delay(

@@ -54,14 +54,14 @@ def matrices_at_the_edge(counts: Counts, matrix: Matrix) -> list[Matrix]:
     """
     flagged = _edge(counts.flagged, matrix.tp, matrix.fp)
     passed = _edge(counts.passed, matrix.fn, matrix.tn)
-    found = []
+    matrices = []
     if flagged is not None:
-        found.append(Matrix(*flagged, matrix.fn, matrix.tn))
+        matrices.append(Matrix(*flagged, matrix.fn, matrix.tn))
     if passed is not None:
-        found.append(Matrix(matrix.tp, matrix.fp, *passed))
+        matrices.append(Matrix(matrix.tp, matrix.fp, *passed))
     if flagged is not None and passed is not None:
-        found.append(Matrix(*flagged, *passed))
-    return found
+        matrices.append(Matrix(*flagged, *passed))
+    return matrices
 
 
 def _edge(

@@ -80,8 +80,8 @@ def missing_bounds(
         )[0]
         for flagged_value, passed_value in _corners(counts, missing)
     ]
-    lows = [each.low for each in (*plain, *corners) if each.low is not None]
-    highs = [each.high for each in (*plain, *corners) if each.high is not None]
+    lows = [estimate.low for estimate in (*plain, *corners) if estimate.low is not None]
+    highs = [estimate.high for estimate in (*plain, *corners) if estimate.high is not None]
     if plain[0].point is None or len(lows) < 1 + len(corners):
         return None
     return Interval(plain[0].point, min(lows), max(highs))

@@ -165,7 +165,7 @@ def compare(
         message = f"level must lie strictly between 0 and 1, got {level!r}"
         raise ValueError(message)
     decisions = [np.asarray(each, dtype=np.bool_) for each in (first, second)]
-    if any(each.shape != sample.stratum.shape for each in decisions):
+    if any(decision.shape != sample.stratum.shape for decision in decisions):
         message = f"both classifiers must decide on each of the {len(sample.stratum)} items"
         raise ValueError(message)
     cell = 2 * decisions[0].astype(np.int64) + decisions[1]

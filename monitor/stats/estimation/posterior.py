@@ -160,7 +160,7 @@ def estimate(
         posterior=posterior,
         basis=basis,
     )
-    return {each.metric: each for each in found}
+    return {estimate.metric: estimate for estimate in found}
 
 
 def estimates(
@@ -247,11 +247,11 @@ def estimates(
         draws = draw(posterior, seed=seed, points=points, size=counts.size)
     kind = "Beta mixture" if posterior.components > 1 else "Beta"
     method = f"joint {kind} posterior, {len(draws.rates)} Sobol points"
-    found: list[MetricEstimate] = []
+    estimates: list[MetricEstimate] = []
     for estimand in estimands:
         matrix = draws.matrix(counts, estimand)
         edges = matrices_at_the_edge(counts, matrix) if basis == "round" else []
-        found += [
+        estimates += [
             _estimate_of(
                 one,
                 counts,
@@ -264,7 +264,7 @@ def estimates(
             )
             for one in wanted
         ]
-    return found
+    return estimates
 
 
 def _estimate_of(

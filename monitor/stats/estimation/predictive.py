@@ -141,7 +141,7 @@ def next_estimates(
         share[:, h] = found / labeled[h]
     flagged = np.arange(posterior.strata) < posterior.flagged.strata
     matrix = _matrix(share, counted, flagged)
-    return {each.name: NextEstimate(each.name, each(matrix)) for each in wanted}
+    return {metric.name: NextEstimate(metric.name, metric(matrix)) for metric in wanted}
 
 
 def stratified_estimate(counts: Counts, name: str) -> float | None:

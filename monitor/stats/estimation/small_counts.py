@@ -114,9 +114,9 @@ def small_count_caution(
     ]
     moved = [_variance(wanted, classes, index) for index in range(2)]
     few = tuple(
-        each.deciding
-        for each, part in zip(classes, moved, strict=True)
-        if part > 0 and part >= _DECIDES * sum(moved) and each.worth < FEW_LABELS
+        class_.deciding
+        for class_, part in zip(classes, moved, strict=True)
+        if part > 0 and part >= _DECIDES * sum(moved) and class_.worth < FEW_LABELS
     )
     return FewLabels(few) if few else None
 

@@ -250,10 +250,10 @@ def disagreement(
     )
     if not counts.labeled.any():
         return None
-    [found] = estimates(
+    [estimate] = estimates(
         counts, metrics=("prevalence",), estimands=("rate",), level=level, seed=seed
     )
-    return found.interval
+    return estimate.interval
 
 
 def _with_bootstrap(

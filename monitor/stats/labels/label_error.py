@@ -221,14 +221,14 @@ def corrected_draws(
     rough = _weighed(counts, audit, s, t, seed, FIRST_LOOK)
     if _effective(rough.weight) < FIRST_LOOK / 2:  # else the audit's own proposals serve
         s, t = (_around(of, rough.weight) for of in (rough.sensitivity, rough.specificity))
-    found = _weighed(counts, audit, s, t, seed, PROPOSALS)
-    chosen, effective = _resampled(found.weight, points, np.random.default_rng(seed))
+    weighed = _weighed(counts, audit, s, t, seed, PROPOSALS)
+    chosen, effective = _resampled(weighed.weight, points, np.random.default_rng(seed))
     return CorrectedDraws(
-        rates=found.rates[chosen],
+        rates=weighed.rates[chosen],
         uniforms=np.empty((points, 0)),
         flagged=len(counts.flagged),
-        sensitivity=found.sensitivity[chosen],
-        specificity=found.specificity[chosen],
+        sensitivity=weighed.sensitivity[chosen],
+        specificity=weighed.specificity[chosen],
         seed=seed,
         effective=effective,
         supported=_effective(rough.weight),
@@ -367,7 +367,7 @@ def corrected_estimates(
     if draws.supported < FEWEST_SUPPORTED:
         reason = Contradiction.AUDIT
         return [
-            replace(each, method=METHOD, point=None, low=None, high=None, reason=reason)
-            for each in found
+            replace(estimate, method=METHOD, point=None, low=None, high=None, reason=reason)
+            for estimate in found
         ]
-    return [replace(each, method=METHOD) for each in found]
+    return [replace(estimate, method=METHOD) for estimate in found]

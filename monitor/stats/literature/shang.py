@@ -200,15 +200,15 @@ def random_sampling_intervals(
     if min(tp, fp, fn) < 0:
         message = f"counts must be 0 or more, got tp={tp}, fp={fp}, fn={fn}"
         raise ValueError(message)
-    found: list[Interval] = []
+    intervals: list[Interval] = []
     for name, wrong in (("predicted", fp), ("actual", fn)):
         if tp + wrong == 0:
             what = f"the sample holds 0 {name} positives"
             raise CountIsZero(what)
         share = tp / (tp + wrong)
         half = z * math.sqrt(share * (1 - share) / (tp + wrong))
-        found.append(Interval(share, share - half, share + half))
-    return found[0], found[1]
+        intervals.append(Interval(share, share - half, share + half))
+    return intervals[0], intervals[1]
 
 
 def normal_quantile(level: float) -> float:

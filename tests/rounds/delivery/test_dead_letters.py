@@ -301,8 +301,8 @@ def test_status_says_what_since_when_why_and_what_to_do(database):
 
     found = overview(database, scene.context.settings, scene.now)
 
-    [waiting] = [each for each in found.waiting if each.sink == "ops"]
-    [problem] = [each for each in found.problems if "ops" in each]
+    [waiting] = [effect for effect in found.waiting if effect.sink == "ops"]
+    [problem] = [problem for problem in found.problems if "ops" in problem]
     assert (waiting.dead, found.status) == (True, "stale")
     assert problem.startswith(
         "1 round waits for ops since 2025-03-03 06:00, tried 3 times in vain, next try 2025-03-03 "

@@ -233,6 +233,6 @@ def attentions(scene):
     ]
     return [
         "disputed precision"
-        for each in payloads
-        if each["event"] == "round.attention" and "precision is" in each["sentence"]
+        for payload in payloads
+        if payload["event"] == "round.attention" and "precision is" in payload["sentence"]
     ]

@@ -70,8 +70,10 @@ def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
 
     known = history_states([now, now], None, asked.pooling)[-1]
     plain, audited = (
-        estimate_round(now, [now], known, evidence=now, reference=None, settings=each, seed=1)
-        for each in (asked, corrected)
+        estimate_round(
+            now, [now], known, evidence=now, reference=None, settings=round_settings, seed=1
+        )
+        for round_settings in (asked, corrected)
     )
 
     assert [row for row in audited.rows if row.basis != "corrected"] == plain.rows
@@ -146,7 +148,7 @@ def test_where_no_answer_is_missing_nothing_is_said(database):
 
 
 def test_missing_answers_without_any_time_are_told_all_the_same():
-    found = AnswersRow(
+    answers_row = AnswersRow(
         wanted=10,
         labeled=8,
         declined=2,
@@ -157,4 +159,4 @@ def test_missing_answers_without_any_time_are_told_all_the_same():
     )
 
     told = "2 of 10 answers are missing (20 %): 0 not given, 2 “cannot tell”"
-    assert answers_sentence(found) == told
+    assert answers_sentence(answers_row) == told

@@ -123,7 +123,7 @@ def test_abandoned_a_second_time_it_is_told_a_second_time(scene):
 
     told = [key for key in keys(scene) if key.endswith("/ops")]
     assert len(told) == len(set(told)) == 3
-    assert [each["version"] for each in reports(scene)] == [1, 2, 3]
+    assert [report["version"] for report in reports(scene)] == [1, 2, 3]
     assert scene.round(1).first_version == 3
 
 

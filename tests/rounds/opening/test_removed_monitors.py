@@ -96,14 +96,14 @@ def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene
     due.open_due(scene.context)
 
     with scene.database.read() as connection:
-        [found] = removed_monitors(connection, ["other"])
+        [removed] = removed_monitors(connection, ["other"])
         known = removed_monitors(connection, ["other", "mail"])
 
     [alert] = alerts(scene)
     assert known == []
-    assert (found.monitor, found.open_rounds) == ("mail", (3,))
-    assert found.ends_at == scene.now + WEEK + UNWATCHED
-    assert found.sentence == (
+    assert (removed.monitor, removed.open_rounds) == ("mail", (3,))
+    assert removed.ends_at == scene.now + WEEK + UNWATCHED
+    assert removed.sentence == (
         "mail is in the store but not in the config (renamed or removed?), with an alert on "
         f"precision ({alert.id[:8]}), round 3 open. Nothing watches it, unless another config on "
         "this store has it; rounds go on when the config has it again; alerts are ended on "

@@ -36,8 +36,10 @@ def ahead(scene, **changes):
 def between(scene):
     with scene.database.read() as connection:
         rounds = round_store.find_rounds(connection, scene.name)
-        found = read_changes(connection, rounds)
-    return {each.number: [change_sentence(c) for c in found.get(each.id, [])] for each in rounds}
+        changes = read_changes(connection, rounds)
+    return {
+        round_.number: [change_sentence(c) for c in changes.get(round_.id, [])] for round_ in rounds
+    }
 
 
 def test_the_same_settings_and_others_that_begin_nothing_are_not_told(scene):

@@ -60,7 +60,7 @@ def test_slots_missed_over_a_change_begin_where_the_last_window_ended(scene):
 
     change(scene, Schedule(cron="0 6 * * *"), utc(3, 6, 12))
 
-    assert [each[2:] for each in windows(scene)] == [
+    assert [window[2:] for window in windows(scene)] == [
         ("03-03 00:00", "03-04 00:00"),
         ("03-04 00:00", "03-04 06:00"),
         ("03-04 06:00", "03-05 06:00"),
@@ -75,7 +75,7 @@ def test_a_shorter_lag_leaves_no_gap(database):
 
     change(scene, DAILY, utc(3, 5, 12))
 
-    assert [each[2:] for each in windows(scene)] == [
+    assert [window[2:] for window in windows(scene)] == [
         ("03-02 18:00", "03-03 18:00"),
         ("03-03 18:00", "03-05 00:00"),
     ]

@@ -138,7 +138,9 @@ def test_scores_that_order_the_other_way_round_are_told_when_labels_are_in(scene
     scene.run()
 
     assert scene.round(3).state == "closed"
-    [concern] = [each for each in standing(scene).concerns if "positives have lower" in each]
+    [concern] = [
+        concern for concern in standing(scene).concerns if "positives have lower" in concern
+    ]
     assert concern.startswith("round 3: by the labels of this round, positives have lower scores")
     assert len([sink for sink, sentence in told(scene) if "positives have lower" in sentence]) == 2
 
@@ -157,7 +159,9 @@ def test_few_labels_a_round_tell_of_a_turned_score_together(database):
         told_after.append(any("positives have lower" in sentence for _, sentence in told(scene)))
 
     assert (told_after[0], told_after[-1]) == (False, True)
-    [concern] = [each for each in standing(scene).concerns if "positives have lower" in each]
+    [concern] = [
+        concern for concern in standing(scene).concerns if "positives have lower" in concern
+    ]
     assert "by the labels of the last" in concern
 
 
@@ -214,7 +218,7 @@ def test_a_round_that_could_not_estimate_recall_is_not_ok(scene):
 
     found = standing(scene)
 
-    assert any("recall is not estimable" in each for each in found.concerns)
+    assert any("recall is not estimable" in concern for concern in found.concerns)
     assert found.status != "ok"
 
 

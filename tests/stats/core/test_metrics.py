@@ -105,7 +105,7 @@ def test_agrees_with_scikit_learn(counts):
 
 def test_no_metric_is_left_out_of_the_invariants_below():
     assert set(RANGES) == set(WITHOUT_VALUE) == set(METRICS)
-    assert all(name == each.name for name, each in METRICS.items())
+    assert all(name == metric.name for name, metric in METRICS.items())
 
 
 @every_metric
@@ -138,7 +138,7 @@ def test_an_array_of_matrices_has_the_values_of_its_members(name, matrices):
 
     together = METRICS[name](Matrix(*columns))
 
-    one_by_one = [float(METRICS[name](Matrix(*each))) for each in matrices]
+    one_by_one = [float(METRICS[name](Matrix(*matrix))) for matrix in matrices]
     assert together.tolist() == pytest.approx(one_by_one, rel=1e-12, nan_ok=True)
 
 
@@ -157,10 +157,10 @@ def test_without_a_value_it_is_nan_among_draws_and_none_with_a_reason_alone(name
 
 @every_metric
 def test_a_value_comes_without_a_reason(name):
-    found = METRICS[name].value(SEED_TABLE_1)
+    metric_value = METRICS[name].value(SEED_TABLE_1)
 
-    assert found.reason is None
-    assert found.value == METRICS[name](SEED_TABLE_1)
+    assert metric_value.reason is None
+    assert metric_value.value == METRICS[name](SEED_TABLE_1)
 
 
 def test_zero_true_positives_is_a_recall_of_zero_and_not_undefined():

@@ -64,13 +64,13 @@ def test_the_width_found_is_the_largest_by_search(tpr, cv_t, fpr, cv_f):
         return -float(high - low)
 
     place = widest(*rates)
-    found = optimize.minimize_scalar(
+    optimum = optimize.minimize_scalar(
         minus_width, bounds=(-25, 25), method="bounded", options={"xatol": 1e-9}
     )
 
     at = math.log(place.prevalence / (1 - place.prevalence))
     assert place.width == pytest.approx(-minus_width(at), rel=1e-9)
-    assert place.width >= -found.fun - 1e-9
+    assert place.width >= -optimum.fun - 1e-9
     assert place.width <= max(cv_t, cv_f) + 1e-12  # theorem 5.1
 
 

@@ -436,7 +436,7 @@ def test_rounds_labeled_as_planned_reach_the_margins_that_were_foretold(estimand
             size=sizes, labeled=plan.labels, positive=positive, is_flagged=FLAGGED_OF_8
         )
         found = estimates(counts, estimands=(estimand,), points=2**10)
-        widths += [(each.high or 0) - (each.low or 0) for each in found]
+        widths += [(estimate.high or 0) - (estimate.low or 0) for estimate in found]
 
     assert widths / 2 / rounds == pytest.approx(
         [plan.margins["precision"], plan.margins["recall"]], rel=0.1

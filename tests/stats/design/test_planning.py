@@ -102,36 +102,36 @@ def test_pooling_keeps_the_rate_and_the_variance_of_a_class():
 
 
 def test_an_outlook_tells_labels_for_margins_and_margins_for_labels():
-    found = plan_options(banded(), max_labels=1300)
+    options = plan_options(banded(), max_labels=1300)
 
-    assert found.plan.total == 1300
-    assert [each.labels for each in found.bought] == [650, 1300, 2600]
-    assert [each.margins["recall"] for each in found.needed] == [0.1, 0.05, 0.03]
-    [five] = [each for each in found.needed if each.margins == BOTH]
+    assert options.plan.total == 1300
+    assert [bought.labels for bought in options.bought] == [650, 1300, 2600]
+    assert [needed.margins["recall"] for needed in options.needed] == [0.1, 0.05, 0.03]
+    [five] = [needed for needed in options.needed if needed.margins == BOTH]
     assert (
         five.labels
         == allocate(banded().size, banded().is_flagged, banded().prior_rates, margins=BOTH).total
     )
     assert five.labels < (five.two_strata or 0) / 2 < (five.random or 0) / 2
-    assert found.bought[1].margins == found.plan.margins
-    assert found.bought[1].two_strata["recall"] > 1.5 * found.bought[1].margins["recall"]
+    assert options.bought[1].margins == options.plan.margins
+    assert options.bought[1].two_strata["recall"] > 1.5 * options.bought[1].margins["recall"]
 
 
 def test_margins_that_were_asked_for_stand_among_the_others_by_width():
     margins = {"precision": 0.04, "recall": 0.08}
 
-    found = plan_options(banded(), margins=margins, max_labels=5000)
+    options = plan_options(banded(), margins=margins, max_labels=5000)
 
-    assert [each.margins for each in found.needed][1:3] == [margins, BOTH]
-    assert found.needed[1].labels == found.plan.total == found.plan.needed
+    assert [needed.margins for needed in options.needed][1:3] == [margins, BOTH]
+    assert options.needed[1].labels == options.plan.total == options.plan.needed
 
 
 def test_with_one_metric_that_can_be_planned_for_only_that_is_told():
-    found = plan_options(
+    options = plan_options(
         Prospect.of([500, 0], [True, False], PriorRates.of_rates([0.9, 0.5])), margins=BOTH
     )
 
-    assert [dict(each.margins) for each in found.needed] == [
+    assert [dict(needed.margins) for needed in options.needed] == [
         {"precision": 0.1},
         {"precision": 0.05},
         {"precision": 0.03},
@@ -141,10 +141,10 @@ def test_with_one_metric_that_can_be_planned_for_only_that_is_told():
 def test_with_nothing_known_no_margin_is_told():
     nothing = Prospect.of([300, 9000], [True, False], PriorRates.nothing([True, False]))
 
-    found = plan_options(nothing, max_labels=200)
+    options = plan_options(nothing, max_labels=200)
 
-    assert found.needed == ()
-    assert [each.margins for each in found.bought] == [{}, {}, {}]
+    assert options.needed == ()
+    assert [bought.margins for bought in options.bought] == [{}, {}, {}]
 
 
 @settings(max_examples=12, deadline=None)
@@ -152,14 +152,14 @@ def test_with_nothing_known_no_margin_is_told():
 def test_more_labels_never_widen_and_bands_never_cost_more(precision, recall, rate, labels):
     if precision * rate * (1 / recall - 1) >= 1 - rate:
         return
-    found = plan_options(
+    options = plan_options(
         assumed(precision=precision, recall=recall, flagged_rate=rate), max_labels=labels
     )
 
     for name in ("precision", "recall"):
-        widths = [each.margins[name] for each in found.bought]
+        widths = [bought.margins[name] for bought in options.bought]
         assert widths == sorted(widths, reverse=True)
-    assert all(each.labels == each.two_strata for each in found.needed)
+    assert all(needed.labels == needed.two_strata for needed in options.needed)
 
 
 def test_alerts_find_smaller_drops_with_more_labels():
@@ -174,7 +174,7 @@ def test_alerts_find_smaller_drops_with_more_labels():
         for labels in (400, 4000)
     )
 
-    assert [each.limit.metric for each in few] == ["precision", "recall"]
+    assert [power.limit.metric for power in few] == ["precision", "recall"]
     for before, after in zip(few, many, strict=True):
         assert (before.smallest_drop or 0) > (after.smallest_drop or 0) > 0.04
         assert (before.mean or 0) > (after.mean or math.inf)
@@ -197,14 +197,14 @@ def test_only_lower_limits_are_told_of_but_all_are_watched():
 def test_a_metric_that_cannot_fall_ten_points_has_no_delay():
     prospect = assumed(recall=0.09)
 
-    found = alert_power(
+    powers = alert_power(
         prospect,
         prospect.allocate(max_labels=3000).labels,
         [Limit("recall", 0.05, "at_least")],
         paths=100,
     )
 
-    assert (found[0].median, found[0].mean) == (None, None)
+    assert (powers[0].median, powers[0].mean) == (None, None)
 
 
 # --- refused inputs -------------------------------------------------------------------------

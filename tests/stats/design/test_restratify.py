@@ -14,34 +14,34 @@ from monitor.stats.design.restratify import EffectiveCounts, restratify
 
 
 def test_equal_weights_are_worth_every_label():
-    found = restratify([0, 0, 0, 1, 1], [1, 0, 0, 1, 0], [7.0] * 3 + [2.0] * 2, strata=2)
+    counts = restratify([0, 0, 0, 1, 1], [1, 0, 0, 1, 0], [7.0] * 3 + [2.0] * 2, strata=2)
 
-    assert found.labeled == pytest.approx([3, 2])
-    assert found.positive == pytest.approx([1, 1])
+    assert counts.labeled == pytest.approx([3, 2])
+    assert counts.positive == pytest.approx([1, 1])
 
 
 def test_unequal_weights_are_worth_kishs_effective_size():
     # weights 1, 1, 4, alike answers: 6^2 / 18 = 2
-    found = restratify([0, 0, 0], [0, 0, 0], [1.0, 1.0, 4.0], strata=1)
+    counts = restratify([0, 0, 0], [0, 0, 0], [1.0, 1.0, 4.0], strata=1)
 
-    assert found.labeled == pytest.approx([2.0])
-    assert found.positive == pytest.approx([0.0])
+    assert counts.labeled == pytest.approx([2.0])
+    assert counts.positive == pytest.approx([0.0])
 
 
 def test_a_rare_answer_of_large_weight_is_worth_its_estimated_variance():
     # p = 4/13; Kish 169/25 = 6.76; sum w^2 (y-p)^2 = 16 (9/13)^2 + 9 (4/13)^2 = 1440/169,
     # so p(1-p) 169 / (1440/169) = 36 * 169 / 1440 = 4.225
-    found = restratify([0] * 10, [1] + [0] * 9, [4.0] + [1.0] * 9, strata=1)
+    counts = restratify([0] * 10, [1] + [0] * 9, [4.0] + [1.0] * 9, strata=1)
 
-    assert found.labeled == pytest.approx([4.225])
-    assert found.positive == pytest.approx([4.225 * 4 / 13])
+    assert counts.labeled == pytest.approx([4.225])
+    assert counts.positive == pytest.approx([4.225 * 4 / 13])
 
 
 def test_a_rare_answer_of_small_weight_is_worth_no_more_than_kishs_size():
-    found = restratify([0] * 10, [1] + [0] * 9, [1.0] * 2 + [4.0] * 8, strata=1)
+    counts = restratify([0] * 10, [1] + [0] * 9, [1.0] * 2 + [4.0] * 8, strata=1)
 
-    assert found.labeled == pytest.approx([34**2 / (2 + 8 * 16)])
-    assert found.positive == pytest.approx(found.labeled / 34)
+    assert counts.labeled == pytest.approx([34**2 / (2 + 8 * 16)])
+    assert counts.positive == pytest.approx(counts.labeled / 34)
 
 
 def test_rounds_count_by_their_labels_not_by_their_windows():
@@ -59,7 +59,7 @@ def test_rounds_count_by_their_labels_not_by_their_windows():
 
 def test_a_rounds_items_in_one_stratum_leave_its_items_in_another_alone():
     # round 0: weights 1 and 3 in stratum 0 (16/10 labels), 9 in stratum 1; round 1: one label each
-    found = restratify(
+    counts = restratify(
         [0, 0, 1, 0, 1],
         [0, 0, 1, 0, 1],
         [1.0, 3.0, 9.0, 2.0, 2.0],
@@ -67,21 +67,21 @@ def test_a_rounds_items_in_one_stratum_leave_its_items_in_another_alone():
         round_of=[0, 0, 0, 1, 1],
     )
 
-    assert found.labeled == pytest.approx([1.6 + 1, 2])
-    assert found.positive == pytest.approx([0, 2])
+    assert counts.labeled == pytest.approx([1.6 + 1, 2])
+    assert counts.positive == pytest.approx([0, 2])
 
 
 def test_items_that_no_stratum_takes_are_left_out():
-    found = restratify([-1, 0, 2, 2], [1, 1, 1, 0], [1.0] * 4, strata=2)
+    counts = restratify([-1, 0, 2, 2], [1, 1, 1, 0], [1.0] * 4, strata=2)
 
-    assert found.labeled.tolist() == [1.0, 0.0]
-    assert found.positive.tolist() == [1.0, 0.0]
+    assert counts.labeled.tolist() == [1.0, 0.0]
+    assert counts.positive.tolist() == [1.0, 0.0]
 
 
 def test_no_items_are_worth_nothing():
-    found = restratify([], [], [], strata=2)
+    counts = restratify([], [], [], strata=2)
 
-    assert found.labeled.tolist() == found.positive.tolist() == [0.0, 0.0]
+    assert counts.labeled.tolist() == counts.positive.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -119,15 +119,15 @@ def samples(draw):
 @given(samples(), st.floats(0.1, 50))
 def test_labels_are_never_worth_more_than_they_are_whatever_the_scale_of_weights(sample, scale):
     stratum, positive, weight = sample
-    found = restratify(stratum, positive, weight, strata=3)
+    counts = restratify(stratum, positive, weight, strata=3)
     other = restratify(stratum, positive, [scale * w for w in weight], strata=3)
-    y, n = found.whole()
+    y, n = counts.whole()
 
-    assert np.all(found.labeled <= np.bincount(stratum, minlength=3) + 1e-9)
-    assert np.all((found.positive >= 0) & (found.positive <= found.labeled + 1e-12))
-    assert np.all((y >= 0) & (y <= n) & (n <= found.labeled + 1e-6))
-    assert other.labeled == pytest.approx(found.labeled)
-    assert other.positive == pytest.approx(found.positive)
+    assert np.all(counts.labeled <= np.bincount(stratum, minlength=3) + 1e-9)
+    assert np.all((counts.positive >= 0) & (counts.positive <= counts.labeled + 1e-12))
+    assert np.all((y >= 0) & (y <= n) & (n <= counts.labeled + 1e-6))
+    assert other.labeled == pytest.approx(counts.labeled)
+    assert other.positive == pytest.approx(counts.positive)
 
 
 # --- refused inputs ------------------------------------------------------------------------------

@@ -359,7 +359,7 @@ def test_false_alarms_stay_within_the_promise_at_the_limit_and_vanish_above_it()
     at = TWO.moved(limits[0])
 
     worst, usual = (
-        false_alarms(each, limits, every=10, paths=400, rounds=20) for each in (at, TWO)
+        false_alarms(scenario, limits, every=10, paths=400, rounds=20) for scenario in (at, TWO)
     )
 
     assert 0.2 < worst <= 2

@@ -184,7 +184,7 @@ def test_the_projection_agrees_with_a_general_optimiser_when_a_stratum_is_unlabe
     def room(logits):  # the unlabeled passed stratum at its best value, 0
         return (space.c[seen] @ (1 / (1 + np.exp(-logits))) - space.d) / np.abs(space.c).max()
 
-    found = optimize.minimize(
+    optimum = optimize.minimize(
         divergence,
         np.log(alternative[seen] / (1 - alternative[seen])),
         method="SLSQP",
@@ -194,7 +194,7 @@ def test_the_projection_agrees_with_a_general_optimiser_when_a_stratum_is_unlabe
     x = project(space, alternative, labeled)
 
     assert x[3] == 0
-    assert x[seen] == pytest.approx(1 / (1 + np.exp(-found.x)), rel=1e-4)
+    assert x[seen] == pytest.approx(1 / (1 + np.exp(-optimum.x)), rel=1e-4)
 
 
 def test_the_guess_weighs_earlier_rounds_as_worked_by_hand():

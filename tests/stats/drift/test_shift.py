@@ -146,10 +146,10 @@ def test_distances_are_symmetric_and_zero_only_between_equal_shares(now, usual):
 
 @given(SIZES, st.lists(SIZES, min_size=3, max_size=6))
 def test_bars_never_fall_under_their_floors(now, earlier):
-    found = window_distances(now, earlier, UP)
+    distances = window_distances(now, earlier, UP)
 
-    assert [move.kind for move in found] == ["psi", "ks", "flagged_rate"]
-    for move in found:
+    assert [move.kind for move in distances] == ["psi", "ks", "flagged_rate"]
+    for move in distances:
         assert move.bar >= FLOORS[move.kind]
         assert move.is_unusual == (abs(move.value) > move.bar)
 

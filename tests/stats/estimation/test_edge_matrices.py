@@ -46,9 +46,9 @@ def test_an_answer_never_seen_is_set_to_none(counts, expected):
 
 
 def test_two_classes_at_an_edge_give_each_and_both():
-    found = matrices_at_the_edge(of_matrix(9, 0, 0, 9), DRAWN)
+    matrices = matrices_at_the_edge(of_matrix(9, 0, 0, 9), DRAWN)
 
-    assert [cells(edge) for edge in found] == [
+    assert [cells(edge) for edge in matrices] == [
         [[40, 40], [0, 0], [5, 9], [95, 91]],
         [[30, 20], [10, 20], [0, 0], [100, 100]],
         [[40, 40], [0, 0], [0, 0], [100, 100]],
@@ -79,9 +79,9 @@ def test_no_false_positive_seen_lets_precision_reach_one():
 def test_no_true_positive_seen_lets_precision_and_recall_reach_zero():
     counts = of_matrix(0, 30, 5, 60, flagged_size=4000, passed_size=90_000)
 
-    found = estimate(counts)
+    estimates = estimate(counts)
 
-    assert (found["precision"].low, found["recall"].low) == (0.0, 0.0)
+    assert (estimates["precision"].low, estimates["recall"].low) == (0.0, 0.0)
 
 
 def test_a_pooled_estimate_does_not_reach_to_the_edge_of_one_round():
@@ -100,13 +100,11 @@ def test_an_interval_holds_its_draws_own_interval_and_stays_in_range(found):
     counts = of_matrix(tp, fp, fn, tn, 400, 9000)
     drawn = draw(round_posterior(counts), seed=0, points=2**8).rate_matrix(counts.size)
 
-    for each in estimates(
-        counts, metrics=("precision", "recall"), estimands=("rate",), points=2**8
-    ):
-        if each.low is not None and each.high is not None:
-            values = METRICS[each.metric](drawn)
+    for row in estimates(counts, metrics=("precision", "recall"), estimands=("rate",), points=2**8):
+        if row.low is not None and row.high is not None:
+            values = METRICS[row.metric](drawn)
             ends = np.quantile(values, [0.025, 0.975], method="inverted_cdf")
-            assert 0 <= each.low <= ends[0] <= ends[1] <= each.high <= 1
+            assert 0 <= row.low <= ends[0] <= ends[1] <= row.high <= 1
 
 
 @pytest.mark.simulation

@@ -42,10 +42,10 @@ def test_both_classifiers_have_the_weighted_values_and_points_that_subtract():
         assert precision == pytest.approx(tp / (tp + fp), abs=0.01)
         assert recall == pytest.approx(tp / (tp + fn), abs=0.02)
         assert f1 == pytest.approx(2 * tp / (2 * tp + fp + fn), abs=0.02)
-    for each in found.metrics:
-        assert each.difference.point == pytest.approx(each.second.point - each.first.point)
-        assert each.difference.low < each.difference.point < each.difference.high
-        assert each.reason is None
+    for metric in found.metrics:
+        assert metric.difference.point == pytest.approx(metric.second.point - metric.first.point)
+        assert metric.difference.low < metric.difference.point < metric.difference.high
+        assert metric.reason is None
     assert [each.metric for each in found.metrics] == ["precision", "recall", "f1"]
     assert (found.level, found.estimand) == (0.95, "rate")
 
@@ -57,11 +57,11 @@ def test_the_same_decisions_have_no_difference():
     found: Any = compare(SAMPLE.items, flags, flags, second_possible=same, rng=rng())
 
     own = estimate(SAMPLE.items.counts)
-    for each in found.metrics[:2]:
-        assert astuple(each.difference) == (0, 0, 0)
-        assert each.higher == 0.5
-        row = own[each.metric]
-        assert astuple(each.first) == pytest.approx((row.point, row.low, row.high), abs=3e-3)
+    for metric in found.metrics[:2]:
+        assert astuple(metric.difference) == (0, 0, 0)
+        assert metric.higher == 0.5
+        row = own[metric.metric]
+        assert astuple(metric.first) == pytest.approx((row.point, row.low, row.high), abs=3e-3)
     assert found.only_first.high == found.only_second.high == 0
     assert found.first_flagged.point == pytest.approx(1500)
 
@@ -103,9 +103,9 @@ def test_a_lower_threshold_gains_recall_and_never_loses_a_flagged_item():
 def test_the_paired_difference_is_narrower_than_that_of_two_samples():
     found: Any = compare_threshold(SAMPLE, 0.6, rng=rng())
 
-    for each in found.metrics[:2]:
-        widths = [side.high - side.low for side in (each.first, each.second)]
-        assert each.difference.high - each.difference.low < np.hypot(*widths)
+    for metric in found.metrics[:2]:
+        widths = [side.high - side.low for side in (metric.first, metric.second)]
+        assert metric.difference.high - metric.difference.low < np.hypot(*widths)
 
 
 def test_what_one_classifier_flags_from_one_band_keeps_jeffreys_half_count():

@@ -74,10 +74,10 @@ def known(found):
 @pytest.mark.parametrize("case", EXACT["cases"], ids=lambda case: str(case["counts"]))
 @pytest.mark.parametrize("name", ["precision", "recall"])
 def test_agrees_with_the_exact_two_stratum_posterior(case, name):
-    found = estimate(of_exact(case), metrics=(name,), seed=20)[name]
+    row = estimate(of_exact(case), metrics=(name,), seed=20)[name]
 
     tolerance = 1e-3 if min(case["counts"].values()) < 2 else 3e-4
-    assert [found.low, found.high] == pytest.approx([*case[name]][::2], abs=tolerance)
+    assert [row.low, row.high] == pytest.approx([*case[name]][::2], abs=tolerance)
 
 
 @pytest.mark.parametrize("case", EXACT["cases"], ids=lambda case: str(case["counts"]))
@@ -93,10 +93,10 @@ def test_precision_of_one_stratum_is_the_jeffreys_interval_of_statsmodels():
     proportion = pytest.importorskip("statsmodels.stats.proportion", reason="needs pandas")
     low, high = proportion.proportion_confint(138, 160, alpha=0.1, method="jeffreys")
 
-    found = estimate(TABLE_1, metrics=("precision",), level=0.9)["precision"]
+    row = estimate(TABLE_1, metrics=("precision",), level=0.9)["precision"]
 
-    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
-    assert found.point == pytest.approx(138.5 / 161, abs=1e-6)
+    assert (row.low, row.high) == pytest.approx((low, high), abs=1e-4)
+    assert row.point == pytest.approx(138.5 / 161, abs=1e-6)
 
 
 def test_agrees_with_the_quadrature_of_a_mixture_after_four_rounds():
@@ -114,9 +114,9 @@ def test_agrees_with_the_quadrature_of_a_mixture_after_four_rounds():
         tp=219, fp=88, fn=118, tn=4292, flagged_size=46_000, passed_size=1_000_000
     )
 
-    found = estimate(counts, posterior=posterior, basis="pooled", seed=4)
+    estimates = estimate(counts, posterior=posterior, basis="pooled", seed=4)
 
-    precision, recall = found["precision"], found["recall"]
+    precision, recall = estimates["precision"], estimates["recall"]
     assert [precision.low, precision.high] == pytest.approx(
         expected["precision_quantiles"][::2], abs=6e-4
     )
@@ -195,14 +195,14 @@ def test_agrees_with_plain_random_draws_of_the_two_priors(case):
 @settings(max_examples=60, deadline=None)
 @given(samples())
 def test_every_estimate_is_ordered_in_range_or_none_with_a_reason(counts):
-    for found in estimates(counts, metrics=ALL, points=FEW):
-        if found.reason is None:
-            interval = known(found)
+    for row in estimates(counts, metrics=ALL, points=FEW):
+        if row.reason is None:
+            interval = known(row)
             assert interval.low <= interval.high <= 1 + 1e-9
             assert np.isfinite([interval.low, interval.point, interval.high]).all()
-            assert found.undefined_share <= UNDEFINED_LIMIT
+            assert row.undefined_share <= UNDEFINED_LIMIT
         else:
-            assert (found.point, found.low, found.high) == (None, None, None)
+            assert (row.point, row.low, row.high) == (None, None, None)
 
 
 @settings(max_examples=30, deadline=None)
@@ -234,11 +234,14 @@ def test_with_every_item_labeled_the_window_is_known(counts):
     up, y, n = census.is_flagged, census.positive, census.labeled
     truth = Matrix(y[up].sum(), (n - y)[up].sum(), y[~up].sum(), (n - y)[~up].sum())
 
-    for found in estimates(census, metrics=ALL, estimands=("window",), points=FEW):
-        value, reason = METRICS[found.metric].value(truth).value, METRICS[found.metric].undefined
-        assert found.low == found.point == found.high == value
+    for row in estimates(census, metrics=ALL, estimands=("window",), points=FEW):
+        value, reason = (
+            METRICS[row.metric].value(truth).value,
+            METRICS[row.metric].undefined,
+        )
+        assert row.low == row.point == row.high == value
         wanted = UndefinedDraws(reason, share=1, most=UNDEFINED_LIMIT)
-        assert found.reason == (wanted if value is None else None)
+        assert row.reason == (wanted if value is None else None)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -348,20 +351,20 @@ def test_few_draws_without_a_value_are_left_out_and_counted():
 def test_a_class_without_a_label_has_no_estimate_from_the_prior_alone():
     counts = Counts.of_matrix(tp=90, fp=10, fn=0, tn=0, flagged_size=500, passed_size=9500)
 
-    found = estimate(counts, metrics=("precision", "recall", "npv", "flagged_rate"))
+    estimates = estimate(counts, metrics=("precision", "recall", "npv", "flagged_rate"))
 
-    assert found["recall"].reason == Unlabeled("passed", 9500)
-    assert found["npv"].reason == Unlabeled("passed", 9500)
-    assert found["precision"].reason is None
-    assert found["flagged_rate"].point == pytest.approx(0.05)
+    assert estimates["recall"].reason == Unlabeled("passed", 9500)
+    assert estimates["npv"].reason == Unlabeled("passed", 9500)
+    assert estimates["precision"].reason is None
+    assert estimates["flagged_rate"].point == pytest.approx(0.05)
 
 
 def test_a_pooled_posterior_speaks_for_a_class_without_a_label():
     counts = Counts.of_matrix(tp=90, fp=10, fn=0, tn=0, flagged_size=500, passed_size=9500)
 
-    found = estimate(counts, posterior=round_posterior(TABLE_1), basis="pooled")
+    estimates = estimate(counts, posterior=round_posterior(TABLE_1), basis="pooled")
 
-    assert found["recall"].reason is None
+    assert estimates["recall"].reason is None
 
 
 def test_the_weight_of_unlabeled_strata_is_told():
@@ -371,11 +374,13 @@ def test_the_weight_of_unlabeled_strata_is_told():
 
 
 def test_a_single_matrix_gives_the_summary_of_both_estimands():
-    found = estimate_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840)
+    estimates = estimate_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840)
 
-    names = [(each.estimand, each.metric) for each in found]
+    names = [(estimate.estimand, estimate.metric) for estimate in estimates]
     assert names == [(estimand, name) for estimand in ESTIMANDS for name in SUMMARY_METRICS]
-    assert [each.low == each.high for each in found] == [False] * 6 + [True] * 6  # a census
+    assert [estimate.low == estimate.high for estimate in estimates] == [False] * 6 + [
+        True
+    ] * 6  # a census
 
 
 # --- missing answers ------------------------------------------------------------------------
@@ -399,9 +404,9 @@ def test_missing_items_take_the_worse_and_the_better_value_for_the_metric(name, 
 
     bounds = known(missing_bounds(counts, np.array([5, 10]), name))
 
-    ends = [known(estimate(each, metrics=(name,))[name]) for each in filled]
-    assert bounds.low == min(each.low for each in ends)
-    assert bounds.high == max(each.high for each in ends)
+    ends = [known(estimate(counts, metrics=(name,))[name]) for counts in filled]
+    assert bounds.low == min(end.low for end in ends)
+    assert bounds.high == max(end.high for end in ends)
 
 
 @settings(max_examples=8, deadline=None)
@@ -411,12 +416,12 @@ def test_bounds_hold_the_estimate_without_the_missing_items(counts, data):
     missing = np.array([data.draw(st.integers(0, int(most))) for most in room])
 
     for name in ALL:
-        found = estimates(counts, metrics=(name,), estimands=("rate",), points=FEW)[0]
+        estimate = estimates(counts, metrics=(name,), estimands=("rate",), points=FEW)[0]
         bounds = missing_bounds(counts, missing, name, points=FEW)
-        assert found.interval is not None or bounds is None
-        if found.interval is not None and bounds is not None:
-            assert bounds.low <= found.interval.low <= found.interval.high <= bounds.high
-            assert bounds.point == found.point
+        assert estimate.interval is not None or bounds is None
+        if estimate.interval is not None and bounds is not None:
+            assert bounds.low <= estimate.interval.low <= estimate.interval.high <= bounds.high
+            assert bounds.point == estimate.point
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -486,8 +491,8 @@ def test_intervals_of_eight_strata_cover_the_truth_as_promised_with_even_tails()
             tp, fn = strata[up].sum(), strata[~up].sum()
             truths += [tp / size[up].sum(), tp / (tp + fn)]
         found = estimates(counts, points=2**8)
-        below += [truth < each.low for truth, each in zip(truths, found, strict=True)]
-        above += [truth > each.high for truth, each in zip(truths, found, strict=True)]
+        below += [truth < estimate.low for truth, estimate in zip(truths, found, strict=True)]
+        above += [truth > estimate.high for truth, estimate in zip(truths, found, strict=True)]
 
     covered = 1 - (below + above) / rounds
     assert np.all(covered > 0.925)

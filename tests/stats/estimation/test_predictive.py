@@ -50,10 +50,10 @@ def single(alpha, beta):
 
 
 def test_the_next_precision_of_one_stratum_is_a_beta_binomial_share():
-    found = next_estimates(round_posterior(TABLE_1), TABLE_1.size, np.array([50, 300]))
+    estimates = next_estimates(round_posterior(TABLE_1), TABLE_1.size, np.array([50, 300]))
 
     exact = stats.betabinom(50, 138.5, 22.5)
-    precision = found["precision"].interval(level=0.9)
+    precision = estimates["precision"].interval(level=0.9)
     assert ends(precision) == pytest.approx(exact.ppf([0.05, 0.95]) / 50, abs=1e-12)
     assert known(precision).point == pytest.approx(exact.mean() / 50, abs=1e-4)
 
@@ -64,24 +64,26 @@ def test_two_strata_agree_with_algorithm_2():
         flagged, passed, 160 / 4840, (160, 4840), rng=np.random.default_rng(5), replicas=400_000
     )
 
-    found = next_estimates(round_posterior(TABLE_1), TABLE_1.size, TABLE_1.labeled, seed=3)
+    estimates = next_estimates(round_posterior(TABLE_1), TABLE_1.size, TABLE_1.labeled, seed=3)
 
-    assert list(found) == ["precision", "recall"]
+    assert list(estimates) == ["precision", "recall"]
     for level in (0.5, 0.95):
         precision, recall = drawn.intervals(level=level)
-        assert ends(found["precision"].interval(level=level)) == pytest.approx(ends(precision))
-        assert ends(found["recall"].interval(level=level)) == pytest.approx(ends(recall), abs=2e-3)
+        assert ends(estimates["precision"].interval(level=level)) == pytest.approx(ends(precision))
+        assert ends(estimates["recall"].interval(level=level)) == pytest.approx(
+            ends(recall), abs=2e-3
+        )
 
 
 def test_a_band_counts_by_its_size_not_by_its_labels():
     sure = JointPosterior(single([1e12, 1], [1, 1e12]), single([1e12], [1]))
     size, labeled = np.array([300, 100, 400]), np.array([1, 50, 2])
 
-    found = next_estimates(
+    estimates = next_estimates(
         sure, size, labeled, metrics=("precision", "recall", "prevalence"), points=4
     )
 
-    assert {name: each.values.tolist() for name, each in found.items()} == {
+    assert {name: estimate.values.tolist() for name, estimate in estimates.items()} == {
         "precision": [0.75] * 4,
         "recall": [300 / 700] * 4,
         "prevalence": [700 / 800] * 4,
@@ -118,12 +120,12 @@ def test_a_stratum_without_labels_is_left_out_of_both():
 
     assert stratified_estimate(blank, "precision") == 0.9
     assert stratified_estimate(blank, "recall") == stratified_estimate(seen, "recall")
-    for name, each in next_estimates(posterior, blank.size, blank.labeled, points=FEW).items():
+    for name, estimate in next_estimates(posterior, blank.size, blank.labeled, points=FEW).items():
         same = next_estimates(posterior, seen.size, seen.labeled, points=FEW)[name]
-        assert np.array_equal(each.values, same.values)
+        assert np.array_equal(estimate.values, same.values)
     sure = JointPosterior(single([1e12, 1], [1, 1e12]), single([1e12], [1]))
-    found = next_estimates(sure, blank.size, blank.labeled, points=4)
-    assert found["precision"].values.tolist() == [1] * 4
+    estimates = next_estimates(sure, blank.size, blank.labeled, points=4)
+    assert estimates["precision"].values.tolist() == [1] * 4
 
 
 # --- what must always hold ------------------------------------------------------------------
@@ -147,26 +149,26 @@ def test_a_predictive_range_is_wider_than_the_credible_interval_and_nears_it_wit
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10), st.floats(0.8, 0.99))
 def test_every_metric_has_ordered_ends_and_grows_with_the_level(seed, level):
-    found = next_estimates(
+    estimates = next_estimates(
         round_posterior(BANDED), BANDED.size, BANDED.labeled, metrics=tuple(METRICS), seed=seed,
         points=2**6,
     )  # fmt: skip
 
-    assert list(found) == list(METRICS)
-    for each in found.values():
-        assert each.values.shape == (2**6,)
-        interval = each.interval(level=level)
+    assert list(estimates) == list(METRICS)
+    for estimate in estimates.values():
+        assert estimate.values.shape == (2**6,)
+        interval = estimate.interval(level=level)
         if interval is None:
             continue
-        wider = known(each.interval(level=(1 + level) / 2))
+        wider = known(estimate.interval(level=(1 + level) / 2))
         assert wider.low <= interval.low <= interval.point <= interval.high <= wider.high
 
 
 def test_the_same_seed_gives_the_same_draws_and_another_one_others():
     def drawn(seed):
         posterior = round_posterior(BANDED)
-        found = next_estimates(posterior, BANDED.size, BANDED.labeled, seed=seed, points=FEW)
-        return found["recall"].values
+        estimates = next_estimates(posterior, BANDED.size, BANDED.labeled, seed=seed, points=FEW)
+        return estimates["recall"].values
 
     assert np.array_equal(drawn(1), drawn(1))
     assert not np.array_equal(drawn(1), drawn(2))
@@ -249,11 +251,11 @@ def test_the_range_holds_the_next_estimate_as_often_as_it_says_over_bands():
             )
             for _ in range(2)
         )
-        found = next_estimates(round_posterior(first), size, labeled, seed=seed, points=2**8)
-        for name, each in found.items():
+        estimates = next_estimates(round_posterior(first), size, labeled, seed=seed, points=2**8)
+        for name, row in estimates.items():
             estimate = stratified_estimate(then, name)
             assert estimate is not None
-            inside[name] += not is_outside(estimate, known(each.interval()))
+            inside[name] += not is_outside(estimate, known(row.interval()))
 
     for hits in inside.values():
         assert 0.91 <= hits / replicates <= 0.985

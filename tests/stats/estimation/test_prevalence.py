@@ -162,14 +162,14 @@ def test_at_the_windows_own_prevalence_the_curve_is_the_estimate():
     p3 = prevalence_curve(draws, COUNTS.size)
     f1 = prevalence_curve(draws, COUNTS.size, metric="f1")
 
-    for found, name in (
+    for interval, name in (
         (p3.value, "precision"),
         (f1.value, "f1"),
         (p3.now, "prevalence"),
         (p3.tpr, "recall"),
         (p3.fpr, "fpr"),
     ):
-        assert astuple(found) == pytest.approx(astuple(rows[name]), rel=1e-12)
+        assert astuple(interval) == pytest.approx(astuple(rows[name]), rel=1e-12)
     assert (p3.metric, f1.metric, p3.level) == ("precision", "f1", 0.95)
 
 
@@ -267,37 +267,37 @@ USUAL = Counts.of_matrix(tp=860, fp=140, fn=5, tn=995, flagged_size=3_300, passe
 
 
 def test_a_change_has_the_intervals_of_each_side_and_points_that_add_up():
-    found = precision_change(works(USUAL), works(RARER, seed=1))
+    change = precision_change(works(USUAL), works(RARER, seed=1))
 
     before: Any
     after: Any
     before, after = (
-        estimates(each, metrics=("precision",), estimands=("rate",))[0].interval
-        for each in (USUAL, RARER)
+        estimates(counts, metrics=("precision",), estimands=("rate",))[0].interval
+        for counts in (USUAL, RARER)
     )
-    assert (found.before.low, found.before.high) == pytest.approx(
+    assert (change.before.low, change.before.high) == pytest.approx(
         (before.low, before.high), abs=1e-3
     )
-    assert (found.after.low, found.after.high) == pytest.approx((after.low, after.high), abs=1e-3)
-    assert found.change.point == pytest.approx(found.after.point - found.before.point)
-    assert found.by_prevalence.point + found.by_classifier.point == pytest.approx(
-        found.change.point
+    assert (change.after.low, change.after.high) == pytest.approx((after.low, after.high), abs=1e-3)
+    assert change.change.point == pytest.approx(change.after.point - change.before.point)
+    assert change.by_prevalence.point + change.by_classifier.point == pytest.approx(
+        change.change.point
     )
-    assert found.prevalence_before.point == pytest.approx(0.0327, abs=2e-3)
-    assert found.prevalence_after.point == pytest.approx(0.0203, abs=2e-3)
-    assert found.by_prevalence.high < 0
-    assert found.level == 0.95
+    assert change.prevalence_before.point == pytest.approx(0.0327, abs=2e-3)
+    assert change.prevalence_after.point == pytest.approx(0.0203, abs=2e-3)
+    assert change.by_prevalence.high < 0
+    assert change.level == 0.95
 
 
 def test_draws_of_equal_seeds_do_not_cancel():
     """Two rounds with the same counts and seed: the change has the spread of two rounds."""
     same = works(USUAL)
 
-    found = precision_change(same, same)
+    change = precision_change(same, same)
 
     spread = float(np.std(same.precision()))
-    assert found.change.point == pytest.approx(0, abs=1e-12)
-    assert found.change.high - found.change.low == pytest.approx(
+    assert change.change.point == pytest.approx(0, abs=1e-12)
+    assert change.change.high - change.change.low == pytest.approx(
         2 * 1.96 * 2**0.5 * spread, rel=0.1
     )
 
@@ -329,10 +329,10 @@ def test_the_parts_cover_what_moved():
     truth = split_change(before, after)
     held = np.zeros(3)
     for number in range(250):
-        drawn = [works(_labeled(each, rng), seed=number, points=2**9) for each in (before, after)]
-        found = precision_change(*drawn)
+        drawn = [works(_labeled(model, rng), seed=number, points=2**9) for model in (before, after)]
+        change = precision_change(*drawn)
         for i, name in enumerate(("change", "prevalence", "classifier")):
-            interval = getattr(found, name if i == 0 else f"by_{name}")
+            interval = getattr(change, name if i == 0 else f"by_{name}")
             held[i] += interval.low <= getattr(truth, name) <= interval.high
 
     assert np.all(held / 250 > 0.95 - 3 * 0.0138)

@@ -32,7 +32,7 @@ def test_the_estimates_are_those_of_the_two_strata():
 def test_without_further_words_it_is_a_summary_at_95_percent_from_seed_0():
     found = estimate_matrix(**MATRIX)
 
-    assert [each.metric for each in found] == [*SUMMARY_METRICS, *SUMMARY_METRICS]
+    assert [estimate.metric for estimate in found] == [*SUMMARY_METRICS, *SUMMARY_METRICS]
     assert found == estimates(
         Counts.of_matrix(**MATRIX), metrics=SUMMARY_METRICS, level=0.95, seed=0
     )
@@ -51,7 +51,10 @@ def test_a_count_of_zero_is_taken():
 
 
 def test_as_many_labels_as_items_are_taken():
-    found = {each.estimand: each for each in estimate_matrix(**MATRIX, metrics=("precision",))}
+    found = {
+        estimate.estimand: estimate
+        for estimate in estimate_matrix(**MATRIX, metrics=("precision",))
+    }
 
     assert (found["window"].low, found["window"].high) == (0.8, 0.8)
 

@@ -38,9 +38,9 @@ def surely(found):
 
 
 def in_reach(segment, whole, metric, margin):
-    found = more_labels(segment, whole, metric, margin)
-    assert found.of_round is not None
-    return found
+    more = more_labels(segment, whole, metric, margin)
+    assert more.of_round is not None
+    return more
 
 
 def mixture_by_hand(rest_positive, rest_labeled, positive, labeled, prior=0.5):
@@ -74,25 +74,25 @@ def quantile_by_hand(weight, betas, share):
 
 
 def test_the_posterior_is_the_mixture_of_the_formula():
-    found = segment_posterior(PART, WHOLE).flagged
+    beta_mixture = segment_posterior(PART, WHOLE).flagged
 
     weight, betas = mixture_by_hand(78, 90, 2, 10)
-    assert found.weight == pytest.approx(weight, rel=1e-9)
-    assert found.alpha[:, 0] == pytest.approx([p for p, _ in betas])
-    assert found.beta[:, 0] == pytest.approx([q for _, q in betas])
+    assert beta_mixture.weight == pytest.approx(weight, rel=1e-9)
+    assert beta_mixture.alpha[:, 0] == pytest.approx([p for p, _ in betas])
+    assert beta_mixture.beta[:, 0] == pytest.approx([q for _, q in betas])
 
 
 def test_the_interval_of_the_rate_is_that_of_the_mixture():
     weight, betas = mixture_by_hand(78, 90, 2, 10)
 
-    [found] = segment_estimates(
+    [estimate] = segment_estimates(
         PART, WHOLE, metrics=("precision",), estimands=("rate",), points=2**13
     )
 
-    assert found.low == pytest.approx(quantile_by_hand(weight, betas, 0.025), abs=1e-3)
-    assert found.high == pytest.approx(quantile_by_hand(weight, betas, 0.975), abs=1e-3)
+    assert estimate.low == pytest.approx(quantile_by_hand(weight, betas, 0.025), abs=1e-3)
+    assert estimate.high == pytest.approx(quantile_by_hand(weight, betas, 0.975), abs=1e-3)
     mean = sum(w * p / (p + q) for w, (p, q) in zip(weight, betas, strict=True))
-    assert found.point == pytest.approx(mean, abs=1e-3)
+    assert estimate.point == pytest.approx(mean, abs=1e-3)
 
 
 def test_the_shifts_are_alike_both_ways_and_equally_likely():
@@ -101,10 +101,10 @@ def test_the_shifts_are_alike_both_ways_and_equally_likely():
 
 
 def test_the_segment_that_is_everything_gets_the_rounds_own_prior():
-    found = segment_posterior(WHOLE, WHOLE)
+    joint_posterior = segment_posterior(WHOLE, WHOLE)
 
-    assert found.flagged.alpha.tolist() == [[80.5]]
-    assert found.passed.beta.tolist() == [[290.5]]
+    assert joint_posterior.flagged.alpha.tolist() == [[80.5]]
+    assert joint_posterior.passed.beta.tolist() == [[290.5]]
 
 
 def test_a_segment_unlike_the_rest_follows_its_own_labels():
@@ -140,18 +140,18 @@ def test_without_a_label_of_its_own_a_class_is_not_estimated():
 
 
 def test_metrics_and_estimands_are_those_asked_for():
-    found = segment_estimates(
+    estimates = segment_estimates(
         PART, WHOLE, metrics=("npv", "recall"), estimands=("rate", "window"), level=0.8, seed=3
     )
 
-    assert [(each.estimand, each.metric) for each in found] == [
+    assert [(estimate.estimand, estimate.metric) for estimate in estimates] == [
         ("rate", "npv"),
         ("rate", "recall"),
         ("window", "npv"),
         ("window", "recall"),
     ]
-    assert {each.level for each in found} == {0.8}
-    assert found == segment_estimates(
+    assert {estimate.level for estimate in estimates} == {0.8}
+    assert estimates == segment_estimates(
         PART, WHOLE, metrics=("npv", "recall"), estimands=("rate", "window"), level=0.8, seed=3
     )
 
@@ -162,9 +162,9 @@ def test_ends_are_ordered_and_stay_inside_zero_one(tp, fp, fn, tn):
     part = Counts.of_matrix(tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=99, passed_size=500)
     whole = Counts.of_matrix(tp=90, fp=60, fn=40, tn=400, flagged_size=900, passed_size=9000)
 
-    for found in segment_estimates(part, whole, points=2**7):
-        if found.point is not None:
-            told = surely(found)
+    for estimate in segment_estimates(part, whole, points=2**7):
+        if estimate.point is not None:
+            told = surely(estimate)
             assert 0 <= told.low <= told.point <= told.high <= 1
 
 
@@ -178,31 +178,31 @@ def test_labels_of_the_segment_alone_for_precision_follow_the_formula():
     own_worth = 1 / (1 / size + (size - own) ** 2 / size**2 / worth + (size - own) / size**2)
     wanted = 1 / ((0.1 / Z) ** 2 / v + 1 / size)
 
-    found = more_labels(PART, WHOLE, "precision", 0.1)
+    more = more_labels(PART, WHOLE, "precision", 0.1)
 
-    assert found.of_segment == math.ceil(wanted - own_worth)
+    assert more.of_segment == math.ceil(wanted - own_worth)
     # the segment gets 1 flagged label of 10, and a factor on the round adds 300 passed ones too
     factor = (wanted - own_worth) / 10
-    assert found.of_round == pytest.approx(400 * factor, abs=1)
+    assert more.of_round == pytest.approx(400 * factor, abs=1)
 
 
 def test_labels_stop_where_a_stratum_has_no_more_items():
     whole = Counts.of_matrix(tp=80, fp=20, fn=10, tn=290, flagged_size=120, passed_size=9000)
     part = Counts.of_matrix(tp=2, fp=8, fn=1, tn=29, flagged_size=20, passed_size=900)
 
-    found = more_labels(part, whole, "precision", 0.001)
+    more = more_labels(part, whole, "precision", 0.001)
 
-    assert found == MoreLabels(of_round=195, of_segment=10)
+    assert more == MoreLabels(of_round=195, of_segment=10)
 
 
 def test_a_stratum_that_the_round_does_not_sample_is_out_of_reach_for_it():
     whole = bands([900, 300, 9000], [60, 0, 300], [40, 0, 10])
     part = bands([90, 30, 900], [6, 0, 30], [4, 0, 1])
 
-    found = more_labels(part, whole, "precision", 0.05)
+    more = more_labels(part, whole, "precision", 0.05)
 
-    assert found.of_round is None
-    assert 0 < found.of_segment <= 114
+    assert more.of_round is None
+    assert 0 < more.of_segment <= 114
 
 
 def test_a_class_without_a_label_needs_one_whatever_the_rest_says():
@@ -300,8 +300,8 @@ def test_intervals_of_small_segments_cover_whether_they_differ_or_not():
                 Counts.of_arrays(size=n, labeled=m, positive=y, is_flagged=[True, False])
                 for n, m, y in ((part_size, labeled, positive), (size, labels, positive + rest))
             )
-            found = segment_estimates(part, whole, estimands=("rate",), points=2**8)
+            estimates = segment_estimates(part, whole, estimands=("rate",), points=2**8)
             tp, fn = own * part_size
             for place, truth in enumerate((own[0], tp / (tp + fn))):
-                hits[place] = found[place].low <= truth <= found[place].high
+                hits[place] = estimates[place].low <= truth <= estimates[place].high
         assert (covered.mean(axis=0) >= least).all()

@@ -26,7 +26,8 @@ def banded(positive, labeled=(50, 50, 200, 100), size=(100, 100, 9000, 500)):
 
 def of(few):
     return [
-        (each.predicted, each.answer, pytest.approx(each.worth, abs=0.5)) for each in few.classes
+        (class_.predicted, class_.answer, pytest.approx(class_.worth, abs=0.5))
+        for class_ in few.classes
     ]
 
 
@@ -100,9 +101,9 @@ def test_an_empty_class_decides_nothing():
 def test_estimates_of_a_round_carry_the_same_caution_and_only_beside_a_value(positive):
     counts = banded(positive)
 
-    for found in estimates(counts, metrics=tuple(METRICS), points=2**6):
-        said = small_count_caution(counts, found.metric, estimand=found.estimand)
-        assert found.caution == (said if found.reason is None else None)
+    for row in estimates(counts, metrics=tuple(METRICS), points=2**6):
+        said = small_count_caution(counts, row.metric, estimand=row.estimand)
+        assert row.caution == (said if row.reason is None else None)
 
 
 def test_with_its_history_an_estimate_has_no_caution():

@@ -23,7 +23,7 @@ def test_replicates_that_advance_together_are_each_pooled_as_if_alone(keep):
 
     for replicate in range(7):
         steps = pooling_steps(
-            [(each[replicate], labeled) for each in rounds[1:]],
+            [(round_[replicate], labeled) for round_ in rounds[1:]],
             reference=(rounds[0][replicate], labeled),
             hazard=0.3,
             keep=keep,

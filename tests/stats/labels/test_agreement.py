@@ -50,11 +50,13 @@ def test_cohens_kappa_and_its_interval_are_those_of_statsmodels():
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
     wanted = inter_rater.cohens_kappa(np.array([[15, 10], [5, 20]]))
 
-    found = cohen_kappa([a for a, _ in PAIRS], [b for _, b in PAIRS])
+    agreement = cohen_kappa([a for a, _ in PAIRS], [b for _, b in PAIRS])
 
-    assert found.value == pytest.approx(wanted.kappa, rel=1e-12)
-    assert (found.low, found.high) == pytest.approx((wanted.kappa_low, wanted.kappa_upp), rel=1e-12)
-    assert found.items == 50
+    assert agreement.value == pytest.approx(wanted.kappa, rel=1e-12)
+    assert (agreement.low, agreement.high) == pytest.approx(
+        (wanted.kappa_low, wanted.kappa_upp), rel=1e-12
+    )
+    assert agreement.items == 50
 
 
 def test_cohens_kappa_of_three_categories_is_that_of_statsmodels():
@@ -64,10 +66,10 @@ def test_cohens_kappa_of_three_categories_is_that_of_statsmodels():
     second = np.repeat([0, 1, 2] * 3, table.ravel())
     wanted = inter_rater.cohens_kappa(table)
 
-    found = cohen_kappa(first, second, level=0.8)
+    agreement = cohen_kappa(first, second, level=0.8)
 
     half = 1.2815515655446004 * wanted.std_kappa
-    assert (found.value, found.low, found.high) == pytest.approx(
+    assert (agreement.value, agreement.low, agreement.high) == pytest.approx(
         (wanted.kappa, wanted.kappa - half, wanted.kappa + half)
     )
 
@@ -89,9 +91,9 @@ def test_cohens_kappa_is_that_of_scikit_learn(pairs):
 def test_items_that_one_of_two_did_not_answer_are_left_out():
     usual = cohen_kappa([a for a, _ in PAIRS], [b for _, b in PAIRS])
 
-    found = cohen_kappa([*(a for a, _ in PAIRS), NAN, 1], [*(b for _, b in PAIRS), 1, NAN])
+    agreement = cohen_kappa([*(a for a, _ in PAIRS), NAN, 1], [*(b for _, b in PAIRS), 1, NAN])
 
-    assert found == usual
+    assert agreement == usual
 
 
 def test_fleiss_kappa_is_that_of_statsmodels():
@@ -137,10 +139,10 @@ def test_the_bootstrap_interval_is_about_the_large_sample_one():
     pairs = np.array(PAIRS * 10)
     large = cohen_kappa(pairs[:, 0], pairs[:, 1])
 
-    found = krippendorff_alpha(pairs, resamples=4000)
+    agreement = krippendorff_alpha(pairs, resamples=4000)
 
-    assert found.low == pytest.approx(large.low, abs=0.015)
-    assert found.high == pytest.approx(large.high, abs=0.015)
+    assert agreement.low == pytest.approx(large.low, abs=0.015)
+    assert agreement.high == pytest.approx(large.high, abs=0.015)
 
 
 def test_the_same_seed_gives_the_same_interval():
@@ -183,9 +185,9 @@ def test_disagreement_is_the_prevalence_of_disagreed_items():
     )
     wanted = estimate(counts, metrics=("prevalence",), level=0.9, seed=4)["prevalence"]
 
-    found = disagreement([1000, 9000], [40, 40], [8, 1], level=0.9, seed=4)
+    interval = disagreement([1000, 9000], [40, 40], [8, 1], level=0.9, seed=4)
 
-    assert found == wanted.interval
+    assert interval == wanted.interval
 
 
 def test_disagreement_weighs_the_strata():

@@ -98,12 +98,12 @@ def test_rates_are_rogan_and_gladens_of_the_rates_seen():
 def test_false_positives_among_the_passed_are_taken_out_of_recall():
     sloppy = LabelAudit(tp=100, fn=0, tn=990, fp=10)
 
-    plain, found = (
+    plain, estimate = (
         estimates(COUNTS, estimands=("rate",))[1],
         corrected_estimates(COUNTS, sloppy, estimands=("rate",))[1],
     )
 
-    (low, point, high), (plain_low, plain_point, plain_high) = ends(found), ends(plain)
+    (low, point, high), (plain_low, plain_point, plain_high) = ends(estimate), ends(plain)
     assert point > plain_point + 0.05
     assert high - low > plain_high - plain_low
 
@@ -121,9 +121,9 @@ def test_labels_of_a_rare_class_say_how_specific_they_are():
 def test_even_a_census_is_not_known_when_labels_err():
     census = Counts.of_matrix(tp=138, fp=22, fn=150, tn=4690, flagged_size=160, passed_size=4840)
 
-    found = corrected_estimates(census, AUDIT, estimands=("window",))
+    estimates = corrected_estimates(census, AUDIT, estimands=("window",))
 
-    low, point, high = ends(found[0])
+    low, point, high = ends(estimates[0])
     assert low < point < high
     sure = corrected_estimates(census, SURE, estimands=("window",))
     assert (sure[0].low, sure[0].high) == pytest.approx((138 / 160, 138 / 160))
@@ -156,19 +156,19 @@ def test_in_the_window_each_item_is_drawn_by_its_label():
 
 
 def test_estimates_name_their_method_and_keep_their_order():
-    found = corrected_estimates(COUNTS, AUDIT, metrics=("recall", "npv"), level=0.8, seed=2)
+    estimates = corrected_estimates(COUNTS, AUDIT, metrics=("recall", "npv"), level=0.8, seed=2)
 
-    assert [(e.estimand, e.metric) for e in found] == [
+    assert [(e.estimand, e.metric) for e in estimates] == [
         ("rate", "recall"),
         ("rate", "npv"),
         ("window", "recall"),
         ("window", "npv"),
     ]
-    assert {e.method for e in found} == {METHOD}
-    assert {e.level for e in found} == {0.8}
+    assert {e.method for e in estimates} == {METHOD}
+    assert {e.level for e in estimates} == {0.8}
     assert len(METHOD) <= 60
     wider = corrected_estimates(COUNTS, AUDIT, metrics=("recall",), level=0.95, seed=2)
-    (low, _, high), (wide_low, _, wide_high) = ends(found[0]), ends(wider[0])
+    (low, _, high), (wide_low, _, wide_high) = ends(estimates[0]), ends(wider[0])
     assert wide_low < low < high < wide_high
 
 
@@ -187,11 +187,11 @@ def test_labels_that_contradict_the_audit_have_no_estimate():
     )
     certain = LabelAudit(tp=9000, fn=1000, tn=9000, fp=1000)
 
-    found = corrected_estimates(none_at_all, certain)
+    estimates = corrected_estimates(none_at_all, certain)
 
-    assert {(e.point, e.low, e.high) for e in found} == {(None, None, None)}
-    assert {e.method for e in found} == {METHOD}
-    assert {each.reason for each in found} == {Contradiction.AUDIT}
+    assert {(e.point, e.low, e.high) for e in estimates} == {(None, None, None)}
+    assert {e.method for e in estimates} == {METHOD}
+    assert {estimate.reason for estimate in estimates} == {Contradiction.AUDIT}
 
 
 def test_a_class_without_labels_keeps_its_reason():
@@ -247,7 +247,7 @@ def test_corrected_intervals_cover_the_truth_where_the_others_do_not():
             ("given", estimates(counts, estimands=("rate",), points=2**9)),
             ("corrected", corrected_estimates(counts, audit, estimands=("rate",))),
         ):
-            told = [ends(each) for each in found]
+            told = [ends(estimate) for estimate in found]
             hits[way][place] = [
                 low <= t <= high for (low, _, high), t in zip(told, truth, strict=True)
             ]

@@ -188,10 +188,10 @@ def test_a_predictive_range_is_wider_than_the_confidence_interval_of_as_many_lab
 
 
 def test_a_prior_is_added_to_the_labels():
-    found = StratumCounts(size=99, labeled=10, positive=8)
+    stratum_counts = StratumCounts(size=99, labeled=10, positive=8)
 
-    assert BetaRate.of_labels(found) == BetaRate(8, 2)
-    assert BetaRate.of_labels(found, prior=(0.5, 1.5)) == BetaRate(8.5, 3.5)
+    assert BetaRate.of_labels(stratum_counts) == BetaRate(8, 2)
+    assert BetaRate.of_labels(stratum_counts, prior=(0.5, 1.5)) == BetaRate(8.5, 3.5)
     assert BetaRate(8.5, 3.5).total == 12
 
 

@@ -94,9 +94,9 @@ def test_theorem_1_is_the_least_margin_found_by_search():
     def margin(log_ratio):
         return margins(PHI_1, 0.046, split_labels(1000, 0.046, math.exp(log_ratio)))[1]
 
-    found = optimize.minimize_scalar(margin, bounds=(-3, 3), options={"xatol": 1e-9})
+    optimum = optimize.minimize_scalar(margin, bounds=(-3, 3), options={"xatol": 1e-9})
 
-    assert math.exp(found.x) == pytest.approx(best_ratio(PHI_1, 0.046), rel=1e-5)
+    assert math.exp(optimum.x) == pytest.approx(best_ratio(PHI_1, 0.046), rel=1e-5)
 
 
 def test_theorem_2_is_the_least_predictive_variance_found_by_search():
@@ -106,9 +106,9 @@ def test_theorem_2_is_the_least_predictive_variance_found_by_search():
         n_1, n_0 = split_labels(1000, k, math.exp(log_ratio))
         return log_ratio_variance(flagged, passed, (n_1, n_0))  # type: ignore[arg-type]
 
-    found = optimize.minimize_scalar(variance, bounds=(-3, 3), options={"xatol": 1e-9})
+    optimum = optimize.minimize_scalar(variance, bounds=(-3, 3), options={"xatol": 1e-9})
 
-    assert math.exp(found.x) == pytest.approx(best_ratio_beta(flagged, passed, k), rel=1e-5)
+    assert math.exp(optimum.x) == pytest.approx(best_ratio_beta(flagged, passed, k), rel=1e-5)
 
 
 def test_theorem_1_is_the_split_that_our_own_planning_finds():

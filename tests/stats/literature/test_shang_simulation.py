@@ -33,8 +33,8 @@ def ends(interval):
 
 
 def test_the_bootstrap_draws_binomials_with_the_rates_found():
-    found = bootstrap(FLAGGED, PASSED, rng=rng(), replicas=MANY)
-    precision, recall = found.intervals(level=0.9)
+    replicas = bootstrap(FLAGGED, PASSED, rng=rng(), replicas=MANY)
+    precision, recall = replicas.intervals(level=0.9)
 
     exact = stats.binom.ppf([0.05, 0.95], 160, 138 / 160) / 160
     assert ends(precision) == pytest.approx(exact, abs=1e-12)
@@ -42,14 +42,14 @@ def test_the_bootstrap_draws_binomials_with_the_rates_found():
     assert ends(recall) == pytest.approx(
         ends(recall_interval(FLAGGED, PASSED, level=0.9)), abs=3e-3
     )
-    assert found.undefined_share == 0
+    assert replicas.undefined_share == 0
 
 
 def test_monte_carlo_draws_beta_binomials():
-    found = monte_carlo(
+    replicas = monte_carlo(
         BetaRate(138, 22), BetaRate(108, 4732), 160 / 4840, (160, 4840), rng=rng(), replicas=MANY
     )
-    precision, recall = found.intervals(level=0.9)
+    precision, recall = replicas.intervals(level=0.9)
 
     exact = stats.betabinom.ppf([0.05, 0.95], 160, 138, 22) / 160
     assert ends(precision) == pytest.approx(exact, abs=1e-12)
@@ -60,19 +60,19 @@ def test_monte_carlo_draws_beta_binomials():
 
 
 def test_recall_weighs_the_classes_by_their_sizes():
-    found = bootstrap(StratumCounts(30, 2, 2), StratumCounts(90, 3, 3), rng=rng(), replicas=4)
+    replicas = bootstrap(StratumCounts(30, 2, 2), StratumCounts(90, 3, 3), rng=rng(), replicas=4)
 
-    assert found.precision.tolist() == [1, 1, 1, 1]
-    assert found.recall.tolist() == [0.25] * 4
+    assert replicas.precision.tolist() == [1, 1, 1, 1]
+    assert replicas.recall.tolist() == [0.25] * 4
 
 
 def test_samples_without_a_positive_have_no_recall_and_are_counted():
-    found = bootstrap(StratumCounts(9, 1, 0), StratumCounts(90, 1, 0), rng=rng(), replicas=8)
+    replicas = bootstrap(StratumCounts(9, 1, 0), StratumCounts(90, 1, 0), rng=rng(), replicas=8)
 
-    assert found.undefined_share == 1
-    assert np.isnan(found.recall).all()
+    assert replicas.undefined_share == 1
+    assert np.isnan(replicas.recall).all()
     with pytest.raises(CountIsZero, match="0 of the simulated samples hold an actual positive"):
-        found.intervals()
+        replicas.intervals()
 
 
 def test_a_range_leaves_out_samples_without_recall_only():
@@ -168,7 +168,7 @@ def test_all_four_methods_cover_as_table_3_says_in_its_third_row():
         known = BetaRate.of_labels(flagged), BetaRate.of_labels(passed)
         simulated = bootstrap(flagged, passed, rng=source, replicas=500).intervals()
         drawn = monte_carlo(*known, k, (n_1, n_0), rng=source, replicas=500).intervals()
-        found = [
+        intervals = [
             precision_interval(flagged), simulated[0],
             precision_predictive(known[0], n_1), drawn[0],
             recall_interval(flagged, passed), simulated[1],
@@ -176,7 +176,7 @@ def test_all_four_methods_cover_as_table_3_says_in_its_third_row():
         ]  # fmt: skip
         p, m = later[i] / (n_1, n_0)
         truth = [0.9, 0.9, p, p, 0.9, 0.9, k * p / (k * p + m), k * p / (k * p + m)]
-        covered[i] = [e.low <= t <= e.high for e, t in zip(found, truth, strict=True)]
+        covered[i] = [e.low <= t <= e.high for e, t in zip(intervals, truth, strict=True)]
 
     share = covered.mean(axis=0)
     assert (share > 0.915).all()
