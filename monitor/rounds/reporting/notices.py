@@ -91,7 +91,7 @@ def alert_notice(
 def ended_notice(
     alert: Alert, round_: Round, *, store_id: str, by_hand: bool, why: str, at: datetime
 ) -> Notice:
-    """Notify people of an alert that no round ended; ``found`` is the round that fired it."""
+    """Notify people of an alert that no round ended; ``round_`` is the one that fired it."""
     sentence = ended_sentence(
         alert, monitor=round_.monitor, number=round_.number, by_hand=by_hand, why=why
     )
