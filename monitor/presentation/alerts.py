@@ -12,7 +12,7 @@ from monitor.presentation.numbers import (
     number_text,
     percent_text,
 )
-from monitor.presentation.sentences import capital, ended
+from monitor.presentation.sentences import capital
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -112,7 +112,7 @@ def ended_sentence(alert: Alert, *, monitor: str, number: int, by_hand: bool, wh
     """Say that an alert of a round ended that no round ended."""
     how = "was ended by hand" if by_hand else "has ended"
     return (
-        f"{monitor}: the alert on {_limit(alert)} of round {number} {how}: {ended(why)} "
+        f"{monitor}: the alert on {_limit(alert)} of round {number} {how}: {why}. "
         f"It {fired(alert)}."
     )
 
@@ -164,4 +164,4 @@ def _cause(alert: Limited, report: RoundReport) -> str:
         return ""
     cause = report.cause
     sentence = cause_beside_alert(cause) if alert.side == "at_least" else cause.sentence
-    return f" {ended(capital(sentence))}"
+    return f" {capital(sentence)}."

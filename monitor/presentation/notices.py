@@ -75,8 +75,8 @@ def inverted_sentence(labels: str, area: tuple[float, float, float]) -> str:
     point, low, high = area
     return (
         f"by the {labels}, positives have lower scores than negatives: the area under the ROC "
-        f"curve is {point:.2f} {range_text(low, high, 2)}, where chance gives 0.5; does the score "
-        "mean the other class?"
+        f"curve is {point:.2f} {range_text(low, high, 2)}, where chance gives 0.5 (does the "
+        "score mean the other class?)"
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.presentation.alerts import Alert, broken_limit
 from monitor.presentation.numbers import limits_text, number_text
-from monitor.presentation.sentences import capital, ended
+from monitor.presentation.sentences import capital
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,22 +65,22 @@ def learning_text(proposed: Mapping[str, float]) -> str:
 
 def no_estimate_sentence(number: int, reason: str) -> str:
     """Say in its report that a round ended without an estimate."""
-    return f"Round {number} gave no estimate: {ended(reason)}"
+    return f"Round {number} gave no estimate: {reason}."
 
 
 def look_sentence(number: int, reason: str) -> str:
     """Say in its report that a round needs a look."""
-    return f"Round {number} needs a look: {ended(reason)}"
+    return f"Round {number} needs a look: {reason}."
 
 
 def abandoned_sentence(monitor: str, number: int, reason: str) -> str:
     """Say in a notice that a round ended without an estimate."""
-    return f"{monitor}, round {number}: no estimate. {ended(capital(reason))}"
+    return f"{monitor}, round {number}: no estimate. {capital(reason)}."
 
 
 def attention_sentence(monitor: str, number: int, concern: str) -> str:
     """Say in a notice that a round needs a look."""
-    return f"{monitor}, round {number} needs a look: {ended(concern)}"
+    return f"{monitor}, round {number} needs a look: {concern}."
 
 
 def unusual_sentence(monitor: str, number: int, notice: str) -> str:

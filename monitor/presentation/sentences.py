@@ -1,15 +1,9 @@
-"""How sentences begin and end."""
+"""How sentences begin; a clause gets its full stop where it becomes a sentence.
+
+So no clause ends as a question: what it asks stands in brackets.
+"""
 
 from __future__ import annotations
-
-
-def ended(text: str) -> str:
-    """End a sentence, unless it ends as a question.
-
-    >>> ended("nothing is flagged"), ended("is the source up to date?")
-    ('nothing is flagged.', 'is the source up to date?')
-    """
-    return text if text.endswith("?") else f"{text}."
 
 
 def capital(text: str) -> str:

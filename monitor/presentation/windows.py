@@ -29,7 +29,7 @@ class UsualRate(Protocol):
 
 def no_rows_sentence(window: Window) -> str:
     """Say that a window holds nothing."""
-    return f"no predictions from {window}; is the source up to date?"
+    return f"no predictions from {window} (is the source up to date?)"
 
 
 def bad_rows_sentence(frame: Frame, allowed: float) -> str:
@@ -65,12 +65,12 @@ def held_back_sentence(monitor: str, number: int) -> str:
 
 def never_any_sentence(window: Window) -> str:
     """Say that a window is empty, as all were so far."""
-    return f"no predictions from {window}, and none at all yet; is the source up to date?"
+    return f"no predictions from {window}, and none at all yet (is the source up to date?)"
 
 
 def gap_sentence(window: Window, newest: datetime) -> str:
     """Say that a window is empty, though there are later predictions."""
-    return f"{_end_of(window, newest)}, after it; is something missing in the source?"
+    return f"{_end_of(window, newest)}, after it (is something missing in the source?)"
 
 
 def ended_before_sentence(
@@ -80,10 +80,8 @@ def ended_before_sentence(
 
     ``rerun`` names the monitor, and the slot whose window has the newest; None if that was run.
     """
-    ended = f"{_end_of(window, newest)}. Is the source up to date?"
-    if rerun is None:
-        return ended
-    return f"{ended} The window of that one is run by: {run_command(*rerun)}"
+    ended = f"{_end_of(window, newest)} (is the source up to date?)"
+    return ended if rerun is None else f"{ended}; {run_command(*rerun)} runs the window of that one"
 
 
 def _end_of(window: Window, newest: datetime) -> str:
@@ -94,7 +92,7 @@ def few_rows_sentence(frame: Frame, window: Window, usual: float) -> str:
     """Say that a window holds fewer rows than is usual."""
     return (
         f"{frame.rows} predictions from {window}, where {usual:.0f} are usual in windows "
-        "like it; are all of them there?"
+        "like it (are all of them there?)"
     )
 
 
@@ -103,7 +101,7 @@ def old_rows_sentence(window: Window, newest: datetime, gap: timedelta, longest:
     before, most = short_span_text(gap), short_span_text(longest)
     return (
         f"the newest prediction from {window} is of {minute_text(newest)}, {before} before its "
-        f"end, where {most} was the most in windows like it; are all of them there?"
+        f"end, where {most} was the most in windows like it (are all of them there?)"
     )
 
 
@@ -149,4 +147,4 @@ def late_rows_sentence(number: int, late: int) -> str:
 
 def many_late_rows_sentence(number: int, rows: int, late: int) -> str:
     """Say so where these are many, against the ``rows`` that were there."""
-    return f"{late_rows_sentence(number, late)}, to {rows} that it saw; is schedule.lag too short?"
+    return f"{late_rows_sentence(number, late)}, to {rows} that it saw (is schedule.lag too short?)"

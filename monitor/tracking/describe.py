@@ -16,7 +16,6 @@ from monitor.presentation.numbers import (
     range_text,
 )
 from monitor.presentation.rows import agreement_sentence, answers_sentence
-from monitor.presentation.sentences import ended
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def _at(row: AlertRow) -> str:
 
 
 def _concerns(report: RoundReport) -> list[str]:
-    return [f"**Needs a look:** {ended(_cell(sentence))}" for sentence in report.concerns]
+    return [f"**Needs a look:** {_cell(sentence)}." for sentence in report.concerns]
 
 
 def _notices(report: RoundReport) -> list[str]:

@@ -111,7 +111,7 @@ def test_a_window_without_rows_is_waited_for(place):
     window = f"{place.at(place.slot - timedelta(days=1))} to {place.at(place.slot)} UTC"
     found = f"no predictions in the newest window, {window}; none at all yet"
     assert f"ok       source of mail: {found}" in checked.lines
-    reason = f"no predictions from {window}, and none at all yet; is the source up to date?"
+    reason = f"no predictions from {window}, and none at all yet (is the source up to date?)"
     assert f"mail: {reason}" in ran.err.splitlines()
     status = place.run("status")
     assert "mail: STALE" in status.lines
@@ -133,9 +133,9 @@ def test_a_window_without_rows_is_abandoned_with_the_reason(place):
     ran = place.run("run-once")
 
     window = f"{place.at(place.slot - timedelta(days=1))} to {place.at(place.slot)} UTC"
-    reason = f"no predictions from {window}, and none at all yet; is the source up to date?"
+    reason = f"no predictions from {window}, and none at all yet (is the source up to date?)"
     assert f"mail: round 1 (due {place.at(place.slot)} UTC) is abandoned: {reason}" in ran.lines
-    assert 'is the source up to date?" notice=round.abandoned' in ran.err  # to the log
+    assert 'is the source up to date?)." notice=round.abandoned' in ran.err  # to the log
     status = place.run("status")
     assert "mail: STALE" in status.lines
     assert f"  problem: round 1 gave no estimate: {reason}" in status.lines

@@ -204,8 +204,8 @@ def test_the_newest_window_that_has_predictions_is_named_with_its_command(scene)
 
     assert why == (
         "no predictions from 2025-03-10 06:00 to 2025-03-17 06:00 UTC; the newest is of 2025-03-03 "
-        "05:54 UTC. Is the source up to date? The window of that one is run by: pr-monitor "
-        "run-once --slot 2025-03-03T06:00Z -m mail"
+        "05:54 UTC (is the source up to date?); pr-monitor run-once --slot 2025-03-03T06:00Z -m "
+        "mail runs the window of that one"
     )
 
 
@@ -215,7 +215,7 @@ def test_a_window_whose_round_there_is_is_not_named(scene):
 
     why = waits(scene, 2)
 
-    assert why.endswith("the newest is of 2025-03-03 05:54 UTC. Is the source up to date?")
+    assert why.endswith("the newest is of 2025-03-03 05:54 UTC (is the source up to date?)")
 
 
 # The deadline
@@ -288,7 +288,7 @@ def test_a_window_with_less_than_half_the_usual_rows_is_waited_for(steady):
 
     assert why == (
         "900 predictions from 2025-03-17 06:00 to 2025-03-24 06:00 UTC, where 2000 are usual "
-        "in windows like it; are all of them there?"
+        "in windows like it (are all of them there?)"
     )
     assert steady.round(4).state == "labeling"
     assert concerns(steady, 4) == {}

@@ -1,0 +1,36 @@
+"""Clauses become sentences by a full stop, whatever they say."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from monitor.domain.model import Window
+from monitor.presentation import notices, windows
+from monitor.presentation.rounds import attention_sentence
+
+WINDOW = Window(datetime(2025, 3, 3, tzinfo=UTC), datetime(2025, 3, 10, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        windows.no_rows_sentence(WINDOW),
+        windows.never_any_sentence(WINDOW),
+        windows.gap_sentence(WINDOW, WINDOW.start),
+        windows.ended_before_sentence(WINDOW, WINDOW.start, None),
+        windows.ended_before_sentence(WINDOW, WINDOW.start, ("mail", WINDOW.start)),
+        windows.many_late_rows_sentence(2, 100, 30),
+        notices.inverted_sentence("labels of this round", (0.2, 0.1, 0.3)),
+    ],
+)
+def test_a_clause_that_asks_something_does_so_in_brackets_and_ends_no_sentence(clause):
+    sentence = attention_sentence("mail", 2, clause)
+
+    assert sentence == f"mail, round 2 needs a look: {clause}."
+    assert clause[-1] not in ".?!"
+
+
+def test_a_command_in_a_clause_is_not_followed_by_the_full_stop_of_its_sentence():
+    clause = windows.ended_before_sentence(WINDOW, WINDOW.start, ("mail", WINDOW.start))
+
+    assert "-m mail runs the window of that one" in clause
