@@ -147,7 +147,7 @@ def test_the_first_commands_on_an_old_file_abandon_no_round_and_say_what_to_run(
     place.predictions(scored_at=old)
 
     ran = place.run("run-once")
-    named = re.search(r"run by: pr-monitor (run-once --slot \S+ -m mail)", ran.err)
+    named = re.search(r"; pr-monitor (run-once --slot \S+ -m mail) runs the window", ran.err)
     assert named is not None
     then = place.run(*named[1].split())
 

@@ -51,8 +51,8 @@ def test_a_window_without_predictions_is_waited_for_and_drawn_when_they_come(sce
     scene.run()
 
     assert why == (
-        "no predictions from 2025-02-24 06:00 to 2025-03-03 06:00 UTC, and none at all yet; is "
-        "the source up to date?"
+        "no predictions from 2025-02-24 06:00 to 2025-03-03 06:00 UTC, and none at all yet (is "
+        "the source up to date?)"
     )
     assert (waiting.state, waiting.reason, waiting.first_look_at) == ("open", why, MONDAY)
     assert scene.round(1).state == "labeling"
@@ -322,8 +322,8 @@ def test_a_window_whose_newest_row_is_older_than_usual_is_waited_for(steady):
 
     assert why == (
         "the newest prediction from 2025-03-17 06:00 to 2025-03-24 06:00 UTC is of 2025-03-23 "
-        "05:58, 24 h before its end, where 5 min was the most in windows like it; are all of them "
-        "there?"
+        "05:58, 24 h before its end, where 5 min was the most in windows like it (are all of them "
+        "there?)"
     )
     assert concerns(steady, 4) == {"old_rows": why}
 
