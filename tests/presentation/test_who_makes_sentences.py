@@ -8,8 +8,7 @@ import pytest
 import monitor.rounds
 
 ROUNDS = Path(monitor.rounds.__file__).parent
-OTHERS = {"sampling", "estimation", "forecast"}
-ROOMS = sorted(path for path in ROUNDS.iterdir() if path.name not in OTHERS | {"__pycache__"})
+ROOMS = sorted(path for path in ROUNDS.iterdir() if path.name != "__pycache__")
 WORDS = 3
 
 

@@ -172,10 +172,7 @@ def test_alembics_own_check_finds_nothing_to_do(database):
 def test_the_names_of_the_migrations_are_their_revisions():
     scripts = ScriptDirectory.from_config(schema.alembic_config())
 
-    assert (
-        schema.revisions()
-        == [step.revision for step in scripts.walk_revisions()][::-1]
-    )
+    assert schema.revisions() == [step.revision for step in scripts.walk_revisions()][::-1]
     assert schema.revisions()[-1] == scripts.get_current_head()
 
 
