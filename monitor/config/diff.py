@@ -79,7 +79,7 @@ def _changed(old: Written, new: Written) -> dict[str, tuple[str, ...]]:
     """Compare what both readings have, the whole first, then monitors as the new one has them."""
     both = [name for name in new if name in old]
     lines = {name: _lines(old[name], new[name]) for name in both}
-    return {name: told for name, told in lines.items() if told}
+    return {name: changed for name, changed in lines.items() if changed}
 
 
 def _names(config: Config) -> list[str]:

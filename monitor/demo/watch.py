@@ -53,7 +53,7 @@ class DemoRound:
 
     ``alone`` and ``pooled`` are by metric: from this round's labels, and with earlier rounds.
     ``evidence`` is the largest M of any limit, None while an alert is open; an alert fires at
-    ``fires_at``. ``told`` are the sentences that went to the log.
+    ``fires_at``. ``logged`` are the sentences that went to the log.
     """
 
     number: int
@@ -65,7 +65,7 @@ class DemoRound:
     evidence: float | None
     fires_at: float
     fired: tuple[str, ...]
-    told: tuple[str, ...]
+    logged: tuple[str, ...]
 
     @property
     def naive_recall(self) -> float:
@@ -133,7 +133,7 @@ def _read(connection: Connection, round_: Round, truth: Confusion, news: list[No
         ),
         fires_at=max(math.exp(reading.log_threshold) for reading in readings),
         fired=tuple(str(n.metric) for n in news if n.event == "alert.firing"),
-        told=tuple(notice.sentence for notice in news if not notice.event.startswith("notice.")),
+        logged=tuple(notice.sentence for notice in news if not notice.event.startswith("notice.")),
     )
 
 

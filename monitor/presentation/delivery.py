@@ -1,4 +1,4 @@
-"""What people are told of sinks that take nothing, and why an effect was not delivered."""
+"""Sinks that take nothing, and why an effect was not delivered."""
 
 from __future__ import annotations
 
@@ -136,4 +136,4 @@ def crash_looping_reason(sink: str, kind: str, *, tries: int) -> str:
 
 def alerts_not_kept_reason(sink: str, error: Exception) -> str:
     """Say that a sink that forgets alerts could not be reminded of those that are open."""
-    return f"{sink} was not told again of open alerts: {type(error).__name__}; see the log"
+    return f"{sink} was not reminded of open alerts: {type(error).__name__}; see the log"

@@ -85,7 +85,7 @@ class Overview:
 
     ``problems`` need somebody, ``concerns`` need a look, ``notes`` are worth knowing.
 
-    ``told`` has, by the id of each open alert, the notice that was sent when it fired.
+    ``firing_notices`` has, by the id of each open alert, the notice that was sent when it fired.
     """
 
     monitor: str
@@ -103,7 +103,7 @@ class Overview:
     problems: list[str]
     concerns: list[str]
     notes: list[str]
-    told: dict[str, Notice]
+    firing_notices: dict[str, Notice]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class _Read:
     held_up: Mapping[str, list[Waiting]]
     issues: Mapping[int, Mapping[str, tuple[int, bool]]]
     notices: Mapping[int, list[dict[str, Any]]]
-    told: Mapping[str, Notice]
+    firing_notices: Mapping[str, Notice]
     without_estimate: Mapping[str, list[Attention]]
     attention: Mapping[str, list[Attention]]
     labels: Mapping[str, list[LabelNotes]]
@@ -207,7 +207,7 @@ def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
         held_up=_by_monitor(effect_store.find_waiting(connection, monitor)),
         issues=many_rounds.read_all_issues(connection, newest),
         notices=many_rounds.read_notices(connection, closed),
-        told=_firing_notices(connection, alerts),
+        firing_notices=_firing_notices(connection, alerts),
         without_estimate=_by_monitor(attention_store.without_estimate(connection, now, monitor)),
         attention=_by_monitor(attention_store.read_attention(connection, now, monitor)),
         labels=label_notes.notes_of_open_rounds(connection, monitor),
@@ -238,7 +238,11 @@ def _overview(
         problems=problems,
         concerns=[attention_text(attention) for attention in one.attention],
         notes=[*_notes(one), *_untagged(connection, settings)],
-        told={alert.id: read.told[alert.id] for alert in one.alerts if alert.id in read.told},
+        firing_notices={
+            alert.id: read.firing_notices[alert.id]
+            for alert in one.alerts
+            if alert.id in read.firing_notices
+        },
     )
 
 

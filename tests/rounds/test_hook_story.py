@@ -256,5 +256,5 @@ def test_a_keeper_that_breaks_is_said_and_keeps_no_other_from_going_on(story):
 
     assert story.open() == [PRECISION]
     assert result.failed == {
-        "am2": "am2 was not told again of open alerts: KeyError; see the log",
+        "am2": "am2 was not reminded of open alerts: KeyError; see the log",
     }

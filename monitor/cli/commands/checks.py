@@ -111,14 +111,14 @@ def alerts_line(context: MonitorContext) -> str | None:
     except MonitorError:
         return None  # a new monitor, or one whose source has a problem shown above
     drops = smallest_drops(known, limits.watched(), limits.false_alarm_every)
-    told = [
+    shown = [
         f"no drop of {metric}" if drop is None else f"{metric} down by {drop:.2f}"
         for metric, drop in drops.items()
     ]
-    if not told:
+    if not shown:
         return None
     return (
-        f"found within {SOON} rounds in 8 of 10 cases: {', '.join(told)} "
+        f"found within {SOON} rounds in 8 of 10 cases: {', '.join(shown)} "
         f"({known.scenario.labels:,} labels a round; more by simulate)"
     )
 
@@ -158,8 +158,8 @@ def _notes(application: Application) -> Iterator[Check]:
     names = [context.settings.name for context in application.monitors]
     with application.database.read() as connection:
         for context in application.monitors:
-            for told in changes_ahead(connection, context):
-                yield Check(f"changes of {context.settings.name}", note=told)
+            for sentence in changes_ahead(connection, context):
+                yield Check(f"changes of {context.settings.name}", note=sentence)
         for removed in removed_monitors(connection, names):
             yield Check("not in the config", note=removed.sentence)
 

@@ -71,10 +71,10 @@ def say_pass(
         )
     for context in monitors:
         name = context.settings.name
-        for sentence in _round_sentences(moved[name], told=name in result.errors):
+        for sentence in _round_sentences(moved[name], is_stated=name in result.errors):
             say(f"{name}: {sentence}", indent="  ")
         if not moved[name]:
-            for sentence in _still(context, waiting.get(name, []), told=name in result.errors):
+            for sentence in _still(context, waiting.get(name, []), is_stated=name in result.errors):
                 say(f"{name}: {sentence}", indent="  ")
     say_failures(result)
 
@@ -93,10 +93,10 @@ def say_failures(result: Pass) -> None:
             say_error(f"not delivered: {effect.monitor}: {waiting_sentence(effect)}")
 
 
-def _round_sentences(rounds: Sequence[Round], *, told: bool) -> Iterator[str]:
+def _round_sentences(rounds: Sequence[Round], *, is_stated: bool) -> Iterator[str]:
     """Say where each round stands; skipped rounds that follow one another share a sentence.
 
-    ``told`` says that the reason why a round waits stands elsewhere.
+    ``is_stated`` says that the reason why a round waits stands elsewhere.
     """
     for state, group in groupby(rounds, key=lambda round_: round_.state):
         members = list(group)
@@ -107,15 +107,15 @@ def _round_sentences(rounds: Sequence[Round], *, told: bool) -> Iterator[str]:
                 f"{minute(last.slot)} UTC) are skipped: {last.reason}"
             )
         else:
-            yield from (_round_sentence(round_, told=told) for round_ in members)
+            yield from (_round_sentence(round_, is_stated=is_stated) for round_ in members)
 
 
-def _round_sentence(round_: Round, *, told: bool) -> str:
+def _round_sentence(round_: Round, *, is_stated: bool) -> str:
     due = f"round {round_.number} (due {minute(round_.slot)} UTC)"
     newest = round_.estimated_version
     version = f", version {newest}" if newest > 1 else ""
     partial = ", partial" if round_.partial else ""
-    silent = not round_.reason or (told and round_.state in WAITING)
+    silent = not round_.reason or (is_stated and round_.state in WAITING)
     reason = "" if silent else f": {round_.reason}"
     waits = (
         f", labels wanted by {minute(round_.deadline)} UTC"
@@ -131,17 +131,19 @@ def _waits(round_: Round) -> str:
     return "" if until is None else f" and waits{until_text(until)}"
 
 
-def _still(context: MonitorContext, waiting: Sequence[OpenRound], *, told: bool) -> Iterator[str]:
+def _still(
+    context: MonitorContext, waiting: Sequence[OpenRound], *, is_stated: bool
+) -> Iterator[str]:
     """Say what a monitor in which nothing moved waits for.
 
-    ``told`` says that the reason why it does not go on stands elsewhere.
+    ``is_stated`` says that the reason why it does not go on stands elsewhere.
     """
     yield from (
         _still_sentence(open_round)
         for open_round in waiting
-        if not told or open_round.waits_until is not None
+        if not is_stated or open_round.waits_until is not None
     )
-    if not waiting and not told:
+    if not waiting and not is_stated:
         following = next(slots_after(context.settings.round.schedule, context.clock()))
         yield f"nothing due; the next round is due {minute(following)} UTC"
 

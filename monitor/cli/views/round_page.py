@@ -154,8 +154,8 @@ def _cause_lines(page: dict[str, Any]) -> list[str]:
         and (row["fires"] or row["state"] == EvidenceState.ALERT_OPEN)
         for row in page["evidence"]
     )
-    told = cause_beside_alert(cause) if is_low else cause.sentence
-    return [f"against earlier rounds: {told}"]
+    sentence = cause_beside_alert(cause) if is_low else cause.sentence
+    return [f"against earlier rounds: {sentence}"]
 
 
 def _head_lines(page: dict[str, Any]) -> Iterator[str]:

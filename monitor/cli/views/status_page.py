@@ -60,12 +60,12 @@ def overview_json(overview: Overview) -> dict[str, Any]:
     """Return an overview for programs."""
     alerts = [alert_json(alert) for alert in overview.alerts]
     for alert in alerts:
-        told = overview.told.get(alert["id"])
-        alert["sentence"] = told and told.sentence
-        alert["to_do"] = told and told.to_do
-        alert["link"] = told and told.link
+        notice = overview.firing_notices.get(alert["id"])
+        alert["sentence"] = notice and notice.sentence
+        alert["to_do"] = notice and notice.to_do
+        alert["link"] = notice and notice.link
     plain = asdict(overview)
-    del plain["told"]
+    del plain["firing_notices"]
     return {
         **plain,
         "alerts": alerts,
@@ -96,11 +96,11 @@ def left_behind_json(removed: RemovedMonitor) -> dict[str, Any]:
 
 def with_links(overview: Overview, link: Link) -> Overview:
     """Put in where the rounds of open alerts show in MLflow."""
-    told = {
-        each: notice.model_copy(update={"link": link(notice)})
-        for each, notice in overview.told.items()
+    notices = {
+        alert_id: notice.model_copy(update={"link": link(notice)})
+        for alert_id, notice in overview.firing_notices.items()
     }
-    return replace(overview, told=told)
+    return replace(overview, firing_notices=notices)
 
 
 def say_overview(overview: Overview) -> None:
@@ -109,7 +109,7 @@ def say_overview(overview: Overview) -> None:
     for line in _known(overview):
         say(f"  {line}", indent="  ")
     for alert in overview.alerts:
-        for line in _alert(alert, overview.told.get(alert.id)):
+        for line in _alert(alert, overview.firing_notices.get(alert.id)):
             say(f"  {line}", indent="  ")
     for line in (*_learning(overview), *_doing(overview)):
         say(f"  {line}", indent="  ")
@@ -124,15 +124,15 @@ def _known(overview: Overview) -> Iterator[str]:
         yield f"  {row.metric:<9}  {BASES[row.basis]:<19}  {_number(row)}"
 
 
-def _alert(alert: Alert, told: Notice | None) -> Iterator[str]:
+def _alert(alert: Alert, notice: Notice | None) -> Iterator[str]:
     """Say what fires, and what people were notified of when it began to."""
     limit = limit_text(alert.metric, alert.side, alert.limit)
     yield (
         f"alert {alert.id[:8]}: {limit}, firing since round "
         f"{alert.fired_in_round}: predictions of {alert.window}, fired {minute(alert.fired_at)} UTC"
     )
-    if told is not None:
-        yield from (f"  {text}" for text in body(told))
+    if notice is not None:
+        yield from (f"  {text}" for text in body(notice))
 
 
 def _learning(overview: Overview) -> Iterator[str]:
