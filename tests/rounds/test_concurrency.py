@@ -190,7 +190,7 @@ def test_a_deadline_waits_for_a_labeler_that_cannot_be_asked(database):
     scene.now += scene.settings.deadline
     scene.labeler.down = True
 
-    with pytest.raises(TryLater, match="told to be down"):
+    with pytest.raises(TryLater, match="set to be down"):
         scene.run()
     before = scene.round(1).state
     scene.labeler.down = False

@@ -352,7 +352,7 @@ def test_a_source_that_is_down_leaves_the_round_open_with_the_reason(scene):
         scene.run(1)
 
     assert scene.round(1).state is RoundState.OPEN
-    assert "told to be down" in scene.round(1).reason
+    assert "set to be down" in scene.round(1).reason
 
     scene.source.down = False
     scene.run()
