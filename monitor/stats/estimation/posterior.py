@@ -151,7 +151,7 @@ def estimate(
     >>> print(estimate(counts)["recall"])
     recall (rate, round): 0.560 [0.512, 0.609]
     """
-    found = estimates(
+    rows = estimates(
         counts,
         metrics=metrics,
         estimands=(estimand,),
@@ -160,7 +160,7 @@ def estimate(
         posterior=posterior,
         basis=basis,
     )
-    return {estimate.metric: estimate for estimate in found}
+    return {row.metric: row for row in rows}
 
 
 def estimates(
@@ -247,11 +247,11 @@ def estimates(
         draws = draw(posterior, seed=seed, points=points, size=counts.size)
     kind = "Beta mixture" if posterior.components > 1 else "Beta"
     method = f"joint {kind} posterior, {len(draws.rates)} Sobol points"
-    estimates: list[MetricEstimate] = []
+    rows: list[MetricEstimate] = []
     for estimand in estimands:
         matrix = draws.matrix(counts, estimand)
         edges = matrices_at_the_edge(counts, matrix) if basis == "round" else []
-        estimates += [
+        rows += [
             _estimate_of(
                 one,
                 counts,
@@ -264,7 +264,7 @@ def estimates(
             )
             for one in wanted
         ]
-    return estimates
+    return rows
 
 
 def _estimate_of(
