@@ -57,9 +57,8 @@ LOG_ENDS_AT = -math.log(WRONGLY_ENDED)
 ERRORS = 1.3
 """How far within the limit the alternative lies, in standard errors of one round's estimate.
 
-One alternative for all alerts: a nearer one ends fewer within 8 rounds, a farther one fewer within
-20, and mixtures of several, or a choice among them by R, gain nothing worth the numbers that they
-would store (docs/benchmarks.md)."""
+A nearer one ends fewer alerts within 8 rounds, a farther one fewer within 20. A mixture of two ends
+fewer than this one, and a choice between two by R so far at most .02 more (docs/benchmarks.md)."""
 
 
 def opposite(limit: Limit) -> Limit:
