@@ -129,12 +129,12 @@ def test_evidence_is_the_sum_of_products_written_out(factors):
 
 
 def test_an_alert_ends_at_twenty_and_not_before():
-    under, at = Recovery(3, math.log(19.999)), Recovery(3, math.log(20.0) + 1e-12)
+    under, at = Recovery(3, math.log(19.999)), Recovery(3, LOG_ENDS_AT)
 
     assert not Recovery().ends
     assert not under.ends
     assert at.ends
-    assert math.exp(LOG_ENDS_AT) == pytest.approx(20)
+    assert math.exp(at.log_r) == pytest.approx(20)
 
 
 def test_rounds_that_say_nothing_bring_the_weight_of_all_starts_so_far():
@@ -384,8 +384,9 @@ BACK = Scenario.of([160, 4840], [100, 400], TWO, [0.86, 0.02])
 LIMIT, BAD_GUESS = Limit("precision", 0.8, "at_least"), np.array([0.75, 0.02])
 
 
-def test_a_simulated_alert_ends_in_the_round_in_which_its_evidence_does():
-    rng, recovery = np.random.default_rng(4), Recovery()
+@pytest.mark.parametrize("start", [Recovery(), Recovery(6, -0.5)], ids=["fired", "later"])
+def test_a_simulated_alert_ends_in_the_round_in_which_its_evidence_does(start):
+    rng, recovery = np.random.default_rng(4), start
     ended: list[bool] = []
     for _ in range(40):
         positive = rng.binomial(BACK.labeled, BACK.rates, (1, 2))[0]
@@ -395,11 +396,24 @@ def test_a_simulated_alert_ends_in_the_round_in_which_its_evidence_does():
         recovery = recovery.updated(log_recovery_factor(LIMIT, counts, BAD_GUESS))
         ended.append(recovery.ends or any(ended))
 
-    found = ending(BACK, LIMIT, BAD_GUESS, rounds=40, paths=1, seed=4)
+    found = ending(BACK, LIMIT, BAD_GUESS, recovery=start, rounds=40, paths=1, seed=4)
 
     assert ended[0] is False
     assert found.ended_within.tolist() == [float(is_over) for is_over in ended]
     assert found.rounds_for(0.5) == ended.index(True) + 1
+
+
+def test_the_weights_of_the_rounds_to_come_go_on_where_the_evidence_stands():
+    # with e = 1 in every round R grows by the weights alone: 1/6 in the second round, which is
+    # enough from 19.9 on, and less than 1/100 in all rounds after the hundredth
+    silent = Scenario.of([160, 4840], [0, 400], TWO, [0.75, 0.02])
+    early, late = (
+        ending(silent, LIMIT, BAD_GUESS, recovery=Recovery(rounds, math.log(19.9)), rounds=50)
+        for rounds in (1, 100)
+    )
+
+    assert early.ended_within[0] == 1
+    assert late.ended_within[-1] == 0
 
 
 def test_evidence_gathered_so_far_makes_the_rest_shorter():
@@ -412,8 +426,10 @@ def test_evidence_gathered_so_far_makes_the_rest_shorter():
     assert (far.rounds_for(0.5), fresh.rounds_for(0.5)) == (1, 4)
 
 
-def test_an_alert_whose_evidence_suffices_has_ended_by_the_next_round():
-    found = ending(BACK, LIMIT, BAD_GUESS, recovery=Recovery(3, 5.0), rounds=2, paths=10)
+def test_an_alert_whose_evidence_suffices_has_ended_whatever_comes():
+    worse = BACK.dropped("precision", 0.4)
+
+    found = ending(worse, LIMIT, BAD_GUESS, recovery=Recovery(3, 3.0), rounds=2, paths=10)
 
     assert found.ended_within.tolist() == [1, 1]
 
