@@ -80,10 +80,9 @@ class Choice:
 OURS = Choice((ERRORS,))
 CHOICES = {
     ".7": Choice((0.7,)),
-    "1": Choice((1.0,)),
-    "1.3": OURS,
+    "1": OURS,
+    "1.3": Choice((1.3,)),
     "1.6": Choice((1.6,)),
-    "2": Choice((2.0,)),
     ".6 and 1.3, equal": Choice((0.6, 1.3)),
     "1.5, .75 from 7": Choice((1.5, 0.75), second_from=7.0),
 }
@@ -285,18 +284,22 @@ def ended_before(story: Story, answers: Answers) -> Flags:
 
 
 def show_choices(paths: int) -> None:
-    """Print shares ended for each way to make the factor."""
-    print(f"share of alerts ended within {ENDS} rounds; standard errors at most .008")
+    """Print shares ended within a year for each way to make the factor."""
+    print("share of alerts ended within 4, 8, 20, 52 rounds; standard errors at most .008")
     for design in DESIGNS:
-        chosen = [story for story in stories(design) if story.ends == ENDS]
-        print(f"\n{design}\n{'':<19}" + "".join(f"{story.name:>22}" for story in chosen))
+        chosen = [
+            replace(story, after=[story.after[0]] * 52, ends=WRONG_ENDS)
+            for story in stories(design)
+            if story.ends == ENDS and not story.first
+        ]
+        print(f"\n{design}\n{'':<19}" + "".join(f"{story.name:>24}" for story in chosen))
         answers = [story.answers(paths, seed=12) for story in chosen]
         for name, choice in CHOICES.items():
             rows = [
                 line(story.shares(ended(story, drawn, choice)))
                 for story, drawn in zip(chosen, answers, strict=True)
             ]
-            print(f"{name:<19}" + "".join(f"{row:>22}" for row in rows), flush=True)
+            print(f"{name:<19}" + "".join(f"{row:>24}" for row in rows), flush=True)
 
 
 if __name__ == "__main__":

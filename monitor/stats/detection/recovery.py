@@ -54,11 +54,12 @@ WRONGLY_ENDED = 0.05
 LOG_ENDS_AT = -math.log(WRONGLY_ENDED)
 """Log R at which an alert ends."""
 
-ERRORS = 1.3
+ERRORS = 1.0
 """How far within the limit the alternative lies, in standard errors of one round's estimate.
 
-A nearer one ends fewer alerts within 8 rounds, a farther one fewer within 20. A mixture of two ends
-fewer than this one, and a choice between two by R so far at most .02 more (docs/benchmarks.md)."""
+A farther one ends more alerts within 4 rounds and fewer within a year, a nearer one the other way
+round; a mixture of two, or a choice between two by R so far, gains too little for another number to
+store (docs/benchmarks.md)."""
 
 
 def opposite(limit: Limit) -> Limit:
@@ -100,7 +101,7 @@ def log_recovery_factor(limit: Limit, counts: Counts, rates: Floats | None) -> f
     >>> limit = Limit("precision", 0.8, "at_least")
     >>> good = Counts.of_matrix(tp=90, fp=10, fn=0, tn=0, flagged_size=160, passed_size=4840)
     >>> round(log_recovery_factor(limit, good, np.array([0.74, 0.02])), 2)
-    2.22
+    1.85
     """
     null = opposite(limit)
     [log_e] = log_e_factor(null, counts, rates, _step(null, counts, rates))
