@@ -78,6 +78,8 @@ from monitor.stats.detection.fleet import expected_alarms, shared_promise
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
 from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits
 from monitor.stats.detection.projection import project
+from monitor.stats.detection.recovery import Recovery, log_recovery_factor
+from monitor.stats.detection.recovery_delay import Ending, ending
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change, split_change
 from monitor.stats.drift.shift import (
@@ -158,6 +160,7 @@ __all__ = [
     "Draws",
     "EffectiveCounts",
     "EmptyClass",
+    "Ending",
     "Estimand",
     "Evidence",
     "FewLabels",
@@ -188,6 +191,7 @@ __all__ = [
     "PrevalenceCurve",
     "PriorRates",
     "Prospect",
+    "Recovery",
     "Remark",
     "RocCurve",
     "Scenario",
@@ -223,6 +227,7 @@ __all__ = [
     "disagreement",
     "draw",
     "draw_rates",
+    "ending",
     "estimate",
     "estimate_matrix",
     "estimates",
@@ -243,6 +248,7 @@ __all__ = [
     "krippendorff_alpha",
     "large_drop_delay",
     "log_e_factor",
+    "log_recovery_factor",
     "log_threshold",
     "look_like_probabilities",
     "metric",

@@ -1,4 +1,4 @@
-"""The short cuts of the coverage benchmarks: the same intervals as the monitor's, to the digit."""
+"""The short cuts of the benchmarks: the same intervals as the monitor's, to the digit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from scipy import special, stats
 from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell
 from benchmarks.fast_rounds import Design, FastRounds, beta_quantiles, binomial_quantiles
 from benchmarks.rarer import expected_rarer, taken_whole
+from benchmarks.recovery import Story, best_power
 from monitor.stats.core.counts import Counts
+from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.scenario import Scenario
 from monitor.stats.estimation.posterior import Estimand, estimates
 
 POINTS = 2**9
@@ -104,3 +107,16 @@ def test_a_window_whose_items_are_all_labeled_expects_no_doubt():
     assert taken_whole(whole)
     assert taken_whole(FINITE)  # one of its strata is
     assert not taken_whole(INFINITE)
+
+
+def test_the_power_of_any_test_is_that_of_the_best_one_worked_by_hand():
+    # precision .9 of 10 labels, limit .7: wrong answers are Bin(10, .1), at the limit Bin(10, .3).
+    # None of them: .0282 at the limit; one: .1211, so it rejects with (.05 - .0282) / .1211 there
+    scenario = Scenario.of([100, 900], [5, 10], [True, False], [0.9, 0.02])
+    limit = Limit("precision", 0.7, "at_least")
+    story = Story("", limit, [scenario], [scenario] * 2, ends=(2,))
+    none, one = 0.7**10, 10 * 0.3 * 0.7**9
+
+    found = best_power(story, rounds=2)
+
+    assert found == pytest.approx(0.9**10 + (0.05 - none) / one * 10 * 0.1 * 0.9**9, rel=1e-9)

@@ -1,0 +1,95 @@
+"""How long an open alert may stay open, by simulation of its evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from monitor.stats.detection.recovery import ERRORS, LOG_ENDS_AT, Recovery, advance, opposite
+from monitor.stats.detection.simulated_paths import log_e_many
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from monitor.stats.detection.half_space import Limit
+    from monitor.stats.detection.scenario import Scenario
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ending:
+    """What a simulation found.
+
+    Parameters
+    ----------
+    ended_within
+        Share of paths on which the alert has ended by each of the next rounds, ``(rounds,)``.
+    paths
+        Simulated alerts; a share s has the standard error sqrt(s (1 - s) / paths).
+    """
+
+    ended_within: Floats
+    paths: int
+
+    def rounds_for(self, share: float) -> int | None:
+        """Count the rounds by which this share of the alerts has ended; None if fewer do.
+
+        Examples
+        --------
+        >>> Ending(np.array([0.1, 0.4, 0.7]), paths=10).rounds_for(0.5)
+        3
+        """
+        reached = np.flatnonzero(self.ended_within >= share)
+        return int(reached[0]) + 1 if reached.size else None
+
+
+def ending(
+    scenario: Scenario,
+    limit: Limit,
+    rates: Floats,
+    *,
+    recovery: Recovery | None = None,
+    rounds: int = 52,
+    paths: int = 1000,
+    seed: int = 0,
+) -> Ending:
+    """Simulate the rounds to come of an open alert, the metric staying where the scenario has it.
+
+    Parameters
+    ----------
+    scenario
+        The window as it will be drawn, with the true rates that are supposed.
+    limit
+        The limit of the alert.
+    rates
+        The guess that all rounds use, shape ``(H,)``. In service it goes on learning, which
+        changes little.
+    recovery
+        The alert's evidence so far; without it the alert has just fired.
+    rounds, paths, seed
+        Rounds to come and simulated alerts.
+
+    Examples
+    --------
+    >>> from monitor.stats.detection.half_space import Limit
+    >>> from monitor.stats.detection.scenario import Scenario
+    >>> limit = Limit("precision", 0.8, "at_least")
+    >>> back = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+    >>> ending(back, limit, np.array([0.75, 0.02])).rounds_for(0.5)
+    4
+    """
+    start, window = recovery or Recovery(), scenario.window
+    rng, null = np.random.default_rng(seed), opposite(limit)
+    guesses = np.broadcast_to(rates, (paths, scenario.size.size))
+    log_r, ended = np.full(paths, start.log_r), np.full(paths, start.ends)
+    shares = np.zeros(rounds)
+    for place in range(rounds):
+        positive = rng.binomial(window.labeled, scenario.rates, guesses.shape)
+        log_e = log_e_many(null, window, positive, guesses, errors=(ERRORS,))
+        log_r = advance(log_r, start.rounds + place, log_e[:, 0])
+        ended |= log_r >= LOG_ENDS_AT
+        shares[place] = ended.mean()
+    return Ending(shares, paths)

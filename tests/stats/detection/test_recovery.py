@@ -1,0 +1,482 @@
+"""The end of alerts: hand-worked numbers, the bound as a property, refusals, endings by chance."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.detection.alternatives import alternatives, guess, steps
+from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.half_space import WATCHABLE, Limit, half_space
+from monitor.stats.detection.projection import project
+from monitor.stats.detection.recovery import (
+    ERRORS,
+    LOG_ENDS_AT,
+    Recovery,
+    advance,
+    log_recovery_factor,
+    opposite,
+)
+from monitor.stats.detection.recovery_delay import ending
+from monitor.stats.detection.scenario import Scenario
+
+PRECISION, RECALL = Limit("precision", 0.76, "at_least"), Limit("recall", 0.62, "at_least")
+TWO = np.array([True, False])
+FIVE_SIZES, FIVE_FLAGGED = np.array([300, 160, 500, 200, 90]), np.arange(5) < 2
+FIVE_GUESS = np.array([0.9, 0.6, 0.05, 0.1, 0.4])
+ENUMERATED = [
+    Limit("precision", 0.7, "at_least"),
+    Limit("recall", 0.6, "at_least"),
+    Limit("f1", 0.6, "at_least"),
+    Limit("npv", 0.7, "at_least"),
+    Limit("accuracy", 0.6, "at_least"),
+    Limit("prevalence", 0.3, "at_most"),
+    Limit("fpr", 0.2, "at_most"),
+]
+LOWER = {"fpr", "false_omission_rate", "prevalence"}
+QUICK = settings(max_examples=80, deadline=None, derandomize=True)
+
+limits = st.builds(
+    Limit,
+    metric=st.sampled_from(WATCHABLE),
+    value=st.floats(0.02, 0.98),
+    side=st.sampled_from(["at_least", "at_most"]),
+    beta=st.sampled_from([0.5, 1.0, 2.0]),
+)
+log_factors = st.lists(st.floats(-40, 40), min_size=1, max_size=30)
+
+
+def matrix(y1, n1, y0, n0, *, flagged_size=46_000, passed_size=1_000_000):
+    return Counts.of_matrix(
+        tp=y1, fp=n1 - y1, fn=y0, tn=n0 - y0, flagged_size=flagged_size, passed_size=passed_size
+    )
+
+
+def written_out(factors):
+    """R of the formula, sum and products written out."""
+    return sum(math.prod(factors[k - 1 :]) / (k * (k + 1)) for k in range(1, len(factors) + 1))
+
+
+def replayed(factors):
+    recovery = Recovery()
+    for factor in factors:
+        recovery = recovery.updated(math.log(factor))
+    return recovery
+
+
+def typical(scenario):
+    """Labels as a scenario's rates have them, without chance."""
+    return Counts.of_arrays(
+        size=scenario.size,
+        labeled=scenario.labeled,
+        positive=np.rint(scenario.labeled * scenario.rates).astype(int),
+        is_flagged=scenario.is_flagged,
+    )
+
+
+def beyond_points(rng, limit, size, is_flagged, points):
+    """Rates at which the metric is beyond the limit; half of them exactly at it."""
+    space = half_space(opposite(limit), size, is_flagged)
+    rates = rng.beta(0.4, 0.4, size=(points * 8, size.size))
+    room = rates @ space.c - space.d
+    lost, kept = rates[room >= 0], rates[room < 0]
+    count = min(len(kept), len(lost), points // 2)
+    above, below = lost[:count] @ space.c - space.d, kept[:count] @ space.c - space.d
+    share = (above / (above - below))[:, None]
+    return np.vstack([lost[:points], lost[:count] + share * (kept[:count] - lost[:count])])
+
+
+def enumerated_factors(limit, labels, sizes, rates):
+    """The factor of every sample of two strata, shape ``(n1 + 1, n0 + 1)``."""
+    (n1, n0), (flagged_size, passed_size) = labels, sizes
+    return np.exp(
+        [
+            [
+                log_recovery_factor(
+                    limit,
+                    matrix(y1, n1, y0, n0, flagged_size=flagged_size, passed_size=passed_size),
+                    rates,
+                )
+                for y0 in range(n0 + 1)
+            ]
+            for y1 in range(n1 + 1)
+        ]
+    )
+
+
+# --- independent numbers -------------------------------------------------------------------------
+
+
+def test_evidence_is_the_sum_worked_by_hand():
+    # t = 1: 4/2; t = 2: 4*3/2 + 3/6; t = 3: (4*3/2 + 3/6 + 1/12)/2
+    found = [math.exp(replayed([4, 3, 0.5][:t]).log_r) for t in (1, 2, 3)]
+
+    assert found == pytest.approx([2, 6.5, 6.583333333333333 / 2], rel=1e-14)
+
+
+@QUICK
+@given(st.lists(st.floats(0.01, 50), min_size=1, max_size=12))
+def test_evidence_is_the_sum_of_products_written_out(factors):
+    assert math.exp(replayed(factors).log_r) == pytest.approx(written_out(factors), rel=1e-10)
+
+
+def test_an_alert_ends_at_twenty_and_not_before():
+    under, at = Recovery(3, math.log(19.999)), Recovery(3, LOG_ENDS_AT)
+
+    assert not Recovery().ends
+    assert not under.ends
+    assert at.ends
+    assert math.exp(at.log_r) == pytest.approx(20)
+
+
+def test_rounds_that_say_nothing_bring_the_weight_of_all_starts_so_far():
+    # sum of 1/(k(k+1)) for k up to t is t/(t+1): never an ending
+    found = [math.exp(replayed([1.0] * t).log_r) for t in (1, 2, 9)]
+
+    assert found == pytest.approx([1 / 2, 2 / 3, 9 / 10], rel=1e-14)
+
+
+def test_the_factor_of_a_single_stratum_is_the_ratio_of_two_binomials():
+    # precision alone: the projection of any alternative within the limit is the limit itself
+    counts, rates = matrix(50, 60, 0, 0), np.array([0.7, 0.02])
+    error = math.sqrt(0.76 * 0.24 / 60)
+    alternative = 1 - 0.24 / (1 + ERRORS * error / 0.24)
+
+    found = log_recovery_factor(PRECISION, counts, rates)
+
+    ratio = stats.binom.logpmf(50, 60, alternative) - stats.binom.logpmf(50, 60, 0.76)
+    assert found == pytest.approx(ratio, rel=1e-9)
+
+
+def test_the_factor_is_that_of_the_detector_against_the_opposite_limit():
+    counts, rates = matrix(214, 307, 60, 4410), np.array([0.79, 0.02])
+    upper = Limit("recall", 0.62, "at_most")
+    step = steps(upper, counts.size, TWO, rates, counts.labeled, (ERRORS,))
+
+    found = log_recovery_factor(RECALL, counts, rates)
+
+    assert [found] == log_e_factor(upper, counts, rates, step.tolist()).tolist()
+    assert log_recovery_factor(upper, counts, rates) == pytest.approx(
+        log_e_factor(
+            RECALL,
+            counts,
+            rates,
+            steps(RECALL, counts.size, TWO, rates, counts.labeled, (ERRORS,)).tolist(),
+        )[0]
+    )
+
+
+@pytest.mark.parametrize("better", [0.1, -0.1])
+@pytest.mark.parametrize("metric", WATCHABLE)
+def test_labels_within_the_limit_speak_for_a_recovery_and_labels_beyond_it_against(metric, better):
+    limit = Limit(metric, 0.4 if metric in LOWER else 0.6, "at_least" if better > 0 else "at_most")
+    scenario = Scenario.of([500, 700], [300, 400], TWO, [0.7, 0.2])
+    good, bad = (scenario.moved(replace(limit, value=limit.value + by)) for by in (better, -better))
+
+    gain, loss = (
+        log_recovery_factor(limit, typical(truth), scenario.rates) for truth in (good, bad)
+    )
+
+    assert gain > 0 > loss
+
+
+# --- properties ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", ENUMERATED, ids=str)
+def test_the_mean_over_all_samples_is_at_most_one_beyond_the_limit_and_exactly_at_it(limit):
+    labels, sizes = (6, 7), (60, 90)
+    e = enumerated_factors(limit, labels, sizes, np.array([0.7, 0.3]))
+    points = beyond_points(np.random.default_rng(11), limit, np.array(sizes), TWO, 200)
+
+    p1 = stats.binom.pmf(np.arange(labels[0] + 1), labels[0], points[:, :1])
+    p0 = stats.binom.pmf(np.arange(labels[1] + 1), labels[1], points[:, 1:])
+    mean = np.einsum("pi,pj,ij->p", p1, p0, e)
+
+    assert len(points) > 100
+    assert 0.9 < mean.max() <= 1 + 1e-12  # the bound is used, not just kept
+
+
+@pytest.mark.parametrize("limit", ENUMERATED, ids=str)
+def test_the_mean_over_all_draws_without_replacement_is_at_most_one_in_every_window_beyond(limit):
+    labels, sizes = (6, 7), (12, 15)
+    e = enumerated_factors(limit, labels, sizes, np.array([0.7, 0.3]))
+    space = half_space(opposite(limit), np.array(sizes), TWO)
+    windows = np.array(
+        [
+            (k1, k0)
+            for k1 in range(sizes[0] + 1)
+            for k0 in range(sizes[1] + 1)
+            if space.contains(np.array([k1 / sizes[0], k0 / sizes[1]]))
+        ]
+    )
+
+    p1 = stats.hypergeom.pmf(np.arange(7), sizes[0], windows[:, :1], labels[0])
+    p0 = stats.hypergeom.pmf(np.arange(8), sizes[1], windows[:, 1:], labels[1])
+    mean = np.einsum("pi,pj,ij->p", p1, p0, e)
+
+    assert len(windows) > 20
+    assert 0.5 < mean.max() <= 1 + 1e-12
+
+
+@QUICK
+@given(
+    limits,
+    st.lists(st.sampled_from([0, 1, 7, 40, 300]), min_size=5, max_size=5),
+    st.integers(0, 2**32 - 1),
+)
+def test_the_mean_is_at_most_one_in_five_strata_some_of_them_unlabeled(limit, labeled, seed):
+    rng, n = np.random.default_rng(seed), np.array(labeled)
+    null = opposite(limit)
+    space, about = half_space(null, FIVE_SIZES, FIVE_FLAGGED), (null, FIVE_SIZES, FIVE_FLAGGED)
+    row = alternatives(*about, FIVE_GUESS, steps(*about, FIVE_GUESS, n, (ERRORS,)))[0]
+    seen = n > 0
+    if bool(space.contains(row)) or not space.c[seen].any():
+        return  # such a round has e = 1
+    x = project(space, row, n)[seen]
+    pi = beyond_points(rng, limit, FIVE_SIZES, FIVE_FLAGGED, 50)[:, seen]
+
+    per_label = pi * row[seen] / x + (1 - pi) * (1 - row[seen]) / (1 - x)
+    mean = np.exp(np.log(per_label) @ n[seen])
+
+    assert (mean <= 1 + 1e-9).all()
+
+
+@QUICK
+@given(limits, st.data())
+def test_a_factor_is_always_finite_and_never_warns(limit, data):
+    labeled = [data.draw(st.sampled_from([0, 1, 7, 40, 300])) for _ in range(5)]
+    positive = [data.draw(st.integers(0, n)) for n in labeled]
+    rates = np.array([data.draw(st.floats(0.001, 0.999)) for _ in range(5)])
+    counts = Counts.of_arrays(
+        size=FIVE_SIZES + 300, labeled=labeled, positive=positive, is_flagged=FIVE_FLAGGED
+    )
+
+    assert math.isfinite(log_recovery_factor(limit, counts, rates))
+
+
+@QUICK
+@given(log_factors)
+def test_evidence_goes_on_from_what_was_stored(log_e):
+    recovery = Recovery()
+    for value in log_e:
+        recovery = Recovery(**json.loads(json.dumps(asdict(recovery)))).updated(value)
+
+    whole = Recovery()
+    for value in log_e:
+        whole = whole.updated(value)
+    assert recovery == whole
+
+
+@QUICK
+@given(log_factors, st.floats(0, 30))
+def test_a_better_round_never_makes_an_ending_less_likely(log_e, more):
+    worse, better = Recovery(), Recovery()
+    for place, value in enumerate(log_e):
+        worse = worse.updated(value)
+        better = better.updated(value + (more if place == len(log_e) // 2 else 0))
+
+    assert better.log_r >= worse.log_r
+
+
+@pytest.mark.parametrize("log_e", [-30.0, -0.5, 0.0, 0.5, 30.0])
+def test_a_thousand_rounds_neither_overflow_nor_lose_the_sum(log_e):
+    recovery = Recovery()
+    for _ in range(1000):
+        recovery = recovery.updated(log_e)
+
+    k = np.arange(1, 1001)
+    exact = np.logaddexp.reduce((1001 - k) * log_e - np.log(k) - np.log(k + 1))
+    assert recovery.rounds == 1000
+    assert recovery.log_r == pytest.approx(exact, rel=1e-10)
+
+
+def test_a_recovery_after_a_thousand_bad_rounds_still_ends_the_alert():
+    recovery, rounds = Recovery(1000, -700.0), 0
+
+    while not recovery.ends and rounds < 100:
+        recovery, rounds = recovery.updated(1.0), rounds + 1
+
+    # the sum starts anew with 1/(1001 * 1002): ln(20 * 1001 * 1002) is 16.8
+    assert rounds in {16, 17}
+
+
+def test_many_alerts_at_once_go_the_way_of_each():
+    log_e = np.random.default_rng(3).normal(0, 2, (9, 5))
+    log_r = np.full(5, -np.inf)
+
+    for t, row in enumerate(log_e):
+        log_r = advance(log_r, t, row)
+
+    each = [replayed(np.exp(column)).log_r for column in log_e.T]
+    assert log_r == pytest.approx(np.array(each), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "counts"),
+    [
+        ("precision", matrix(0, 0, 3, 90)),
+        ("precision", matrix(0, 0, 3, 90, flagged_size=0)),
+        ("recall", matrix(0, 0, 3, 90, flagged_size=0)),
+        ("recall", matrix(9, 30, 0, 0, passed_size=0)),
+        ("npv", matrix(9, 30, 0, 0)),
+        ("prevalence", matrix(0, 0, 0, 0, flagged_size=0, passed_size=0)),
+    ],
+)
+def test_a_round_that_says_nothing_about_a_metric_has_the_factor_one(metric, counts):
+    for side in ("at_least", "at_most"):
+        limit = Limit(metric, 0.6, side)
+
+        assert log_recovery_factor(limit, counts, np.array([0.8, 0.02])) == 0
+
+
+def test_without_a_guess_the_factor_is_one():
+    assert log_recovery_factor(PRECISION, matrix(300, 300, 9, 9), None) == 0
+
+
+def test_recall_without_passed_labels_speaks_for_no_recovery():
+    # every unlabeled passed item may be a miss
+    counts = matrix(30, 30, 0, 0, flagged_size=50, passed_size=900)
+
+    assert log_recovery_factor(Limit("recall", 0.6, "at_least"), counts, np.array([0.8, 0.02])) == 0
+
+
+# --- refused inputs ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rounds", "log_r"),
+    [(0, 0.0), (3, -math.inf), (3, math.nan), (3, math.inf), (-1, 1.0), (-1, -math.inf)],
+)
+def test_numbers_that_cannot_be_evidence_are_refused(rounds, log_r):
+    with pytest.raises(ValueError, match=r"^evidence of recovery is a number of rounds"):
+        Recovery(rounds, log_r)
+
+
+@pytest.mark.parametrize("log_e", [math.nan, math.inf, -math.inf])
+def test_a_factor_that_is_no_number_is_refused(log_e):
+    with pytest.raises(ValueError, match=r"^evidence of recovery is a number of rounds"):
+        Recovery(2, 1.0).updated(log_e)
+
+
+@pytest.mark.parametrize("rates", [[0.0, 0.5], [1.0, 0.5], [0.5, float("nan")]])
+def test_a_guess_of_certainty_is_refused(rates):
+    with pytest.raises(ValueError, match="a guess lies strictly between 0 and 1"):
+        log_recovery_factor(PRECISION, matrix(1, 2, 1, 2), np.array(rates))
+
+
+def test_a_guess_for_other_strata_is_refused():
+    with pytest.raises(ValueError, match=r"guess has shape \(3,\), the round \(2,\)"):
+        log_recovery_factor(PRECISION, matrix(1, 2, 1, 2), np.array([0.5, 0.5, 0.5]))
+
+
+# --- how long it takes ---------------------------------------------------------------------------
+
+BACK = Scenario.of([160, 4840], [100, 400], TWO, [0.86, 0.02])
+LIMIT, BAD_GUESS = Limit("precision", 0.8, "at_least"), np.array([0.75, 0.02])
+
+
+@pytest.mark.parametrize("start", [Recovery(), Recovery(6, -0.5)], ids=["fired", "later"])
+def test_a_simulated_alert_ends_in_the_round_in_which_its_evidence_does(start):
+    rng, recovery = np.random.default_rng(4), start
+    ended: list[bool] = []
+    for _ in range(40):
+        positive = rng.binomial(BACK.labeled, BACK.rates, (1, 2))[0]
+        counts = Counts.of_arrays(
+            size=BACK.size, labeled=BACK.labeled, positive=positive, is_flagged=TWO
+        )
+        recovery = recovery.updated(log_recovery_factor(LIMIT, counts, BAD_GUESS))
+        ended.append(recovery.ends or any(ended))
+
+    found = ending(BACK, LIMIT, BAD_GUESS, recovery=start, rounds=40, paths=1, seed=4)
+
+    assert ended[0] is False
+    assert found.ended_within.tolist() == [float(is_over) for is_over in ended]
+    assert found.rounds_for(0.5) == ended.index(True) + 1
+
+
+def test_the_weights_of_the_rounds_to_come_go_on_where_the_evidence_stands():
+    # with e = 1 in every round R grows by the weights alone: 1/6 in the second round, which is
+    # enough from 19.9 on, and less than 1/100 in all rounds after the hundredth
+    silent = Scenario.of([160, 4840], [0, 400], TWO, [0.75, 0.02])
+    early, late = (
+        ending(silent, LIMIT, BAD_GUESS, recovery=Recovery(rounds, math.log(19.9)), rounds=50)
+        for rounds in (1, 100)
+    )
+
+    assert early.ended_within[0] == 1
+    assert late.ended_within[-1] == 0
+
+
+def test_evidence_gathered_so_far_makes_the_rest_shorter():
+    fresh, far = (
+        ending(BACK, LIMIT, BAD_GUESS, recovery=recovery, rounds=20, paths=400)
+        for recovery in (None, Recovery(3, math.log(10)))
+    )
+
+    assert (far.ended_within >= fresh.ended_within).all()
+    assert (far.rounds_for(0.5), fresh.rounds_for(0.5)) == (1, 4)
+
+
+def test_an_alert_whose_evidence_suffices_has_ended_whatever_comes():
+    worse = BACK.dropped("precision", 0.4)
+
+    found = ending(worse, LIMIT, BAD_GUESS, recovery=Recovery(3, 3.0), rounds=2, paths=10)
+
+    assert found.ended_within.tolist() == [1, 1]
+
+
+def test_a_share_that_is_never_reached_has_no_number_of_rounds():
+    worse = BACK.dropped("precision", 0.1)
+
+    found = ending(worse, LIMIT, BAD_GUESS, rounds=10, paths=100)
+
+    assert found.rounds_for(0.5) is None
+
+
+# --- simulation ----------------------------------------------------------------------------------
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize(
+    ("limit", "rates"),
+    [
+        (PRECISION, [0.76, 0.018]),
+        (RECALL, [0.79, 0.79 * 0.046 * 0.38 / 0.62]),
+    ],
+    ids=["precision", "recall"],
+)
+def test_alerts_exactly_at_their_limit_end_by_chance_in_at_most_five_of_a_hundred(limit, rates):
+    scenario = Scenario.of([46_000, 1_000_000], [60, 900], TWO, rates)
+    drop = np.array([0.65, 0.022])  # what the guess learned in the bad rounds
+
+    found = ending(scenario, limit, drop, rounds=200, paths=4000, seed=5)
+
+    share = found.ended_within[-1]
+    assert share + 3 * math.sqrt(share * (1 - share) / found.paths) <= 0.05
+    assert share > 0.005
+
+
+@pytest.mark.simulation
+def test_a_metric_that_wanders_beyond_its_limit_ends_alerts_as_rarely_when_the_guess_learns():
+    rng, paths, ended = np.random.default_rng(6), 200, 0
+    for _ in range(paths):
+        recovery, history = Recovery(), [matrix(39, 60, 20, 900)]
+        for _ in range(30):
+            precision = 0.76 - abs(rng.normal(0, 0.01))
+            counts = matrix(int(rng.binomial(60, precision)), 60, int(rng.binomial(900, 0.02)), 900)
+            recovery = recovery.updated(log_recovery_factor(PRECISION, counts, guess(history)))
+            history = [*history[-7:], counts]
+            if recovery.ends:
+                ended += 1
+                break
+
+    assert ended / paths <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / paths)
