@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from monitor.cli.app import SECTIONS as GROUPS  # noqa: E402
 from monitor.cli.app import app  # noqa: E402
-from monitor.config.model import Config, MonitorConfig, ReferenceFile  # noqa: E402
+from monitor.config.errors import kind_in, kinds_in, models_in  # noqa: E402
+from monitor.config.model import Config, Hook, MonitorConfig, ReferenceFile  # noqa: E402
 from monitor.config.web import WebSettings  # noqa: E402
 from monitor.domain.settings import (  # noqa: E402
     LIMITED_METRICS,
@@ -40,11 +41,6 @@ from monitor.domain.settings import (  # noqa: E402
     Sample,
     Schedule,
 )
-from monitor.hooks.alertmanager import AlertmanagerSettings  # noqa: E402
-from monitor.hooks.apprise import AppriseSettings  # noqa: E402
-from monitor.hooks.command import CommandSettings  # noqa: E402
-from monitor.hooks.log import LogSettings  # noqa: E402
-from monitor.hooks.webhook import WebhookSettings  # noqa: E402
 from monitor.labeling.column import ColumnSettings  # noqa: E402
 from monitor.labeling.files import FilesSettings  # noqa: E402
 from monitor.sources.duckdb import Columns, DuckdbSettings  # noqa: E402
@@ -75,11 +71,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: limits": Limits,
     "monitors: limits, a metric with sides": Bound,
     "monitors: pooling": Pooling,
-    "hooks of kind webhook": WebhookSettings,
-    "hooks of kind apprise": AppriseSettings,
-    "hooks of kind alertmanager": AlertmanagerSettings,
-    "hooks of kind command": CommandSettings,
-    "hooks of kind log": LogSettings,
+    **{f"hooks of kind {kind_in(hook)}": hook for hook in models_in(tuple(kinds_in(Hook)))},
 }
 
 NOTES = {

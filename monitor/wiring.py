@@ -16,11 +16,8 @@ from monitor.domain.model import EffectKind
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.time_limit import within
-from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
-from monitor.hooks.apprise import AppriseHandler, AppriseSettings
-from monitor.hooks.command import CommandHandler, CommandSettings
+from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler
-from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.labeling.absent import AbsentLabeler
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
@@ -34,7 +31,7 @@ from monitor.tracking.shown import MlflowRuns
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from monitor.config.model import Config, Hook, MonitorConfig
+    from monitor.config.model import Config, MonitorConfig
     from monitor.domain.ports import Clock, EffectHandler, Labeler
     from monitor.domain.report import Notice
     from monitor.domain.settings import Labeling, RoundSettings
@@ -113,20 +110,11 @@ def _handlers(config: Config, clock: Clock, link: Link) -> dict[str, EffectHandl
     return {
         LOG: LogHandler(link=link),
         MLFLOW: mlflow_handler(config),
-        **{name: _hook(name, hook, config, clock, link) for name, hook in config.hooks.items()},
+        **{
+            name: hook.handler(HookContext(name, config.folder, clock, link))
+            for name, hook in config.hooks.items()
+        },
     }
-
-
-def _hook(name: str, hook: Hook, config: Config, clock: Clock, link: Link) -> EffectHandler:
-    if isinstance(hook, WebhookSettings):
-        return WebhookHandler(hook, name, clock, link)
-    if isinstance(hook, AppriseSettings):
-        return AppriseHandler(hook, name, link)
-    if isinstance(hook, AlertmanagerSettings):
-        return AlertmanagerHandler(hook, name, clock, link)
-    if isinstance(hook, CommandSettings):
-        return CommandHandler(hook, config.folder, name, link)
-    return LogHandler(link=link)
 
 
 def _link(config: Config, database: Database) -> Link:

@@ -107,6 +107,20 @@ class EffectHandler(Protocol):
 
 
 @runtime_checkable
+class Checkable(Protocol):
+    """A handler whose settings `pr-monitor check` can try without anything being sent."""
+
+    def usable(self) -> str:
+        """Say what it would use.
+
+        Raises
+        ------
+        DeliveryFailed
+            If it could deliver nothing as things are.
+        """
+
+
+@runtime_checkable
 class AlertKeeper(Protocol):
     """A sink that holds alerts as state and may lose them, so it gets them again."""
 

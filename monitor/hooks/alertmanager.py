@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.domain.ports import Clock
     from monitor.domain.report import Notice
+    from monitor.hooks.context import HookContext
     from monitor.hooks.links import Link
 
 _PATH = "/api/v2/alerts"
@@ -104,6 +105,10 @@ class AlertmanagerSettings(Settings):
     def address(self) -> str:
         """The Alertmanager without path: safe to show."""
         return address(self.url)
+
+    def handler(self, context: HookContext) -> AlertmanagerHandler:
+        """Build what delivers to this hook."""
+        return AlertmanagerHandler(self, context.name, context.clock, context.link)
 
 
 def _now() -> datetime:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from monitor.domain.model import Effect
+    from monitor.hooks.context import HookContext
     from monitor.hooks.links import Link
 
 _TYPES = {"alert.firing": "failure", "alert.resolved": "success", "delivery.recovered": "success"}
@@ -45,6 +46,10 @@ class AppriseSettings(Settings):
     kind: Literal["apprise"]
     url: SecretStr
     timeout: Timeout = timedelta(seconds=10)  # for the whole delivery
+
+    def handler(self, context: HookContext) -> AppriseHandler:
+        """Build what delivers to this hook."""
+        return AppriseHandler(self, context.name, context.link)
 
 
 class AppriseHandler:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from monitor.domain.model import Effect
+    from monitor.hooks.context import HookContext
     from monitor.hooks.links import Link
 
 _DATA_REFUSED, _TRY_LATER, _CONFIG = 65, 75, 78  # sysexits.h
@@ -64,6 +65,10 @@ class CommandSettings(Settings):
     command: Annotated[tuple[_Word, ...], Field(min_length=1)]
     environment: tuple[_Variable, ...] = ()
     timeout: Timeout = timedelta(seconds=10)
+
+    def handler(self, context: HookContext) -> CommandHandler:
+        """Build what delivers to this hook."""
+        return CommandHandler(self, context.folder, context.name, context.link)
 
 
 class CommandHandler:

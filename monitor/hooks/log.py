@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Effect
     from monitor.domain.report import Notice
+    from monitor.hooks.context import HookContext
     from monitor.hooks.links import Link
 
 _CALM = ("alert.resolved", "delivery.recovered", "notice.", "test")
@@ -26,6 +27,10 @@ class LogSettings(Settings):
     """A hook that writes to the log; nothing to set."""
 
     kind: Literal["log"] = "log"
+
+    def handler(self, context: HookContext) -> LogHandler:
+        """Build what delivers to this hook."""
+        return LogHandler(link=context.link)
 
 
 class LogHandler:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.domain.ports import Clock
     from monitor.domain.report import Notice
+    from monitor.hooks.context import HookContext
     from monitor.hooks.links import Link
 
 _PREFIX = "whsec_"
@@ -59,6 +60,10 @@ class WebhookSettings(Settings):
     def address(self) -> str:
         """The receiver without path, query or user: safe to show."""
         return address(self.url.get_secret_value())
+
+    def handler(self, context: HookContext) -> WebhookHandler:
+        """Build what delivers to this hook."""
+        return WebhookHandler(self, context.name, context.clock, context.link)
 
 
 def signing_key(secret: str) -> bytes:

@@ -159,7 +159,7 @@ hooks:
 
 @pytest.fixture
 def hooked(place, monkeypatch):
-    """A config with a hook of each kind, and who gets what they send."""
+    """A config with hooks of several kinds, and who gets what they send."""
     with Receiver() as ops, Receiver() as chat, StandIn() as alertmanager:
         monkeypatch.setenv("OPS", ops.url)
         monkeypatch.setenv("SECRET", SECRET)

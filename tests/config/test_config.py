@@ -264,7 +264,9 @@ def docs():
 
 
 def test_the_page_about_the_config_is_the_one_that_the_settings_give(docs):
-    assert (TOP / "docs" / "config.md").read_text(encoding="utf-8") == docs["page"]()
+    page = (TOP / "docs" / "config.md").read_text(encoding="utf-8")
+
+    assert page == docs["page"](), "run python docs/generate.py"
 
 
 def test_every_setting_is_explained_on_that_page(docs):

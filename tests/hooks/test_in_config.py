@@ -4,32 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused
 
-HEAD = """\
-monitors:
-  - name: mail
-    source: {path: p.csv, columns: {id: id, time: at, score: score}, threshold: 0.5}
-    schedule: {cron: "0 6 * * MON"}
-    labeling: {kind: files}
-hooks:
-"""
 
-
-@pytest.fixture
-def hooks(tmp_path):
-    """Load a config with hooks, one a line."""
-
-    def hooks(*lines):
-        path = tmp_path / "config.yaml"
-        path.write_text(HEAD + "".join(f"  {line}\n" for line in lines))
-        return load_config(path, {"TOKEN": "t0ken"}).hooks
-
-    return hooks
-
-
-def test_a_hook_of_every_kind_is_read(hooks):
+def test_each_hook_is_read_by_its_kind(hooks):
     found = hooks(
         "am: {kind: alertmanager, url: https://am.example/am, labels: {team: ml},"
         ' authorization: "${TOKEN}"}',

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import DeliveryFailed, MonitorError, gravest
-from monitor.hooks.apprise import AppriseHandler
-from monitor.hooks.command import CommandHandler
+from monitor.domain.ports import Checkable
 from monitor.labeling.column import ColumnLabeler
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import changes_ahead
@@ -77,7 +76,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         yield from _models(application)
     for name in application.config.hooks:
         handler = application.handlers[name]
-        if isinstance(handler, AppriseHandler | CommandHandler):
+        if isinstance(handler, Checkable):
             yield _tried(f"hook {name}", handler.usable)
 
 

@@ -13,6 +13,7 @@ from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS
 from monitor.rounds.estimation.reported import reported
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
+from monitor.stats.core.metrics import METRICS
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.estimation.missing import missing_bounds
@@ -39,22 +40,6 @@ if TYPE_CHECKING:
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.estimation.posterior import MetricEstimate
 
-METRICS = (
-    "precision",
-    "recall",
-    "f1",
-    "specificity",
-    "npv",
-    "prevalence",
-    "accuracy",
-    "balanced_accuracy",
-    "mcc",
-    "fpr",
-    "false_omission_rate",
-    "flagged_rate",
-    "precision_gain",
-    "recall_gain",
-)
 BOUNDED = ("precision", "recall")
 """Metrics that get bounds for missing answers and proposed limits: those that people watch."""
 
@@ -129,17 +114,17 @@ def estimate_round(
 def _rows(
     now: Tally, pooled: JointPosterior, draws: Draws, settings: RoundSettings, seed: int
 ) -> list[ReportedEstimate]:
-    counts = now.counts
-    own = estimates(counts, metrics=METRICS, seed=seed, basis="round")
+    counts, metrics = now.counts, tuple(METRICS)
+    own = estimates(counts, metrics=metrics, seed=seed, basis="round")
     with_history = estimates(
         counts,
-        metrics=METRICS,
+        metrics=metrics,
         estimands=("rate",),
         posterior=pooled,
         basis="pooled",
         draws=draws,
     )
-    corrected = corrected_rows(counts, METRICS, settings, seed=seed)
+    corrected = corrected_rows(counts, metrics, settings, seed=seed)
     return [
         *(reported(row, bounds=_missing_bounds(row, now, seed)) for row in own),
         *(reported(row) for row in with_history),

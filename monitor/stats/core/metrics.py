@@ -275,26 +275,29 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         for metric in (
             Metric("precision", _precision, Undefined.NOTHING_FLAGGED, (FLAGGED,)),
             Metric("recall", _recall, Undefined.NO_POSITIVE, by_truth=True),
-            Metric("fpr", _false_positive_rate, Undefined.NO_NEGATIVE, by_truth=True),
+            f_beta(1),
             Metric("specificity", _specificity, Undefined.NO_NEGATIVE, by_truth=True),
             Metric("npv", _negative_predictive_value, Undefined.NOTHING_PASSED, (PASSED,)),
-            Metric(
-                "false_omission_rate", _false_omission_rate, Undefined.NOTHING_PASSED, (PASSED,)
-            ),
             Metric("prevalence", _prevalence, Undefined.NO_ITEM),
-            Metric("flagged_rate", _flagged_rate, Undefined.NO_ITEM, ()),
             Metric("accuracy", _accuracy, Undefined.NO_ITEM),
             Metric(
                 "balanced_accuracy", _balanced_accuracy, Undefined.ONE_ACTUAL_CLASS, by_truth=True
             ),
-            f_beta(1),
             Metric("mcc", _matthews, Undefined.EMPTY_MARGIN, by_truth=True),
+            Metric("fpr", _false_positive_rate, Undefined.NO_NEGATIVE, by_truth=True),
+            Metric(
+                "false_omission_rate", _false_omission_rate, Undefined.NOTHING_PASSED, (PASSED,)
+            ),
+            Metric("flagged_rate", _flagged_rate, Undefined.NO_ITEM, ()),
             Metric("precision_gain", _precision_gain, Undefined.NO_GAIN, by_truth=True),
             Metric("recall_gain", _recall_gain, Undefined.NO_GAIN, by_truth=True),
         )
     }
 )
-"""Every metric by name; ``metric`` also knows ``f2``, ``f0.5`` and ``false_positive_rate``."""
+"""Every metric by name; ``metric`` also knows ``f2``, ``f0.5`` and ``false_positive_rate``.
+
+A round estimates all of them, and keeps its estimates in this order.
+"""
 
 _OTHER_NAMES = MappingProxyType({"false_positive_rate": "fpr"})
 

@@ -11,10 +11,11 @@ from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
 from monitor.domain.settings import AuditCounts
 from monitor.presentation.rows import answers_sentence
-from monitor.rounds.estimation.estimate import METRICS, estimate_round
+from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.metrics import METRICS
 from monitor.stats.labels.label_error import LabelAudit, corrected_estimates
 from monitor.storage import estimate_store
 from monitor.storage.frame_store import StratumTally
@@ -47,7 +48,7 @@ def test_corrected_rows_stand_beside_the_others_and_say_what_the_statistics_say(
     rows = rows_of(scene, found, "corrected")
 
     wanted = corrected_estimates(
-        counts, LabelAudit(**AUDIT.model_dump()), metrics=METRICS, seed=found.sobol_seed
+        counts, LabelAudit(**AUDIT.model_dump()), metrics=tuple(METRICS), seed=found.sobol_seed
     )
     assert {(r.metric, r.estimand): (r.point, r.low, r.high) for r in rows} == {
         (e.metric, e.estimand): pytest.approx((e.point, e.low, e.high)) for e in wanted
