@@ -177,6 +177,7 @@ def test_what_a_section_of_an_installed_kind_has_wrong_is_shown_by_its_own_setti
 BAD = {
     "cannot be imported": ("import no_such_library", "ModuleNotFoundError: No module named"),
     "ends the import": ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
+    "ends the process": ("raise SystemExit('usage: acme')", "SystemExit: usage: acme"),
     "no adapter": ("ADAPTER = {}", "it is of type dict, wanted is SourceAdapter"),
     "an adapter of the other port": (
         "from monitor.domain.adapters import LabelerAdapter\nADAPTER = LabelerAdapter(1, 2)",
@@ -193,7 +194,40 @@ BAD = {
         "ADAPTER = SourceAdapter(Settings, dict)",
         "its settings want `kind: Literal['queue'] = 'queue'`",
     ),
+    "settings of a type that is not there": (
+        "from __future__ import annotations\n"
+        "from typing import TYPE_CHECKING, Literal\n"
+        "from monitor.domain.adapters import SourceAdapter, SourceSettings\n"
+        "if TYPE_CHECKING:\n    from pathlib import Path\n"
+        "class Settings(SourceSettings):\n"
+        "    kind: Literal['queue'] = 'queue'\n    path: Path = 'x'\n"
+        "ADAPTER = SourceAdapter(Settings, dict)",
+        "its settings cannot be read (PydanticUserError)",
+    ),
+    "a check that breaks": (
+        "from typing import Literal\n"
+        "from pydantic import model_validator\n"
+        "from monitor.domain.adapters import SourceAdapter, SourceSettings\n"
+        "class Settings(SourceSettings):\n"
+        "    kind: Literal['queue'] = 'queue'\n"
+        "    @model_validator(mode='after')\n"
+        "    def _check(self):\n        raise KeyError('host')\n"
+        "ADAPTER = SourceAdapter(Settings, dict)",
+        "its settings cannot be read (KeyError)",
+    ),
 }
+UNMADE = """
+from typing import Literal
+from monitor.domain.adapters import SourceAdapter, SourceSettings
+
+class Settings(SourceSettings):
+    kind: Literal['queue'] = 'queue'
+
+def make(settings, folder):
+    raise KeyError("canary")
+
+ADAPTER = SourceAdapter(Settings, make)
+"""
 
 
 @pytest.mark.parametrize(("code", "why"), BAD.values(), ids=BAD)
@@ -210,6 +244,19 @@ def test_a_broken_package_is_named_with_its_entry_point_and_the_reason(
     assert f"source.kind: {named}: " in refused.stderr
     assert why in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_a_package_that_makes_no_source_is_named_and_not_what_it_said(package, config, ran):
+    site = package("acme-queue", "pr_monitor.sources", "queue", UNMADE)
+    config(source="{kind: queue}")
+
+    refused = ran("run-once", site=site)
+
+    assert refused.returncode == 78
+    assert "package acme-queue 1.0" in refused.stderr
+    assert "nothing could be made of its settings (KeyError)" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert "canary" not in refused.stderr
 
 
 LOADED = """
