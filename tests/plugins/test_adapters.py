@@ -364,6 +364,28 @@ def test_a_secret_of_an_installed_kind_may_not_stand_in_the_file(package, config
     assert "canary" not in refused.stderr
 
 
+def test_a_kind_that_a_variable_names_has_its_secrets_in_no_file_either(package, config, ran):
+    site = package("acme-desk", "pr_monitor.labelers", "desk", LABELER)
+    config(labeling="{kind: '${KIND}', desk: third, token: canary}")
+    with_kind = "import os; os.environ['KIND'] = 'desk'; from monitor.cli import main; main()"
+
+    refused = ran("check", site=site, code=with_kind)
+
+    assert "labeling.token: a secret may not stand in this file" in refused.stderr
+    assert "canary" not in refused.stderr
+
+
+def test_a_setting_that_is_called_as_its_kind_takes_no_problem_of_another(package, config, ran):
+    site = package("acme-desk", "pr_monitor.labelers", "desk", LABELER)
+    config(labeling="{kind: desk, desk: 5, deadline: 7}")
+
+    refused = ran("check", site=site)
+
+    assert "labeling.token: this setting is missing" in refused.stderr
+    assert "labeling.desk: it should be a valid string, found a number" in refused.stderr
+    assert "labeling.deadline: " in refused.stderr
+
+
 AFTER_A_CHANGE = """
 from monitor.config.load import load_config
 from monitor.wiring import build
