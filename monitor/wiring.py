@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 from monitor.config.adapters import LABELERS, SOURCES
 from monitor.config.model import ReferenceFile
+from monitor.domain.errors import ConfigRefused
 from monitor.domain.model import EffectKind
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.sinks import LOG, MLFLOW
@@ -29,10 +31,11 @@ from monitor.tracking.mlflow import MlflowHandler
 from monitor.tracking.shown import MlflowRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from monitor.config.model import Config, MonitorConfig
-    from monitor.domain.ports import Clock, EffectHandler, Labeler
+    from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
     from monitor.domain.report import Notice
     from monitor.domain.settings import Labeling, RoundSettings
     from monitor.hooks.links import Link
@@ -138,7 +141,7 @@ def _context(
     return MonitorContext(
         settings=config.settings_of(monitor),
         database=database,
-        source=SOURCES.adapter_of(monitor.source).make(monitor.source, config.folder),
+        source=_source(config, monitor),
         labeler=labeler,
         clock=clock,
         reference=_reference(config, monitor),
@@ -177,15 +180,36 @@ def _folders(kept: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
 
 def _kept_labeler(config: Config, labeling: dict[str, Any], clock: Clock) -> Labeler:
     try:
-        settings = LABELERS.settings(labeling)
+        return _made_labeler(LABELERS.settings(labeling), config.folder, clock)
     except (SettingRefused, ValidationError) as error:
         # its package was uninstalled or changed while the round was open: that round alone stops
         return AbsentLabeler(" ".join(str(error).split()))
-    return _labeler(config, settings, clock)
+
+
+def _source(config: Config, monitor: MonitorConfig) -> Source:
+    with _refused("source"):
+        source: Source = SOURCES.make(monitor.source, config.folder)
+        return source
 
 
 def _labeler(config: Config, labeling: Labeling, clock: Clock) -> Labeler:
-    return LABELERS.adapter_of(labeling).make(labeling, config.folder, clock)
+    with _refused("labeling"):
+        return _made_labeler(labeling, config.folder, clock)
+
+
+def _made_labeler(labeling: Labeling, folder: Path, clock: Clock) -> Labeler:
+    labeler: Labeler = LABELERS.make(labeling, folder, clock)
+    return labeler
+
+
+@contextmanager
+def _refused(section: str) -> Iterator[None]:
+    """Refuse a config whose packages break after it was read."""
+    try:
+        yield
+    except SettingRefused as error:
+        message = f"{section}.{error}"
+        raise ConfigRefused(message) from error
 
 
 def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], ReferenceItems] | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from pydantic import BeforeValidator, TypeAdapter
 
 from monitor.domain.adapters import LabelerAdapter, SourceAdapter, SourceSettings
+from monitor.domain.errors import MonitorError
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import Labeling, Settings
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
@@ -65,14 +66,24 @@ class Kinds(Generic[AdapterT, SettingsT]):
         ------
         SettingRefused
             If its kind is missing or unknown, or brought by a package that cannot be used.
+        ValidationError
+            If something in it cannot be used.
         """
         kind = section.get(_KIND, self.default)
         if kind is None:
             message = f"this setting is missing; it is one of {', '.join(self.names())}"
             raise SettingRefused(setting=_KIND, why=message)
         # under its kind, so that pydantic names that in the place of a problem, as for a union
-        named = _under_a_name(self.adapter(str(kind)).settings)
-        return cast("SettingsT", named.validate_python({str(kind): section})[str(kind)])
+        adapter = self.adapter(str(kind))
+        try:
+            named = _under_a_name(adapter.settings)
+            return cast("SettingsT", named.validate_python({str(kind): section})[str(kind)])
+        except ValueError:
+            raise  # what is wrong with the section
+        except Exception as error:
+            # Not its text, which may hold a secret.
+            why = f"its settings cannot be read ({type(error).__name__})"
+            raise self._broken(str(kind), why) from error
 
     def names(self) -> list[str]:
         """Every kind that is installed, the built-in ones first."""
@@ -99,9 +110,25 @@ class Kinds(Generic[AdapterT, SettingsT]):
             raise SettingRefused(setting=_KIND, why=self._unknown(kind))
         return self.built_in[kind]
 
-    def adapter_of(self, settings: SettingsT) -> AdapterT:
-        """Return what makes a source or labeler of these settings."""
-        return self.adapter(str(getattr(settings, _KIND)))
+    def make(self, settings: SettingsT, *more: object) -> Any:
+        """Make a source or labeler of these settings, and of what its adapter wants besides.
+
+        Raises
+        ------
+        SettingRefused
+            If the package that brings this kind breaks over it.
+        """
+        kind = str(getattr(settings, _KIND))
+        adapter: Any = self.adapter(kind)
+        try:
+            return adapter.make(settings, *more)
+        except MonitorError:
+            raise
+        except Exception as error:
+            if kind in self.built_in:
+                raise  # a fault of this program
+            why = f"nothing could be made of its settings ({type(error).__name__})"
+            raise self._broken(kind, why) from error
 
     def _unknown(self, kind: str) -> str:
         shown = ascii(kind if len(kind) <= _LONGEST else f"{kind[:_LONGEST]}...")
@@ -113,14 +140,18 @@ class Kinds(Generic[AdapterT, SettingsT]):
     def _loaded(self, entry: EntryPoint) -> AdapterT:
         try:
             adapter = entry.load()
-        except Exception as error:  # noqa: BLE001  code of others may fail in any way
+        except (Exception, SystemExit) as error:  # noqa: BLE001  code of others may fail in any way
             why = f"it cannot be imported ({type(error).__name__}: {error})"
         else:
             why = self._misfit(adapter, entry.name)
             if not why:
                 return adapter  # type: ignore[no-any-return]  # just looked at
-        message = f"{_described(entry)}: {why}; update or uninstall it"
-        raise SettingRefused(setting=_KIND, why=message)
+        raise self._broken(entry.name, why)
+
+    def _broken(self, kind: str, why: str) -> SettingRefused:
+        named = " and ".join(_described(one) for one in _installed(self.group) if one.name == kind)
+        message = f"{named or kind}: {why}; update or uninstall it"
+        return SettingRefused(setting=_KIND, why=message)
 
     def _misfit(self, adapter: Any, kind: str) -> str:
         """Say what an entry point leads to if that is no adapter of this kind."""

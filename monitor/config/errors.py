@@ -174,10 +174,20 @@ def _way_in_file(tree: Tree, error: ErrorDetails) -> Way:
     It names members of unions too, and the setting of a secret whose file the config names.
     """
     way: Way = ()
+    place: tuple[str, ...] = ()
     for part in error["loc"]:
-        keys = [part, f"{part}_file"]
+        keys = [] if _is_member(place, part) else [part, f"{part}_file"]
         way = next(((*way, key) for key in keys if (*way, key) in tree.lines), way)
+        place = (*place, part) if isinstance(part, str) else place
     return (*way, error["loc"][-1]) if error["type"] == "missing" else way
+
+
+def _is_member(place: tuple[str, ...], part: str | int) -> bool:
+    """Whether a part of a location names a member of a union, and not a setting called the same."""
+    if isinstance(part, int):
+        return False
+    kinds = kinds_at(place)
+    return _of_adapter(kinds, part) is not None or bool(_of_kind(models_in(kinds), part))
 
 
 def _placed(way: Way, said: _Said) -> tuple[Way, str]:

@@ -64,13 +64,18 @@ class Filled:
 
     def _section(self, section: dict[str, Value], way: Way, place: tuple[str, ...]) -> Any:
         kind = section.get("kind")
-        if isinstance(kind, str) and kind in names_at(place):
-            place = (*place, kind)
+        named = self._looked_up(kind) if isinstance(kind, str) else None
+        if named is not None and named in names_at(place):
+            place = (*place, named)
         filled = {key: self.values(of, (*way, key), (*place, key)) for key, of in section.items()}
         for model in models_in(kinds_at(place)):
             for secret in secrets_in(model):
                 self._read_file(filled, secret, way)
         return filled
+
+    def _looked_up(self, text: str) -> str:
+        """Fill a text before anything is known about its place; what is wrong is found later."""
+        return _VARIABLE.sub(lambda match: self.environ.get(match[1] or "", match[0]), text)
 
     def _problem(self, way: Way, message: str) -> None:
         self.problems.append(self.tree.problem(way, message))

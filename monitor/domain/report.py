@@ -63,7 +63,7 @@ class DecidingRow(Report):
 class ReportedEstimate(EstimateRow):
     """An estimate as a report has it, with the classes whose few labels decide it.
 
-    ``caution`` is empty where none does, and in reports of versions before it was kept.
+    ``caution`` is empty where none does; reports of versions before it was kept do not have it.
     """
 
     caution: tuple[DecidingRow, ...] = ()

@@ -14,6 +14,9 @@ NOT_ESTIMABLE = "not estimable"
 WIDE = 10
 """From here on a number needs no third digit."""
 
+_MOST_DIGITS = 6
+"""Of a share near all; more would show noise of floating point."""
+
 _SIDES = {"at_least": "at least", "at_most": "at most"}
 _SIGNS = {"at_least": "≥", "at_most": "≤"}
 
@@ -76,13 +79,20 @@ def digits_text(point: float, low: float, high: float) -> str:
 
 
 def percent_text(share: float, digits: int = 3) -> str:
-    """Write a share in percent.
+    """Write a share in percent; what is not all is not written as 100, up to six digits.
 
     >>> percent_text(0.04567), percent_text(0.04567, 2), percent_text(0.997, 2)
     ('4.57 %', '4.6 %', '99.7 %')
+    >>> percent_text(0.9996), percent_text(1, 2)
+    ('99.96 %', '100 %')
     """
-    near_all = share >= 0.99  # noqa: PLR2004  two digits would write 99.7 as 1e+02
-    return f"{100 * share:.{max(digits, 3) if near_all else digits}g} %"
+    percent = 100 * share
+    if share >= 0.99:  # noqa: PLR2004  two digits would write 99.7 as 1e+02
+        enough = (
+            more for more in range(max(digits, 3), _MOST_DIGITS) if f"{percent:.{more}g}" != "100"
+        )
+        digits = next(enough, _MOST_DIGITS)
+    return f"{percent:.{digits}g} %"
 
 
 def signed_text(value: float) -> str:

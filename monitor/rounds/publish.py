@@ -111,7 +111,7 @@ def correct(
     """Give a closed round, and those that pool it, a new version from labels that came late.
 
     Label events that leave all counts as they were (a second annotator agrees) make none, unless
-    there is ``above``: by round id, versions that MLflow shows and a restored store has not.
+    ``above`` has, by round id, versions that MLflow shows and the store has forgotten.
     """
     batch = _read_batch(context, round_, above or {})
     disputes = look_for_disputes(batch.affected[0], batch.labels[round_.id])

@@ -64,6 +64,17 @@ def read_place(connection: Connection, monitor_id: int, place: str) -> KnownPlac
     return KnownPlace(found.get(place), _notes(found.get(notes)))
 
 
+def read_notes(connection: Connection, monitor_id: int) -> dict[str, LabelNotes]:
+    """Read what was met at all places of a monitor that were ever noted, by their names."""
+    query = select(labeler_cursors.c.labeler, labeler_cursors.c.cursor).where(
+        labeler_cursors.c.monitor_id == monitor_id,
+        labeler_cursors.c.labeler.endswith(_SUFFIX, autoescape=True),
+    )
+    return {
+        row.labeler.removesuffix(_SUFFIX): _notes(row.cursor) for row in connection.execute(query)
+    }
+
+
 def write_label_notes(
     connection: Connection, monitor_id: int, place: str, notes: LabelNotes
 ) -> None:

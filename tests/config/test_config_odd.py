@@ -174,3 +174,14 @@ def test_yaml_is_read_as_its_version_1_2_says(load):
         1000,
         "yes",
     )
+
+
+def test_a_hook_with_a_setting_called_as_its_kind_is_refused_by_the_settings_that_are_wrong(
+    refused,
+):
+    hook = "  pager: {kind: command, command: [page], timeout: soon, wrong: 1}\n"
+
+    assert [line.partition(": ")[0] for line in refused(TEXT + hook)] == [
+        "config.yaml:23, hooks.pager.timeout",
+        "config.yaml:23, hooks.pager.wrong",
+    ]

@@ -177,6 +177,7 @@ def test_what_a_section_of_an_installed_kind_has_wrong_is_shown_by_its_own_setti
 BAD = {
     "cannot be imported": ("import no_such_library", "ModuleNotFoundError: No module named"),
     "ends the import": ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
+    "ends the process": ("raise SystemExit('usage: acme')", "SystemExit: usage: acme"),
     "no adapter": ("ADAPTER = {}", "it is of type dict, wanted is SourceAdapter"),
     "an adapter of the other port": (
         "from monitor.domain.adapters import LabelerAdapter\nADAPTER = LabelerAdapter(1, 2)",
@@ -193,7 +194,40 @@ BAD = {
         "ADAPTER = SourceAdapter(Settings, dict)",
         "its settings want `kind: Literal['queue'] = 'queue'`",
     ),
+    "settings of a type that is not there": (
+        "from __future__ import annotations\n"
+        "from typing import TYPE_CHECKING, Literal\n"
+        "from monitor.domain.adapters import SourceAdapter, SourceSettings\n"
+        "if TYPE_CHECKING:\n    from pathlib import Path\n"
+        "class Settings(SourceSettings):\n"
+        "    kind: Literal['queue'] = 'queue'\n    path: Path = 'x'\n"
+        "ADAPTER = SourceAdapter(Settings, dict)",
+        "its settings cannot be read (PydanticUserError)",
+    ),
+    "a check that breaks": (
+        "from typing import Literal\n"
+        "from pydantic import model_validator\n"
+        "from monitor.domain.adapters import SourceAdapter, SourceSettings\n"
+        "class Settings(SourceSettings):\n"
+        "    kind: Literal['queue'] = 'queue'\n"
+        "    @model_validator(mode='after')\n"
+        "    def _check(self):\n        raise KeyError('host')\n"
+        "ADAPTER = SourceAdapter(Settings, dict)",
+        "its settings cannot be read (KeyError)",
+    ),
 }
+UNMADE = """
+from typing import Literal
+from monitor.domain.adapters import SourceAdapter, SourceSettings
+
+class Settings(SourceSettings):
+    kind: Literal['queue'] = 'queue'
+
+def make(settings, folder):
+    raise KeyError("canary")
+
+ADAPTER = SourceAdapter(Settings, make)
+"""
 
 
 @pytest.mark.parametrize(("code", "why"), BAD.values(), ids=BAD)
@@ -210,6 +244,19 @@ def test_a_broken_package_is_named_with_its_entry_point_and_the_reason(
     assert f"source.kind: {named}: " in refused.stderr
     assert why in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_a_package_that_makes_no_source_is_named_and_not_what_it_said(package, config, ran):
+    site = package("acme-queue", "pr_monitor.sources", "queue", UNMADE)
+    config(source="{kind: queue}")
+
+    refused = ran("run-once", site=site)
+
+    assert refused.returncode == 78
+    assert "package acme-queue 1.0" in refused.stderr
+    assert "nothing could be made of its settings (KeyError)" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert "canary" not in refused.stderr
 
 
 LOADED = """
@@ -315,6 +362,28 @@ def test_a_secret_of_an_installed_kind_may_not_stand_in_the_file(package, config
 
     assert "labeling.token: a secret may not stand in this file" in refused.stderr
     assert "canary" not in refused.stderr
+
+
+def test_a_kind_that_a_variable_names_has_its_secrets_in_no_file_either(package, config, ran):
+    site = package("acme-desk", "pr_monitor.labelers", "desk", LABELER)
+    config(labeling="{kind: '${KIND}', desk: third, token: canary}")
+    with_kind = "import os; os.environ['KIND'] = 'desk'; from monitor.cli import main; main()"
+
+    refused = ran("check", site=site, code=with_kind)
+
+    assert "labeling.token: a secret may not stand in this file" in refused.stderr
+    assert "canary" not in refused.stderr
+
+
+def test_a_setting_that_is_called_as_its_kind_takes_no_problem_of_another(package, config, ran):
+    site = package("acme-desk", "pr_monitor.labelers", "desk", LABELER)
+    config(labeling="{kind: desk, desk: 5, deadline: 7}")
+
+    refused = ran("check", site=site)
+
+    assert "labeling.token: this setting is missing" in refused.stderr
+    assert "labeling.desk: it should be a valid string, found a number" in refused.stderr
+    assert "labeling.deadline: " in refused.stderr
 
 
 AFTER_A_CHANGE = """

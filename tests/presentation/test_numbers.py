@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import monitor
-from monitor.presentation.numbers import bound_sign, bound_text, number_text
+from monitor.presentation.numbers import bound_sign, bound_text, number_text, percent_text
 from monitor.stats.core.counts import Interval
 
 PACKAGE = Path(monitor.__file__).parent
@@ -48,3 +48,19 @@ def test_no_other_module_writes_intervals_limits_or_times_its_own_way(format_, a
     }
 
     assert found == alone
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [
+        (0.9996, 3, "99.96 %"),
+        (0.99996, 2, "99.996 %"),
+        (0.9949, 2, "99.5 %"),
+        (1, 2, "100 %"),
+        (1 - 1e-12, 3, "100 %"),  # the place of a tick, computed
+        (0, 3, "0 %"),
+        (0.00012, 2, "0.012 %"),
+    ],
+)
+def test_a_share_is_all_only_if_nothing_is_missing(share, digits, text):
+    assert percent_text(share, digits) == text

@@ -6,12 +6,17 @@ from datetime import timedelta
 
 import pytest
 
+from monitor.domain.errors import ConfigRefused, StoppedByBug
 from monitor.domain.model import Answer
 from monitor.rounds.retention import forget_item, forget_removed_monitors
 from monitor.storage import payload_store
 from tests.rounds.scene import Scene, settings
 
 LATE = timedelta(days=90)
+
+
+class NotInstalled(ConfigRefused):
+    """Why a labeler refuses."""
 
 
 @pytest.fixture
@@ -54,6 +59,30 @@ def test_a_closed_round_shows_its_items_as_long_as_it_takes_labels(scene):
 
     assert last_day == [1]
     assert shown(scene) == []
+
+
+@pytest.mark.parametrize(
+    ("met", "shown_as"), [(NotInstalled, NotInstalled), (KeyError, StoppedByBug)]
+)
+def test_a_round_whose_labeler_cannot_end_it_keeps_no_other_from_being_deleted(
+    scene, monkeypatch, met, shown_as
+):
+    scene.play(1)
+    scene.play(2)
+    stuck, close = scene.round(1).name, scene.labeler.close
+    scene.settings = settings(schedule={"cron": "0 6 1 1 *"})  # no other round meanwhile
+    scene.now = scene.round(2).closed_at + LATE + timedelta(seconds=1)
+
+    def refuse(name):
+        if name == stuck:
+            raise met
+        close(name)
+
+    monkeypatch.setattr(scene.labeler, "close", refuse)
+    with pytest.raises(shown_as):
+        scene.run()
+
+    assert shown(scene) == [1]
 
 
 def test_what_a_removed_monitor_showed_is_deleted_once_its_labels_are_over(scene):

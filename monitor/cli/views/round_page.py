@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.stats.estimation.small_counts import DecidingClass
     from monitor.storage.round_store import Round
     from monitor.wiring import Application
 
@@ -87,7 +88,7 @@ def round_page(
             "partial": round_.partial,
             "strata": strata,
             "estimates": [row.model_dump() for row in estimates],
-            "cautions": _cautions(report),
+            "cautions": _cautions(report, strata, estimates),
             "answers": answers and answers.model_dump(),
             "agreement": agreement and agreement.model_dump(),
             "segments": _segments(connection, round_, version),
@@ -232,11 +233,38 @@ def _is_compared(connection: Connection, round_: Round) -> bool:
     return any(this_round.slot < round_.slot for this_round in closed) or references != (None, None)
 
 
-def _cautions(report: dict[str, Any]) -> dict[str, str]:
-    """Say which metrics of this round alone few labels decide, as its report has it."""
-    rows = [ReportedEstimate(**row) for row in report.get("estimates", [])]
-    own = [row for row in rows if (row.basis, row.estimand) == OWN]
-    return {row.metric: text for row in own if (text := caution_text(row.caution)) is not None}
+def _cautions(
+    report: dict[str, Any], strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]
+) -> dict[str, str]:
+    """Say which metrics of this round alone few labels decide."""
+    rows = [row for row in report.get("estimates", []) if (row["basis"], row["estimand"]) == OWN]
+    # Reports of earlier versions of the program have no such field, not even an empty one.
+    has_kept = any("caution" in row for row in rows)
+    kept = {row.metric: row.caution for row in (ReportedEstimate(**row) for row in rows)}
+    few = kept if has_kept else _counted_cautions(strata, estimates)
+    return {
+        metric: text
+        for metric, classes in few.items()
+        if (text := caution_text(classes)) is not None
+    }
+
+
+def _counted_cautions(
+    strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]
+) -> dict[str, Sequence[DecidingClass]]:
+    """Find the cautions of a round by its counts."""
+    from monitor.stats.core.counts import Counts
+    from monitor.stats.estimation.small_counts import small_count_caution
+
+    own = [row for row in estimates if (row.basis, row.estimand) == OWN and row.point is not None]
+    if not own:
+        return {}
+    counts = Counts.of_arrays(
+        **{name: [row[name] for row in strata] for name in ("size", "labeled", "positive")},
+        is_flagged=[row["flagged"] for row in strata],
+    )
+    few = {row.metric: small_count_caution(counts, row.metric, estimand="window") for row in own}
+    return {metric: found.classes for metric, found in few.items() if found is not None}
 
 
 def _say_estimates(rows: Sequence[EstimateRow], cautions: dict[str, str]) -> None:

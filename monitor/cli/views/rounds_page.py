@@ -71,7 +71,7 @@ def _newest(rounds: Sequence[Round], last: int) -> list[Round]:
     for round_ in rounds:
         by_monitor.setdefault(round_.monitor, []).append(round_.id)
     chosen = {each for ids in by_monitor.values() for each in ids[-last:]}
-    return [round for round in rounds if round.id in chosen]
+    return [round_ for round_ in rounds if round_.id in chosen]
 
 
 def round_json(row: Row) -> dict[str, Any]:

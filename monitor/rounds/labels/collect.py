@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import structlog
+
 from monitor.domain.crashpoint import outside
+from monitor.domain.errors import MonitorError, StoppedByBug, gravest_of
 from monitor.domain.model import Collected
 from monitor.domain.state import RoundState
 from monitor.rounds.labels.places import ask
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_store import Round
+
+log = structlog.get_logger("monitor.labels")
 
 __all__ = [
     "accepting",
@@ -76,17 +81,37 @@ def collect(context: MonitorContext, round_ids: Sequence[int]) -> Collected | No
 def retire(context: MonitorContext) -> None:
     """End the asking for rounds that take no labels any more, and forget what people were shown.
 
-    Items and labels stay; a round without payloads is retired.
+    Items and labels stay; a round without payloads is retired. One whose labeler cannot end it,
+    such as after an uninstall, keeps no other.
+
+    Raises
+    ------
+    MonitorError
+        The gravest obstacle met, once every round was tried.
     """
     now = context.clock()
     with context.database.read() as connection:
         ended = round_store.finished_rounds_shown(connection, context.settings.name, now)
+    obstacles: list[MonitorError] = []
     for round_ in ended:
-        for labeler in context.labelers_of(round_.settings):
-            with outside("close"):
-                labeler.close(round_.name)
-        with context.database.write() as connection:
-            label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
+        try:
+            _retire(context, round_)
+        except MonitorError as error:
+            obstacles.append(error)
+        except Exception as error:
+            log.exception("round not retired because of a bug", monitor=round_.monitor)
+            obstacles.append(StoppedByBug.of(error))
+    gravest = gravest_of(obstacles)
+    if gravest is not None:
+        raise gravest
+
+
+def _retire(context: MonitorContext, round_: Round) -> None:
+    for labeler in context.labelers_of(round_.settings):
+        with outside("close"):
+            labeler.close(round_.name)
+    with context.database.write() as connection:
+        label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
 
 
 def unanswered(context: MonitorContext, slot: int = 1) -> list[Task]:

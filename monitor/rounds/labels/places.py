@@ -18,7 +18,7 @@ from monitor.domain.ports import Watchable
 from monitor.presentation.labels import refused_line
 from monitor.rounds.labels.second_annotator import without_same_person
 from monitor.storage import label_store, round_store
-from monitor.storage.label_notes import LabelNotes, read_place, write_label_notes
+from monitor.storage.label_notes import LabelNotes, read_notes, read_place, write_label_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,6 +112,20 @@ def _keep_obstacles(
             before = read_place(connection, monitor_id, place.name).notes
             after = _with_obstacle(place, before, why)
             write_label_notes(connection, monitor_id, place.name, after)
+    _drop_obstacles(context, places, monitor_id)
+
+
+def _drop_obstacles(context: MonitorContext, places: Sequence[Place], monitor_id: int) -> None:
+    """Drop why a place could not be read that none of its rounds is labeled at any more."""
+    names = {place.name for place in places}
+    asked = {round_id for place in places for round_id in place.rounds}
+    with context.database.read() as connection:
+        noted = read_notes(connection, monitor_id)
+    for name, notes in noted.items():
+        if name not in names and notes.obstacle is not None and asked.issuperset(notes.rounds):
+            with context.database.write() as connection:
+                now = read_place(connection, monitor_id, name).notes
+                write_label_notes(connection, monitor_id, name, replace(now, obstacle=None))
 
 
 def _with_obstacle(place: Place, notes: LabelNotes, why: str | None) -> LabelNotes:

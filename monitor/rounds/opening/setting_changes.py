@@ -75,7 +75,7 @@ def changes_between(
 
 def read_changes(connection: Connection, rounds: Sequence[Round]) -> dict[int, list[Change]]:
     """Find where a new history or another schedule began; see `changes_between`."""
-    ids = {round.history_id for round in rounds if round.history_id is not None}
+    ids = {round_.history_id for round_ in rounds if round_.history_id is not None}
     histories = {each: frame_store.read_history(connection, each) for each in ids}
     by_monitor: dict[int, list[Round]] = {}
     for round_ in rounds:

@@ -7,9 +7,10 @@ requests and writes the answers; three pages need no framework between it and th
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from monitor.service.web.door import is_ours
@@ -61,7 +62,6 @@ class Pages:
         self._answers = answers
         self._listen = listen
         self._in_threads = {"/ready": self._ready, "/metrics": self._metrics}
-        self._threads = ThreadPoolExecutor(AT_ONCE, "page")
         self._inside = 0
 
     async def __call__(
@@ -94,7 +94,7 @@ class Pages:
             return _Answer(_BUSY, HTTPStatus.SERVICE_UNAVAILABLE, {"retry-after": "1"})
         self._inside += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, page)
+            return await asyncio.wrap_future(_begun(page))
         finally:
             self._inside -= 1
 
@@ -103,6 +103,25 @@ class Pages:
 
     def _metrics(self) -> _Answer:
         return _Answer(self._answers.metrics(), headers={"content-type": CONTENT_TYPE})
+
+
+def _begun(page: Callable[[], _Answer]) -> Future[_Answer]:
+    """Begin to make a page in a thread of its own.
+
+    A daemon and none of a pool, for which Python waits at its end: a page may wait for a store
+    that never answers, and the service has to end nevertheless.
+    """
+    answer: Future[_Answer] = Future()
+    answer.set_running_or_notify_cancel()
+
+    def make() -> None:
+        try:
+            answer.set_result(page())
+        except BaseException as error:  # noqa: BLE001  it is raised where somebody waits for it
+            answer.set_exception(error)
+
+    Thread(target=make, name="page", daemon=True).start()
+    return answer
 
 
 def _host(headers: Iterable[tuple[bytes, bytes]]) -> str:

@@ -76,3 +76,28 @@ def test_a_step_that_takes_too_long_is_abandoned_and_taken_up_by_the_next_pass(p
     assert "monitor mail" in told
     assert not [line for line in place.logged if "failed" in line]
     assert left == [("open", 1)]
+
+
+STUCK_PAGE = """
+import time
+
+from monitor.service.runtime import Running
+
+
+def stuck(self):
+    print("asked", flush=True)
+    time.sleep(600)
+
+Running._unready = stuck
+"""
+
+
+def test_a_page_that_waits_for_the_store_keeps_no_stopped_service_from_ending(place):
+    with place.serving(OFTEN.format(patch=STUCK_PAGE, grace=60)) as serving:
+        with socket.create_connection(("127.0.0.1", place.port)) as asking:
+            asking.sendall(b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            serving.wait_for("asked")
+        serving.process.terminate()
+        code = serving.process.wait(60)
+
+    assert code == 0

@@ -1,0 +1,40 @@
+"""A labeler whose package is gone: what its rounds show, and what is left when it is back."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor import wiring
+from monitor.domain.errors import ConfigRefused
+from monitor.storage.label_notes import notes_of_open_rounds
+from tests.rounds.scene import Scene, settings
+from tests.small_config import configure
+
+
+@pytest.fixture
+def scene(database):
+    return Scene(database, settings())
+
+
+def obstacles(scene):
+    with scene.database.read() as connection:
+        notes = notes_of_open_rounds(connection, scene.name).get(scene.name, [])
+    return [note.obstacle for note in notes if note.obstacle]
+
+
+def test_what_keeps_the_rounds_of_an_absent_kind_is_shown_until_the_kind_is_back(scene, tmp_path):
+    scene.week(1)
+    scene.run(1)
+    present, kind = scene.labeler, {"kind": scene.labeler.name}
+    scene.labeler = wiring._kept_labeler(configure(tmp_path), kind, lambda: scene.now)
+
+    with pytest.raises(ConfigRefused):
+        scene.run()
+    while_absent = obstacles(scene)
+    scene.labeler = present
+    scene.run()
+
+    assert len(while_absent) == 1
+    assert "is not known" in while_absent[0]
+    assert scene.round(1).state == "labeling"
+    assert obstacles(scene) == []
