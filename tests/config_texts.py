@@ -123,6 +123,8 @@ bad_rows_max: 0.01 => name: mail-travel
     18, monitors[mail-travel].name: the key stands here twice, first in line 4; keep one of them
 bad_rows_max: 0.01 => bad_rows_max: !!python/name:x 1
     18, monitors[mail-travel].bad_rows_max: tags (words that begin with !) mean nothing here; leave it out
+tenant: [eu, us] => tenant: []
+    11, monitors[mail-travel].source.where.tenant: an empty list matches nothing; name a value or more
 tenant: [eu, us] => tenant: !own [eu, us]
     11, monitors[mail-travel].source.where.tenant: tags (words that begin with !) mean nothing here; leave it out
 store: sqlite:///monitor.db => stor: sqlite:///monitor.db
