@@ -25,7 +25,7 @@ from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic import GetCoreSchemaHandler
+    from pydantic import GetCoreSchemaHandler, ValidationInfo
     from pydantic_core import CoreSchema
 
 AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter)
@@ -54,12 +54,12 @@ class Kinds(Generic[AdapterT, SettingsT]):
         """Read a section by the class of its kind before pydantic looks at it."""
         return BeforeValidator(self.read).__get_pydantic_core_schema__(source, handler)
 
-    def read(self, value: object) -> object:
+    def read(self, value: object, info: ValidationInfo) -> object:
         """Make settings of a section; what is no mapping is left for pydantic to refuse."""
-        return self.settings(value) if isinstance(value, dict) else value
+        return self.settings(value, info.context) if isinstance(value, dict) else value
 
-    def settings(self, section: dict[str, Any]) -> SettingsT:
-        """Make settings of a section, by the class of its kind.
+    def settings(self, section: dict[str, Any], context: Any = None) -> SettingsT:
+        """Make settings of a section, by the class of its kind; ``context`` is for validators.
 
         Raises
         ------
@@ -72,7 +72,8 @@ class Kinds(Generic[AdapterT, SettingsT]):
             raise SettingRefused(setting=_KIND, why=message)
         # under its kind, so that pydantic names that in the place of a problem, as for a union
         named = _under_a_name(self.adapter(str(kind)).settings)
-        return cast("SettingsT", named.validate_python({str(kind): section})[str(kind)])
+        found = named.validate_python({str(kind): section}, context=context)
+        return cast("SettingsT", found[str(kind)])
 
     def names(self) -> list[str]:
         """Every kind that is installed, the built-in ones first."""
