@@ -114,7 +114,7 @@ hazard: 0.35 => hazard: .inf
 hazard: 0.35 => hazard: 1
     19, monitors[mail-travel].pooling.hazard: it should be less than 1, found 1
 score: score, => score: score, segments: [a, b, c, d, e, f, g, h, i, j, k],
-    9, monitors[mail-travel].source.columns.segments: it should be a list of at most 10, found a list of 11
+    9, monitors[mail-travel].source.columns.segments: it should have at most 10 items, found a list of 11
 kind: webhook => kind: webhook, timeout: 0s
     22, hooks.ops.timeout: it should be greater than or equal to 1s, found '0s'
 hooks: [ops] => hooks: [oops]
@@ -123,6 +123,8 @@ bad_rows_max: 0.01 => name: mail-travel
     18, monitors[mail-travel].name: the key stands here twice, first in line 4; keep one of them
 bad_rows_max: 0.01 => bad_rows_max: !!python/name:x 1
     18, monitors[mail-travel].bad_rows_max: tags (words that begin with !) mean nothing here; leave it out
+tenant: [eu, us] => tenant: []
+    11, monitors[mail-travel].source.where.tenant: an empty list matches nothing; name a value or more
 tenant: [eu, us] => tenant: !own [eu, us]
     11, monitors[mail-travel].source.where.tenant: tags (words that begin with !) mean nothing here; leave it out
 store: sqlite:///monitor.db => stor: sqlite:///monitor.db

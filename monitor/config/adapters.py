@@ -26,7 +26,7 @@ from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic import GetCoreSchemaHandler
+    from pydantic import GetCoreSchemaHandler, ValidationInfo
     from pydantic_core import CoreSchema
 
 AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter)
@@ -55,12 +55,12 @@ class Kinds(Generic[AdapterT, SettingsT]):
         """Read a section by the class of its kind before pydantic looks at it."""
         return BeforeValidator(self.read).__get_pydantic_core_schema__(source, handler)
 
-    def read(self, value: object) -> object:
+    def read(self, value: object, info: ValidationInfo) -> object:
         """Make settings of a section; what is no mapping is left for pydantic to refuse."""
-        return self.settings(value) if isinstance(value, dict) else value
+        return self.settings(value, info.context) if isinstance(value, dict) else value
 
-    def settings(self, section: dict[str, Any]) -> SettingsT:
-        """Make settings of a section, by the class of its kind.
+    def settings(self, section: dict[str, Any], context: Any = None) -> SettingsT:
+        """Make settings of a section, by the class of its kind; ``context`` is for validators.
 
         Raises
         ------
@@ -77,7 +77,8 @@ class Kinds(Generic[AdapterT, SettingsT]):
         adapter = self.adapter(str(kind))
         try:
             named = _under_a_name(adapter.settings)
-            return cast("SettingsT", named.validate_python({str(kind): section})[str(kind)])
+            found = named.validate_python({str(kind): section}, context=context)
+            return cast("SettingsT", found[str(kind)])
         except ValueError:
             raise  # what is wrong with the section
         except Exception as error:

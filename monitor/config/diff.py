@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from monitor.config.errors import shown
+from monitor.config.load import shown
 from monitor.config.yaml_tree import read_yaml
 
 if TYPE_CHECKING:
@@ -49,7 +49,10 @@ def written(path: Path) -> Written:
     """
     tree = read_yaml(path)
     found: Written = {"": {}}
-    for way, value in tree.leaves():
+    for way in tree.lines:
+        value = tree.at(way)
+        if isinstance(value, dict | list):
+            continue
         monitor = _monitor_of(tree, way)
         rest = way if monitor is None else way[2:]
         found.setdefault(monitor or "", {})[_joined(rest)] = value

@@ -1,100 +1,193 @@
-"""Reads a config file: the environment put in, secrets kept out, all problems reported at once."""
+"""Reads a config file: variables and secrets put in, and all its problems reported at once.
+
+A message shows no more of the file than the one value that it is about.
+"""
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from monitor.config.errors import problems_of
 from monitor.config.model import Config
-from monitor.config.secrets import Filled
+from monitor.config.secrets import Filling
 from monitor.config.yaml_tree import read_yaml
 from monitor.domain.errors import ConfigRefused
+from monitor.domain.refused_setting import SettingRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from monitor.config.yaml_tree import Problem, Tree, Value, Way
+    from pydantic_core import ErrorDetails
 
-MOST_PROBLEMS = 50
-"""Lines of a refusal; whoever has more to fix begins with these."""
+    from monitor.config.yaml_tree import Tree, Way
+
+MOST_PROBLEMS = 50  # lines of a refusal; whoever has more to fix begins with these
+_LONGEST = 500  # characters of a message; a value in it may be as long as the file
+_LONGEST_VALUE = 60  # characters of a value that a sentence shows
+# Settings of configs that were written for an earlier version.
+_RENAMED = {"carry": "pooling", "own_share": "robust_weight", "lean": "shift", "gold": "audit"}
+_PLAIN = (  # what pydantic says, one a line, without reasons and words of Python
+    (r"(?m)^\w+ should", "it should"),
+    (r" after validation.*|, (unable|got|not|exceeded) .*", ""),
+    (r"datetime\.timedelta\((?:([ds])\w+=)?(\d+)\)", r"\2\1"),
+    (r"\btuple\b", "list"),
+    (r"\bdictionary\b.*", "mapping"),
+    (r"\btimedelta\b", "duration such as 6h"),
+    (r"\nit should be", " or"),
+)
+_MAY_HIDE = ("string_", "model_", "dict_")  # a secret may stand where text or a section is wanted
 
 
 def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> Config:
-    """Read a config file.
+    """Read a config file, ``${NAME}`` from ``environ`` or else from the process's environment.
 
-    Parameters
-    ----------
-    path
-        The YAML file.
-    environ
-        Where ``${NAME}`` is looked up; the process's environment if not given.
-
-    Raises
-    ------
-    ConfigRefused
-        With every problem of the file, one a line, each with file, line, path and the way out.
+    A `ConfigRefused` has all problems of the file, each with file, line, path and the way out.
     """
-    path, environ = Path(path), os.environ if environ is None else environ
-    tree = read_yaml(path, if_missing="; `pr-monitor init PREDICTIONS` writes one")
-    filled = Filled(tree, environ, path.absolute().parent)
-    values = filled.values(tree.values)
-    problems = [*tree.problems, *filled.problems, *_names(tree)]
-    config = None
+    path = Path(path)
+    tree = read_yaml(path)
+    filling = Filling(tree, os.environ if environ is None else environ, path.absolute().parent)
+    _check_names(tree)
     try:
-        config = Config.model_validate(values)
+        config = Config.model_validate(filling.values(tree.values), context=filling)
     except ValidationError as error:
-        problems += [filled.without_secrets(problem) for problem in problems_of(error, tree)]
-    if problems or config is None:
-        # Not from pydantic's error: its text repeats values, secrets among them.
-        raise ConfigRefused(_listed(path, tree, problems)) from None
-    return config.placed(path.absolute().parent)
+        for way, message in _problems_of(error, filling):
+            tree.refuse(way, filling.without_secrets(way, message))
+    if tree.problems:  # not chained to pydantic's error, whose text repeats secrets
+        raise ConfigRefused(_listed(path, tree))
+    return config.placed(filling.folder)
 
 
-def _listed(path: Path, tree: Tree, problems: list[Problem]) -> str:
+def _listed(path: Path, tree: Tree) -> str:
     """One line for each place, in the order of the file; of very many the first."""
-    first: dict[Way, Problem] = {}
-    for problem in problems:
-        first.setdefault(problem.way, problem)
-    ordered = sorted(first.values(), key=lambda one: (one.line, tree.path(one.way)))
-    lines = [f"{path}:{tree.told(problem)}" for problem in ordered[:MOST_PROBLEMS]]
-    if len(ordered) > MOST_PROBLEMS:
-        lines.append(f"{path}: {len(ordered) - MOST_PROBLEMS} more problems; fix these first")
+    problems = [(line, tree.path(way), why) for way, (line, why) in tree.problems.items()]
+    lines = [
+        f"{path}:{line}, {place}: {' '.join(why.split())[:_LONGEST]}"
+        for line, place, why in sorted(problems)[:MOST_PROBLEMS]
+    ]
+    if len(problems) > MOST_PROBLEMS:
+        lines.append(f"{path}: {len(problems) - MOST_PROBLEMS} more problems; fix these first")
     return "\n".join(lines)
 
 
-def _names(tree: Tree) -> Iterator[Problem]:
-    """Find monitors that share a name, and hooks that do not exist."""
-    monitors = [way for way, _ in _items(tree, ("monitors",))]
-    yield from _shared_names(tree, monitors)
-    hooks = tree.at(("hooks",))
-    known = list(hooks) if isinstance(hooks, dict) else []
-    for way in monitors:
-        yield from _unknown_hooks(tree, way, known)
-
-
-def _shared_names(tree: Tree, monitors: list[Way]) -> Iterator[Problem]:
+def _check_names(tree: Tree) -> None:
+    """Refuse monitors that share a name, and hooks that do not exist."""
     first: dict[str, Way] = {}
-    for way in monitors:
-        name = tree.at((*way, "name"))
-        if isinstance(name, str) and first.setdefault(name, way) != way:
-            line = tree.lines[(*first[name], "name")]
-            message = f"line {line} has a monitor of this name already; names must differ"
-            yield tree.problem((*way, "name"), message)
-
-
-def _unknown_hooks(tree: Tree, monitor: Way, known: list[str]) -> Iterator[Problem]:
+    hooks = tree.at(("hooks",))
+    known = [*hooks] if isinstance(hooks, dict) else []
     choice = f"known are {', '.join(known)}" if known else "add a section `hooks:` with it"
-    for way, hook in _items(tree, (*monitor, "hooks")):
-        if isinstance(hook, str) and hook not in known:
-            yield tree.problem(way, f"there is no hook {hook!r}; {choice}")
+    for way in tree.lines:
+        match way, tree.at(way):
+            case ("monitors", int(), "name"), str(name) if first.setdefault(name, way) != way:
+                line = tree.lines[first[name]]
+                message = f"line {line} has a monitor of this name already; names must differ"
+                tree.refuse(way, message)
+            case ("monitors", int(), "hooks", int()), str(hook) if hook not in known:
+                tree.refuse(way, f"there is no hook {hook!r}; {choice}")
 
 
-def _items(tree: Tree, way: Way) -> list[tuple[Way, Value]]:
-    """Return the items of a list with the way to each; none where the file has no list."""
-    value = tree.at(way)
-    items = value if isinstance(value, list) else []
-    return [((*way, place), item) for place, item in enumerate(items)]
+def _problems_of(error: ValidationError, filling: Filling) -> Iterator[tuple[Way, str]]:
+    """Every problem of a validation; what follows from problems further in is left out."""
+    grouped: dict[Way, list[ErrorDetails]] = {}
+    for one in error.errors(include_url=False):
+        grouped.setdefault(_way_in_file(one, filling.tree), []).append(one)
+    outer = {way[:depth] for way in grouped for depth in range(len(way))}
+    for way, errors in grouped.items():
+        if way not in outer:
+            yield _explained(way, errors, filling.known.get(way[:-1], []))
+
+
+def _way_in_file(error: ErrorDetails, tree: Tree) -> Way:
+    """Leave out what the file does not have of pydantic's location, such as members of unions."""
+    way: Way = ()
+    of_kind: Way | None = None
+    for part in error["loc"]:
+        # First in a section comes its kind; `command` is a kind, and a setting of it as well.
+        if of_kind != way and part == tree.at((*way, "kind")):
+            of_kind = way
+            continue
+        keys = [part, f"{part}_file"]
+        way = next(((*way, key) for key in keys if (*way, key) in tree.lines), way)
+    if error["type"] == "missing":
+        return (*way, error["loc"][-1])
+    return (*way, "kind") if error["type"].startswith("union_tag_") else way
+
+
+def _explained(way: Way, errors: list[ErrorDetails], known: list[str]) -> tuple[Way, str]:
+    """Return what is wrong, and the way to the setting that it is wrong with."""
+    match errors[0]:
+        case {"type": "value_error", "ctx": {"error": SettingRefused() as refused}}:
+            parts = tuple(refused.setting.split("."))
+            is_there = way[-1:] in {parts[-1:], (f"{parts[-1]}_file",)}
+            return (way if is_there else (*way, *parts)), refused.why
+        case {"type": "value_error", "ctx": {"error": error}}:
+            return way, str(error)
+        case {"type": "missing" | "union_tag_not_found"}:
+            return way, _missing_setting(str(way[-1]), known)
+        case {"type": "extra_forbidden"}:
+            return way, _unknown_setting(str(way[-1]), known)
+        case {"type": "union_tag_invalid", "ctx": {"tag": kind, "expected_tags": kinds}}:
+            close = _closest(kind, re.findall(r"'(.*?)'", kinds))
+            return way, f"{shown(kind)} is not known; {close}"
+    return way, _of_another_type(errors)
+
+
+def _missing_setting(key: str, known: list[str]) -> str:
+    is_secret = f"{key}_file" in known
+    line = f"`{key}: ${{NAME}}` or `{key}_file: PATH`" if is_secret else f"a line `{key}: ...`"
+    return f"this setting is missing; add {line}"
+
+
+def _unknown_setting(key: str, known: list[str]) -> str:
+    now = _RENAMED.get(key)
+    hint = f"it is called {now} now" if now in known else _closest(key, known)
+    return f"there is no such setting here; {hint}"
+
+
+def _closest(word: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+
+
+def _of_another_type(errors: list[ErrorDetails]) -> str:
+    """Say what should stand there, in pydantic's words, and what does."""
+    code, value = errors[0]["type"], errors[0]["input"]
+    wanted = "\n".join(dict.fromkeys(error["msg"] for error in errors))
+    for words, plain in _PLAIN:
+        wanted = re.sub(words, plain, wanted)
+    hidden = not isinstance(value, str | int | float) or code.startswith(_MAY_HIDE)
+    found = _kind_of(value) if hidden else shown(value)
+    return f"{wanted}, found {found}{_hint(code, value)}"
+
+
+def _hint(code: str, value: object) -> str:
+    """Say what to do about a common mistake."""
+    match code, value:
+        case _, None:
+            return "; write a value or leave the line out"
+        case "string_type", bool() | int() | float():
+            return "; put it in quotes"
+        case "int_from_float", float() if 0 < value < 1:
+            return "; this is a count, not a share"
+        case "tuple_type", str() if len(value) <= _LONGEST_VALUE:
+            return f"; write [{value}]"
+    return ""
+
+
+def _kind_of(value: object) -> str:
+    if isinstance(value, list):
+        return f"a list of {len(value)}" if value else "an empty list"
+    names = {int: "a number", float: "a number", str: "text", bool: str(value).lower()}
+    return names.get(type(value), "nothing" if value is None else "a mapping")
+
+
+def shown(value: object) -> str:
+    """Write a value for a sentence: short, on one line."""
+    text = f"{value:g}" if isinstance(value, float) else ascii(value)
+    if isinstance(value, bool):
+        text = str(value).lower()
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."

@@ -1,143 +1,141 @@
-"""The environment and secret files put into a config; secrets kept out of file and errors."""
+"""What a config only names, the environment and secret files, and secrets kept out of messages."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import SecretStr
-
-from monitor.config.errors import keys_of, kinds_at, models_in, names_at, secrets_in
+from pydantic import BaseModel, SecretStr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from monitor.config.yaml_tree import Problem, Scalar, Tree, Value, Way
+    from monitor.config.yaml_tree import Tree, Value, Way
 
-_VARIABLE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
-_ONLY_VARIABLES = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*\})+")
+_NAMED = r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
+_VARIABLE = re.compile(rf"\$\$\{{|{_NAMED}|\$\{{")
 _IN_URL = re.compile(
     r"://[^/\s:@]*:(?!\$\{)[^/\s@]+@|[?&](password|sslpassword|token|secret)=(?!\$\{)"
 )
-_COUNTED = {int, float, timedelta}
+_NUMBERS = {int, float, timedelta}
 _FILE_MAX = 10_000  # bytes; a secret is a line, not a document
 
 
-@dataclass(slots=True)
-class Filled:
-    """The file's values with ``${NAME}`` and ``*_file`` read.
+class _Section(dict[str, Any]):
+    """A mapping of the file that knows where it stands."""
 
-    ``held`` is what was read, by what a message may say instead.
+    way: Way = ()
+
+
+@dataclass(slots=True)
+class Filling:
+    """Puts variables and secret files into the values of a file.
+
+    As the context of a validation it meets each section together with the class that reads it
+    (`monitor.domain.settings.Settings`), and so knows which settings are secrets. ``known`` has
+    the settings of each section, ``held`` what was read, by what a message may show instead.
     """
 
     tree: Tree
     environ: Mapping[str, str]
     folder: Path
-    problems: list[Problem] = field(default_factory=list)
-    held: dict[Way, dict[str, str]] = field(default_factory=dict)
+    known: dict[Way, list[str]] = field(default_factory=dict)
+    held: list[tuple[Way, str, str]] = field(default_factory=list)
 
-    def values(self, value: Value, way: Way = (), place: tuple[str, ...] = ()) -> Any:
-        """Fill a value and all below it; ``place`` is its way in the settings (`kinds_at`)."""
+    def values(self, value: Value, way: Way = ()) -> Any:
+        """Return a value of the file, and all below it, with the variables put in."""
         if isinstance(value, list):
-            return [self.values(item, (*way, i), place) for i, item in enumerate(value)]
+            return [self.values(item, (*way, i)) for i, item in enumerate(value)]
         if isinstance(value, dict):
-            return self._section(value, way, place)
-        return self._scalar(value, way, kinds_at(place))
+            section = _Section({key: self.values(of, (*way, key)) for key, of in value.items()})
+            section.way = way
+            return section
+        if not isinstance(value, str):
+            return value
+        if _IN_URL.search(value):
+            message = "a password may not stand in this file; set a variable and write ${NAME}"
+            self.tree.refuse(way, message)
+        return _VARIABLE.sub(lambda match: self._variable(match, way), value)
 
-    def without_secrets(self, problem: Problem) -> Problem:
+    def __call__(self, model: type[BaseModel], section: object) -> object:
+        """Read the secrets of a section, just before its class validates it."""
+        if not isinstance(section, _Section):
+            return section
+        values, (secrets, numbers) = dict(section), _secrets_and_numbers(model)
+        for key in secrets:
+            self._read_secret(values, key, section.way)
+        for key in numbers:
+            if isinstance(values.get(key), bool):
+                values[key] = str(values[key]).lower()  # pydantic would take it for 1 or 0
+        self.known[section.way] = sorted([*model.model_fields, *(f"{key}_file" for key in secrets)])
+        return values
+
+    def without_secrets(self, way: Way, message: str) -> str:
         """Put ``${NAME}`` back wherever a message repeats what was read for its place."""
-        way, message = problem.way, problem.message
-        held = {
-            (text, name)
-            for at, texts in self.held.items()
-            if at[: len(way)] == way
-            for name, text in texts.items()
-        }
+        held = [one for one in self.held if one[0][: len(way)] == way[: len(one[0])]]
         # The longest first, as one secret may be part of another; escaped or cut in messages.
-        for text, name in sorted(held, key=lambda one: (-len(one[0]), one)):
+        for _, text, name in sorted(held, key=lambda one: -len(one[1])):
             for form in (text, repr(text)[1:-1], ascii(text)[1:-1], ascii(text)[1:60]):
                 message = message.replace(form, name) if form.strip() else message
-        return problem._replace(message=message)
-
-    def _section(self, section: dict[str, Value], way: Way, place: tuple[str, ...]) -> Any:
-        kind = section.get("kind")
-        named = self._looked_up(kind) if isinstance(kind, str) else None
-        if named is not None and named in names_at(place):
-            place = (*place, named)
-        filled = {key: self.values(of, (*way, key), (*place, key)) for key, of in section.items()}
-        for model in models_in(kinds_at(place)):
-            for secret in secrets_in(model):
-                self._read_file(filled, secret, way)
-        return filled
-
-    def _looked_up(self, text: str) -> str:
-        """Fill a text before anything is known about its place; what is wrong is found later."""
-        return _VARIABLE.sub(lambda match: self.environ.get(match[1] or "", match[0]), text)
-
-    def _problem(self, way: Way, message: str) -> None:
-        self.problems.append(self.tree.problem(way, message))
-
-    def _scalar(self, value: Scalar, way: Way, kinds: tuple[object, ...]) -> Scalar:
-        if isinstance(value, bool) and _COUNTED & {*kinds} and bool not in kinds:
-            return str(value).lower()  # a truth, which pydantic would take for 1 or 0
-        if value is not None:
-            self._refuse_literal(str(value), way, secret=SecretStr in kinds)
-        if isinstance(value, str):
-            return _VARIABLE.sub(lambda match: self._variable(match, way), value)
-        return value
-
-    def _refuse_literal(self, text: str, way: Way, *, secret: bool) -> None:
-        """Refuse a secret in the file itself; of a URL any part may be the secret."""
-        key = keys_of(way)[-1]
-        named = any(match[1] for match in _VARIABLE.finditer(text))
-        if secret and not (named if key.endswith("url") else _ONLY_VARIABLES.fullmatch(text)):
-            message = (
-                "a secret may not stand in this file; set a variable and write "
-                f"`{key}: ${{NAME}}`, or write `{key}_file: PATH`"
-            )
-            self._problem(way, message)
-        elif _IN_URL.search(text):
-            message = "a password may not stand in this file; set a variable and write ${NAME}"
-            self._problem(way, message)
+        return message
 
     def _variable(self, match: re.Match[str], way: Way) -> str:
-        name = match[1]
-        if match[0] == "$${":
-            return "${"
-        if name is None:
-            message = "`${` begins a variable such as ${OPS_HOOK}; write $${ for the characters"
-            self._problem(way, message)
-        elif name not in self.environ:
-            message = f"the environment has no variable {name}; set it, or write $${{ for the text"
-            self._problem(way, message)
-        else:
-            self.held.setdefault(way, {})[f"${{{name}}}"] = self.environ[name]
+        written, name = match[0], match[1]
+        if name and name in self.environ:
+            self.held.append((way, self.environ[name], written))
             return self.environ[name]
-        return match[0]
+        if name:
+            message = f"the environment has no variable {name}; set it, or write $${{ for the text"
+            self.tree.refuse(way, message)
+        elif written == "${":
+            message = "`${` begins a variable such as ${OPS_HOOK}; write $${ for the characters"
+            self.tree.refuse(way, message)
+        return written.replace("$${", "${")
 
-    def _read_file(self, values: dict[str, Any], secret: str, way: Way) -> None:
-        """Read ``secret_file: PATH`` into ``secret``."""
-        key = f"{secret}_file"
-        if key not in values:
+    def _read_secret(self, values: dict[str, Any], key: str, way: Way) -> None:
+        """Read ``KEY_file: PATH`` into a setting, whose value may not stand in this file."""
+        self._refuse_literals((*way, key), key)
+        of_file, text, problem = f"{key}_file", "", ""
+        if of_file not in values:
             return
-        here, name = (*way, key), values.pop(key)
-        if secret in values:
-            self._problem(here, f"{secret} is given already; keep one of {secret} and {key}")
-            return
-        if not isinstance(name, str):
-            self._problem(here, "a path is wanted")
-            return
-        reason = values[secret] = ""
+        if key in values:
+            problem = f"{key} is given already; keep one of {key} and {of_file}"
         try:
-            with (self.folder / name).open("rb") as file:
-                values[secret] = file.read(_FILE_MAX).decode().rstrip("\r\n")
+            with (self.folder / values.pop(of_file)).open("rb") as file:
+                text = file.read(_FILE_MAX).decode().rstrip("\r\n")
         except UnicodeDecodeError:
-            reason = "it is not UTF-8"
-        except (OSError, ValueError) as error:
+            problem = "the file with the secret is not UTF-8"
+        except (OSError, ValueError, TypeError) as error:
             reason = str(getattr(error, "strerror", None) or "this is no path").lower()
-        if reason:
-            self._problem(here, f"the file with the secret cannot be read: {reason}")
-        self.held.setdefault(here, {})[f"<{key}>"] = values[secret]
+            problem = f"the file with the secret cannot be read: {reason}"
+        if problem:
+            self.tree.refuse((*way, of_file), problem)
+        values[key] = text
+        self.held.append((way, text, f"<{of_file}>"))
+
+    def _refuse_literals(self, way: Way, key: str) -> None:
+        """Refuse a secret in the file itself; of a URL any part may be the secret."""
+        value = self.tree.at(way)
+        wanted = _NAMED if key.endswith("url") else rf"\A({_NAMED})+\Z"
+        if isinstance(value, dict | list):
+            for part in value if isinstance(value, dict) else range(len(value)):
+                self._refuse_literals((*way, part), key)
+        elif value is not None and not re.search(wanted, str(value)):
+            instead = f"`{key}: ${{NAME}}`, or write `{key}_file: PATH`"
+            message = f"a secret may not stand in this file; set a variable and write {instead}"
+            self.tree.refuse(way, message)
+
+
+@cache
+def _secrets_and_numbers(model: type[BaseModel]) -> tuple[list[str], list[str]]:
+    types = {key: _types_in(setting.annotation) for key, setting in model.model_fields.items()}
+    secrets = [key for key, of in types.items() if SecretStr in of]
+    return secrets, [key for key, of in types.items() if bool not in of and _NUMBERS & {*of}]
+
+
+def _types_in(annotation: object) -> list[object]:
+    return [annotation, *(one for part in get_args(annotation) for one in _types_in(part))]

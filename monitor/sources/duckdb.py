@@ -145,7 +145,8 @@ class DuckdbSettings(SourceSettings):
 
     @model_validator(mode="after")
     def _lists_are_not_empty(self) -> DuckdbSettings:
-        lists = {"positive": self.positive, "negative": self.negative, **self.where}
+        lists = {"positive": self.positive, "negative": self.negative}
+        lists |= {f"where.{column}": values for column, values in self.where.items()}
         for name, values in lists.items():
             if values == ():
                 message = "an empty list matches nothing; name a value or more"

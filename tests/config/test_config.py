@@ -10,17 +10,22 @@ import sys
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
 
 from monitor.config.adapters import Kinds
-from monitor.config.errors import kind_in
 from monitor.config.load import load_config
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.domain.errors import ConfigRefused
-from monitor.domain.settings import LIMITED_METRICS, Limits, ReferenceMatrix, RoundSettings
+from monitor.domain.settings import (
+    LIMITED_METRICS,
+    Limits,
+    ReferenceMatrix,
+    RoundSettings,
+    Settings,
+)
 from monitor.stats.detection.half_space import WATCHABLE
 from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals, sentences
 
@@ -190,7 +195,7 @@ def test_two_monitors_of_one_name_are_refused_also_on_one_line_and_from_an_alias
 
 def test_a_config_without_monitors_is_refused(refused):
     assert refused("monitors: []") == [
-        "config.yaml:1, monitors: it should be a list of at least 1, found an empty list"
+        "config.yaml:1, monitors: it should have at least 1 item, found an empty list"
     ]
 
 
@@ -199,8 +204,9 @@ def _settings(model, way=()):
     for key, field in model.model_fields.items():
         yield (*way, key)
         for inner in _sections(field):
-            kind = kind_in(inner)
-            yield from _settings(inner, (*way, key, *([f"={kind}"] if kind else [])))
+            kind = inner.model_fields.get("kind")
+            names = get_args(kind.annotation) if kind else ()
+            yield from _settings(inner, (*way, key, *(f"={name}" for name in names)))
 
 
 def _sections(field):
@@ -282,6 +288,10 @@ def test_every_setting_is_explained_on_that_page(docs):
 
 def test_every_class_of_settings_has_a_section_on_that_page(docs):
     assert {*_all_models(Config)} == {*docs["SECTIONS"].values()}
+
+
+def test_every_class_of_settings_is_met_by_the_reader_that_knows_its_secrets():
+    assert [model for model in _all_models(Config) if not issubclass(model, Settings)] == []
 
 
 def _all_models(model):

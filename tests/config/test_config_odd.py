@@ -33,6 +33,14 @@ def test_variables_are_put_into_texts_whole_or_in_part_and_can_be_escaped(load):
     assert monitor.source.path == "1200/${x}.parquet"
 
 
+def test_characters_are_escaped_with_the_environment_of_the_process_too(tmp_path):
+    path = tmp_path / "config.yaml"
+    text = re.sub(r"hooks:.*", "", TEXT, flags=re.DOTALL)
+    path.write_text(text.replace("predictions/*.parquet", '"$${x}.parquet"'))
+
+    assert load_config(path).monitors[0].source.model_dump()["path"] == "${x}.parquet"
+
+
 def test_a_missing_variable_is_named(refused):
     environ = {key: value for key, value in ENVIRONMENT.items() if key != "OPS_HOOK"}
 
@@ -100,6 +108,27 @@ def test_a_secret_file_that_is_not_there_is_refused(refused):
     ]
 
 
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("secret_file: 7", "the file with the secret cannot be read: this is no path"),
+        ("secret_file: bytes", "the file with the secret is not UTF-8"),
+        (
+            'secret: "${OPS_HOOK_SECRET}", secret_file: hook.secret',
+            "secret is given already; keep one of secret and secret_file",
+        ),
+    ],
+)
+def test_a_secret_file_that_cannot_be_used_is_refused_by_its_own_line(
+    refused, tmp_path, given, why
+):
+    (tmp_path / "hook.secret").write_text("whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz")
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    text = changed('secret: "${OPS_HOOK_SECRET}"', given)
+
+    assert refused(text) == [f"config.yaml:22, hooks.ops.secret_file: {why}"]
+
+
 @pytest.mark.parametrize("key", ["threshold", "name", "lag", "cron", "max_labels", "hazard"])
 def test_what_the_environment_holds_is_never_repeated(refused, key):
     text = re.sub(rf'{key}: ?("[^"]*"|[\w.-]+)?', f'{key}: "${{DB_PASSWORD}}"', TEXT, count=1)
@@ -120,15 +149,18 @@ def test_neither_the_config_nor_its_errors_show_secrets(load, refused):
 ODD_FILES = [
     (b"", ": the file is empty; `pr-monitor init PREDICTIONS` writes one"),
     (b"# nothing\n", ": the file is empty; `pr-monitor init PREDICTIONS` writes one"),
-    (b"- 1\n", ":1: a mapping such as `monitors: ...` is wanted at the top, found a list"),
+    (b"- 1\n", ":1, the file: it should be a valid mapping, found a list of 1"),
     (b"a: b: c\n", ":1:5: this is not YAML: mapping values are not allowed"),
     (b"a: [1\nb: 2\n", ":2:2: this is not YAML: "),
     (b"a: *canary\n", ":1:4: this is not YAML: found undefined alias;"),
     (b"a: 1\n---\nb: 2\n", ":2:1: this is not YAML: "),
     (b"a: \xff\n", ":1: byte 4 is not UTF-8; save the file as UTF-8"),
     (b"a: \x00\n", ": this is not YAML: a character that may not stand in a text file"),
-    (b"a: " + b"[" * 2000, ":1: nested more than 30 levels deep"),
-    (b"a: &a [*a]\n", ":1: aliases (*name) write out to over 100000 values"),
+    (
+        b"a: " + b"[" * 2000,
+        ":1: over 30 levels deep, aliases (*name) written out; is it a config file?",
+    ),
+    (b"a: &a [*a]\n", ":1: over 30 levels deep, aliases (*name) written out; is it a config file?"),
     (b"#" * (MAX_BYTES + 1), " is larger than 1,000,000 bytes; is it a config file?"),
 ]
 
@@ -146,7 +178,7 @@ def test_few_lines_that_write_out_to_many_are_refused(refused):
     lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
 
-    assert "aliases (*name) write out to over 100000 values" in refused("\n".join(lines))[0]
+    assert "over 100000 values, aliases (*name) written out" in refused("\n".join(lines))[0]
 
 
 def test_a_missing_file_says_how_to_get_one(tmp_path):

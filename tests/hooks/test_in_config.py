@@ -35,7 +35,7 @@ def test_each_hook_is_read_by_its_kind(hooks):
         ("a: {kind: command, command: page}", "command: it should be a valid list"),
         ("secret: {kind: webhook, url: https://T0KEN/}", "url: a secret may not stand"),
         ("a: {kind: smoke, url: https://a/}", "'smoke' is not known"),
-        ("a: {kind: [], url: https://T0KEN/}", "a secret may not stand"),
+        ("a: {kind: [], url: https://T0KEN/}", "a.kind: '\\[\\]' is not known"),
         ("log: {kind: log}", "every monitor has a sink named log already"),
         ("mlflow: {kind: log}", "every monitor has a sink named mlflow already"),
     ],
