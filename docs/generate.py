@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from monitor.cli.app import SECTIONS as GROUPS  # noqa: E402
 from monitor.cli.app import app  # noqa: E402
-from monitor.config.model import Config, Hook, MonitorConfig, ReferenceFile  # noqa: E402
+from monitor.config.model import HOOKS, Config, MonitorConfig, ReferenceFile  # noqa: E402
 from monitor.config.web import WebSettings  # noqa: E402
 from monitor.domain.settings import (  # noqa: E402
     LIMITED_METRICS,
@@ -70,10 +70,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: limits": Limits,
     "monitors: limits, a metric with sides": Bound,
     "monitors: pooling": Pooling,
-    **{
-        f"hooks of kind {get_args(hook.model_fields['kind'].annotation)[0]}": hook
-        for hook in get_args(get_args(Hook)[0])  # what is annotated, and its members
-    },
+    **{f"hooks of kind {kind}": hook for kind, hook in HOOKS.items()},
 }
 
 NOTES = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from monitor.config.model import Config
+from monitor.config.model import HOOKS, Config
 from monitor.config.secrets import Filling
 from monitor.config.yaml_tree import read_yaml
 from monitor.domain.errors import ConfigRefused
@@ -126,7 +126,9 @@ def _explained(way: Way, errors: list[ErrorDetails], known: list[str]) -> tuple[
             return (way if is_there else (*way, *parts)), refused.why
         case {"type": "value_error", "ctx": {"error": error}}:
             return way, str(error)
-        case {"type": "missing" | "union_tag_not_found"}:
+        case {"type": "union_tag_not_found"}:
+            return way, f"this setting is missing; it is one of {', '.join(HOOKS)}"
+        case {"type": "missing"}:
             return way, _missing_setting(str(way[-1]), known)
         case {"type": "extra_forbidden"}:
             return way, _unknown_setting(str(way[-1]), known)

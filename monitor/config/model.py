@@ -10,7 +10,7 @@ import re
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import (
     AfterValidator,
@@ -98,6 +98,11 @@ Hook = Annotated[
     WebhookSettings | AppriseSettings | AlertmanagerSettings | CommandSettings | LogSettings,
     Field(discriminator="kind"),
 ]
+
+HOOKS: dict[str, type[Settings]] = {
+    get_args(hook.model_fields["kind"].annotation)[0]: hook for hook in get_args(get_args(Hook)[0])
+}
+"""The settings of each kind of hook."""
 
 
 ONE_BAND = Bands(flagged=1, passed=1)
