@@ -126,9 +126,7 @@ def _explained(way: Way, errors: list[ErrorDetails], known: list[str]) -> tuple[
             return (way if is_there else (*way, *parts)), refused.why
         case {"type": "value_error", "ctx": {"error": error}}:
             return way, str(error)
-        case {"type": "union_tag_not_found"}:
-            return way, f"this setting is missing; it is one of {', '.join(HOOKS)}"
-        case {"type": "missing"}:
+        case {"type": "missing" | "union_tag_not_found"}:
             return way, _missing_setting(str(way[-1]), known)
         case {"type": "extra_forbidden"}:
             return way, _unknown_setting(str(way[-1]), known)
@@ -139,6 +137,8 @@ def _explained(way: Way, errors: list[ErrorDetails], known: list[str]) -> tuple[
 
 
 def _missing_setting(key: str, known: list[str]) -> str:
+    if key == "kind":  # of a hook: sources and labelers name theirs in config/adapters.py
+        return f"this setting is missing; it is one of {', '.join(HOOKS)}"
     is_secret = f"{key}_file" in known
     line = f"`{key}: ${{NAME}}` or `{key}_file: PATH`" if is_secret else f"a line `{key}: ...`"
     return f"this setting is missing; add {line}"
