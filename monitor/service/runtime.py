@@ -92,10 +92,12 @@ class Running:
             self._reloaded = False
             log.exception("config not reloaded, the old one stays")
             return False
-        _log_changes(changes(self._read, read))
-        _log_consequences(self.application, application)
+        before, replaced = self._read, self.application
         self._read, self.application = read, application
         self._reloaded, self._reloaded_at = True, application.clock()
+        # Logged once they are in effect: who waits for these lines looks at the metrics next.
+        _log_changes(changes(before, read))
+        _log_consequences(replaced, application)
         return True
 
     def _with_what_stays(self, config: Config) -> Config:
