@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC
 from typing import TYPE_CHECKING, Protocol
 
@@ -138,18 +139,16 @@ def minute_text(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
-def hours_text(hours: float) -> str:
-    """Write how long, in hours or days.
+def span_text(span: timedelta) -> str:
+    """Write how long in the largest unit of which there are two or more, in two digits.
 
-    >>> hours_text(0.52), hours_text(30), hours_text(120)
-    ('0.5 h', '30.0 h', '5.0 d')
+    >>> from datetime import timedelta
+    >>> [span_text(timedelta(hours=hours)) for hours in (0.52, 30, 60, 120)]
+    ['31 min', '30 h', '2.5 days', '5 days']
     """
-    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"  # noqa: PLR2004
-
-
-def short_span_text(span: timedelta) -> str:
-    """Write how long in the largest unit that leaves two digits: ``42 h``, ``12 min``."""
     seconds = span.total_seconds()
-    units = ((2 * 86_400, 86_400, "days"), (2 * 3600, 3600, "h"), (0, 60, "min"))
+    units = ((2 * 86_400, 86_400, "days"), (2 * 3600, 3600, "h"), (-math.inf, 60, "min"))
     unit, name = next((unit, name) for least, unit, name in units if seconds >= least)
-    return f"{seconds / unit:.0f} {name}"
+    value = seconds / unit
+    digits = 1 if value < 9.95 else 0  # noqa: PLR2004  from there on it rounds to 10
+    return f"{f'{value:.{digits}f}'.removesuffix('.0')} {name}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from monitor.presentation.numbers import hours_text, percent_text, range_text
+from monitor.presentation.numbers import percent_text, range_text, span_text
 
 if TYPE_CHECKING:
     from monitor.domain.report import AgreementRow, AnswersRow, SegmentRow
@@ -34,10 +35,10 @@ def answers_sentence(row: AnswersRow) -> str | None:
     ends = (row.half_hours, row.most_hours, row.last_hours)
     if None in ends or row.open_hours is None:
         return missing
-    half, most, last = (hours_text(end or 0.0) for end in ends)
+    half, most, last = (span_text(timedelta(hours=end or 0.0)) for end in ends)
     return (
         f"{missing}; half of the others came within {half}, nine in ten within {most}, the last "
-        f"after {last}; the round closed after {hours_text(row.open_hours)}"
+        f"after {last}; the round closed after {span_text(timedelta(hours=row.open_hours))}"
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.presentation.numbers import minute_text
+from monitor.presentation.numbers import minute_text, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,17 +115,3 @@ def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
 def until_text(until: datetime | None) -> str:
     """Say until when a round waits; nothing where there is no such time."""
     return "" if until is None else f" until {minute_text(until)} UTC"
-
-
-def span_text(time: timedelta) -> str:
-    """Say how long something takes, to the hour.
-
-    >>> from datetime import timedelta
-    >>> span_text(timedelta(minutes=50)), span_text(timedelta(hours=10, minutes=20))
-    ('less than an hour', '10 hours')
-    """
-    hours = time.total_seconds() / 3600
-    if hours < 1:
-        return "less than an hour"
-    whole = round(hours)
-    return f"{whole} hour{'' if whole == 1 else 's'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.values import listed
-from monitor.presentation.numbers import minute_text, percent_text, short_span_text
+from monitor.presentation.numbers import minute_text, percent_text, span_text
 from monitor.presentation.rounds import run_command, show_command
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def few_rows_sentence(frame: Frame, window: Window, usual: float) -> str:
 
 def old_rows_sentence(window: Window, newest: datetime, gap: timedelta, longest: timedelta) -> str:
     """Say that a window's newest row is older than is usual; ``longest`` is the most before."""
-    before, most = short_span_text(gap), short_span_text(longest)
+    before, most = span_text(gap), span_text(longest)
     return (
         f"the newest prediction from {window} is of {minute_text(newest)}, {before} before its "
         f"end, where {most} was the most in windows like it (are all of them there?)"

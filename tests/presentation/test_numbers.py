@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 import monitor
-from monitor.presentation.numbers import bound_sign, bound_text, number_text, percent_text
+from monitor.presentation.numbers import (
+    bound_sign,
+    bound_text,
+    number_text,
+    percent_text,
+    span_text,
+)
 from monitor.stats.core.counts import Interval
 
 PACKAGE = Path(monitor.__file__).parent
@@ -64,3 +71,19 @@ def test_no_other_module_writes_intervals_limits_or_times_its_own_way(format_, a
 )
 def test_a_share_is_all_only_if_nothing_is_missing(share, digits, text):
     assert percent_text(share, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"),
+    [
+        (0.4, "0.4 min"),
+        (119, "119 min"),
+        (120, "2 h"),
+        (596, "9.9 h"),
+        (599, "10 h"),
+        (2880, "2 days"),
+        (-5, "-5 min"),
+    ],
+)
+def test_a_span_has_one_unit_of_which_there_are_two_or_more(minutes, text):
+    assert span_text(timedelta(minutes=minutes)) == text

@@ -1,10 +1,8 @@
 """The lines of `pr-monitor status` read right for one and for many."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-import pytest
-
-from monitor.presentation.status import ahead_line, row_lines, span_text
+from monitor.presentation.status import ahead_line, row_lines
 
 MONDAY = datetime(2025, 3, 3, 6, tzinfo=UTC)
 
@@ -20,14 +18,6 @@ def test_one_round_lies_ahead_of_the_clock_and_several_lie_ahead():
         "3 rounds up to round 9, due 2025-03-03 06:00 UTC, lie ahead of the clock, which was ahead "
         "itself when they were opened"
     )
-
-
-@pytest.mark.parametrize(
-    ("minutes", "text"),
-    [(59, "less than an hour"), (60, "1 hour"), (89, "1 hour"), (90, "2 hours"), (600, "10 hours")],
-)
-def test_a_span_is_given_to_the_hour(minutes, text):
-    assert span_text(timedelta(minutes=minutes)) == text
 
 
 def test_nothing_odd_about_the_rows_gives_no_line():

@@ -63,7 +63,7 @@ def test_a_round_without_any_answer_near_its_end_is_a_problem(scene):
 
     assert found.status == "stale"
     assert found.problems == [
-        "round 2 has no answer and ends in 10 hours without an estimate, unless some come"
+        "round 2 has no answer and ends in 10 h without an estimate, unless some come"
     ]
 
 
@@ -76,7 +76,7 @@ def test_a_round_with_some_answers_near_its_end_is_worth_a_note(scene):
 
     assert found.status == "ok"
     assert found.notes[0] == (
-        "round 2 is closed in less than an hour with the answers it has; 150 are missing"
+        "round 2 is closed in 30 min with the answers it has; 150 are missing"
     )
 
 

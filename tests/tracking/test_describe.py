@@ -125,8 +125,8 @@ def test_agreement_and_missing_answers_are_sentences_and_metrics():
     ) in text
     assert (
         "12 of 480 answers are missing (2.5 %): 6 not given, 6 “cannot tell”; half of the others "
-        "came within 5.0 h, nine in ten within 2.1 d, the last after 4.0 d; the round closed "
-        "after 5.0 d."
+        "came within 5 h, nine in ten within 2.1 days, the last after 4 days; the round closed "
+        "after 5 days."
     ) in text
     assert (values["labels/agreement"], values["labels/kappa"]) == (0.95, 0.8)
     assert values["labels/missing_share"] == 0.025

@@ -135,8 +135,8 @@ def test_missing_answers_are_told_with_their_share_and_when_the_others_came(data
     assert found.open_hours == 120
     assert answers_sentence(found) == (
         "14 of 200 answers are missing (7 %): 10 not given, 4 “cannot tell”; half of the others "
-        "came within 10.0 h, nine in ten within 2.5 d, the last after 2.5 d; the round closed "
-        "after 5.0 d"
+        "came within 10 h, nine in ten within 2.5 days, the last after 2.5 days; the round closed "
+        "after 5 days"
     )
 
 
