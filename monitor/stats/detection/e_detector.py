@@ -39,7 +39,12 @@ if TYPE_CHECKING:
 
 
 def log_e_factor(
-    limit: Limit, counts: Counts, rates: Floats | None, beyond: Sequence[float] | None = None
+    limit: Limit,
+    counts: Counts,
+    rates: Floats | None,
+    beyond: Sequence[float] | None = None,
+    *,
+    errors: Sequence[float] = ERRORS,
 ) -> Floats:
     r"""Evidence of one round against a limit: log e for each alternative.
 
@@ -63,6 +68,8 @@ def log_e_factor(
         The ``alternatives.guess`` made before the round, shape ``(H,)``, or None.
     beyond
         Fixed r of each alternative in place of ``alternatives.steps``.
+    errors
+        How far beyond the limit each alternative lies, in standard errors of a round's estimate.
 
     Returns
     -------
@@ -81,7 +88,7 @@ def log_e_factor(
     >>> print(log_e_factor(limit, poor, np.array([0.86, 0.02])).round(2))
     [3.3  5.82 9.05]
     """
-    nothing = np.zeros(len(ERRORS if beyond is None else beyond))
+    nothing = np.zeros(len(errors if beyond is None else beyond))
     if rates is None:
         return nothing
     _check_rates(rates, counts)
@@ -90,7 +97,9 @@ def log_e_factor(
         if not np.any(space.c[counts.labeled > 0]):
             return nothing
         window = (limit, counts.size, counts.is_flagged, rates)
-        rows = alternatives(*window, steps(*window, counts.labeled) if beyond is None else beyond)
+        if beyond is None:
+            beyond = steps(*window, counts.labeled, errors).tolist()
+        rows = alternatives(*window, beyond)
         return np.array([_log_e(space, row, counts) for row in rows])
     except LimitCannotBeTested:  # in this week's window
         return nothing

@@ -37,14 +37,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from monitor.stats.detection.alternatives import steps
 from monitor.stats.detection.e_detector import log_e_factor
-from monitor.stats.detection.half_space import Limit, LimitCannotBeTested
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from monitor.stats.core.counts import Counts
+    from monitor.stats.detection.half_space import Limit
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -67,6 +66,7 @@ def opposite(limit: Limit) -> Limit:
 
     Examples
     --------
+    >>> from monitor.stats.detection.half_space import Limit
     >>> print(opposite(Limit("recall", 0.62, "at_least")))
     recall at most 0.62
     """
@@ -98,13 +98,13 @@ def log_recovery_factor(limit: Limit, counts: Counts, rates: Floats | None) -> f
     Examples
     --------
     >>> from monitor.stats.core.counts import Counts
+    >>> from monitor.stats.detection.half_space import Limit
     >>> limit = Limit("precision", 0.8, "at_least")
     >>> good = Counts.of_matrix(tp=90, fp=10, fn=0, tn=0, flagged_size=160, passed_size=4840)
     >>> round(log_recovery_factor(limit, good, np.array([0.74, 0.02])), 2)
     1.85
     """
-    null = opposite(limit)
-    [log_e] = log_e_factor(null, counts, rates, _step(null, counts, rates))
+    [log_e] = log_e_factor(opposite(limit), counts, rates, errors=(ERRORS,))
     return float(log_e)
 
 
@@ -172,14 +172,3 @@ class Recovery:
     def updated(self, log_e: float) -> Recovery:
         """Evidence after one more round with this :func:`log_recovery_factor`."""
         return Recovery(self.rounds + 1, float(advance(self.log_r, self.rounds, log_e)))
-
-
-def _step(null: Limit, counts: Counts, rates: Floats | None) -> tuple[float]:
-    """How far to look; 0 where ``log_e_factor`` refuses the guess or finds nothing to say."""
-    if rates is None or rates.shape != counts.size.shape or not np.all((rates > 0) & (rates < 1)):
-        return (0.0,)
-    try:
-        [found] = steps(null, counts.size, counts.is_flagged, rates, counts.labeled, (ERRORS,))
-    except LimitCannotBeTested:
-        return (0.0,)
-    return (float(found),)
