@@ -18,10 +18,12 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     ModelWrapValidatorHandler,
     PlainSerializer,
     SecretStr,
+    Tag,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -340,6 +342,33 @@ class AuditCounts(Settings):
         return self
 
 
+class ClassAuditCounts(Settings):
+    """An audit of the labels of each predicted class by itself.
+
+    Better than one of all items: those near the threshold are hard to label, and most of the
+    passed ones are easy.
+    """
+
+    flagged: AuditCounts
+    passed: AuditCounts
+
+
+def _audit_tag(audit: object) -> str:
+    """Name the shape of an audit by its keys, so that refusals are about the one that was meant."""
+    if isinstance(audit, ClassAuditCounts):
+        return "by class"
+    by_class = isinstance(audit, dict) and not ClassAuditCounts.model_fields.keys().isdisjoint(
+        audit
+    )
+    return "by class" if by_class else "of all items"
+
+
+Audit = Annotated[
+    Annotated[AuditCounts, Tag("of all items")] | Annotated[ClassAuditCounts, Tag("by class")],
+    Discriminator(_audit_tag),
+]
+
+
 class Labeling(Settings):
     """What every labeler shares.
 
@@ -347,14 +376,14 @@ class Labeling(Settings):
     that come within ``late_labels`` of its closing still correct it. ``overlap`` is the share of
     the items that a second person labels too, ``adjudicator`` the name of the annotator whose
     answer decides where others disagree (else a tie counts as "cannot tell"), ``audit`` counts
-    how labels of known items came out.
+    how labels of known items came out, among the ``flagged`` and the ``passed`` or of all alike.
     """
 
     deadline: Duration = timedelta(days=5)
     late_labels: Duration = timedelta(days=90)
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: Annotated[str, Field(min_length=1)] | None = None
-    audit: AuditCounts | None = None
+    audit: Audit | None = None
 
     def own(self) -> dict[str, Any]:
         """Return what this kind of labeler has alone, such as where labels lie; no secret."""
@@ -384,7 +413,7 @@ class RoundSettings(Settings):
     matures: Duration = timedelta(0)  # no label is expected before
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: str | None = None
-    audit: AuditCounts | None = None
+    audit: Audit | None = None
     labeling: dict[str, Any] | None = None
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     grace: Duration | None = None

@@ -132,13 +132,8 @@ from monitor.stats.labels.agreement import (
     fleiss_kappa,
     krippendorff_alpha,
 )
-from monitor.stats.labels.label_error import (
-    CorrectedDraws,
-    LabelAudit,
-    NoBetterThanChance,
-    corrected_draws,
-    corrected_estimates,
-)
+from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
+from monitor.stats.labels.label_error import CorrectedDraws, corrected_draws, corrected_estimates
 
 __all__ = [
     "FLAGGED_BANDS",
@@ -150,6 +145,7 @@ __all__ = [
     "AuditAtChance",
     "Basis",
     "BetaMixture",
+    "ClassAudits",
     "Comparison",
     "Contradiction",
     "CorrectedDraws",
