@@ -26,6 +26,7 @@ from monitor.stats.core.reasons import (
     Unlabeled,
 )
 from monitor.stats.core.sample import LabeledSample, ScoredSample
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.curves.curve_draws import CurveBands, curve_bands
 from monitor.stats.curves.gain import GainCurve, area_under_gain, gain_curve
 from monitor.stats.curves.precision_band import (
@@ -273,6 +274,7 @@ __all__ = [
     "restratify",
     "roc_curve",
     "round_posterior",
+    "scaled_matrix",
     "segment_estimates",
     "segment_posterior",
     "shared_promise",
