@@ -170,17 +170,16 @@ def _line(group: Sequence[CellBias], metric: int, point: int) -> str:
 
 
 QUIET_SETTINGS = tuple(
-    Setting(*phi, labels, (4, 10))
+    Setting(*phi, labels, (4, 10), score=score)
     for phi in ((0.046, 0.79, 0.67), (0.033, 0.86, 0.56), (0.458, 0.90, 0.66))
+    for score in ("good", "weak")
     for labels in (450, 1250)
 )
 
 
 def say_quiet(histories: int) -> None:
     """Print the mean error over a year of quiet rounds of one classifier, 4+10 bands."""
-    print(
-        f"\nmean bias over {QUIET} quiet rounds ({histories} histories): scaled, mean, median (se)"
-    )
+    print(f"\nmean bias over {QUIET} quiet rounds, {histories} histories: {', '.join(POINTS)} (se)")
     for seed, setting in enumerate(QUIET_SETTINGS):
         design = make_cell(setting).design
         positive = design.simulate(QUIET * histories, np.random.default_rng(seed))
@@ -192,5 +191,7 @@ def say_quiet(histories: int) -> None:
                 f"{bias:+.4f} ({error:.4f})"
                 for bias, error in zip(off[:, metric].mean(axis=1), errors, strict=True)
             )
-            k, labels, truth = setting.k, setting.labels, design.truths[metric]
-            print(f"k {k:<5g} {labels:>5} labels  {name:<9} {truth:.3f}  {said}")
+            print(
+                f"k {setting.k:<5g} {setting.score} {setting.labels:>5} labels  {name:<9} "
+                f"{design.truths[metric]:.3f}  {said}"
+            )
