@@ -148,7 +148,8 @@ def say_groups(results: Sequence[Result]) -> None:
             for low, high in GROUPS
         ]
         for label, group in rows:
-            print(f"{name:<10} {group_line(label, group, metric)}")
+            if group:
+                print(f"{name:<10} {group_line(label, group, metric)}")
 
 
 def group_line(label: str, group: Sequence[Result], metric: int) -> str:
@@ -174,9 +175,11 @@ def say_targets(results: Sequence[Result]) -> None:
         error = math.sqrt(sum(r.error**2 for r in counted)) / len(counted)
         verdict = "met" if 0.947 <= mean <= 0.953 else "MISSED"
         print(f"{name}: mean {mean:.4f} (se {error:.4f}), wanted .947 to .953: {verdict}")
-        middle = float(np.mean([r.covered[metric] for r in counted if 3 <= r.rarer[metric] < 10]))
-        verdict = "met" if middle >= 0.945 else "MISSED"
-        print(f"{name}: mean {middle:.4f} where 3 to 10 are expected, wanted .945: {verdict}")
+        middle = [r.covered[metric] for r in counted if 3 <= r.rarer[metric] < 10]
+        if middle:
+            verdict = "met" if np.mean(middle) >= 0.945 else "MISSED"
+            said = f"mean {np.mean(middle):.4f} where 3 to 10 are expected, wanted .945"
+            print(f"{name}: {said}: {verdict}")
         for (low, high), floor in zip(GROUPS, FLOOR, strict=True):
             group = [r for r in counted if low <= r.rarer[metric] < high]
             under = [r for r in group if r.covered[metric] < floor - 3 * r.error]
