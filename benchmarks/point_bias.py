@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROUNDS = 1000
 """Rounds of a cell whose points are looked at, at most."""
 
-POINTS = ("scaled", "mean", "median", "second")
+POINTS = ("scaled", "mean", "median", "2nd order")
 GROUPS = ((0.0, 3.0), (3.0, 5.0), (5.0, 10.0), (10.0, math.inf))
 GOAL = 0.1
 ENOUGH = 5.0
@@ -122,8 +122,8 @@ def say_bias(cells: Sequence[CellBias]) -> None:
     """Print bias in half-widths and errors by how many of the rarer answer are expected."""
     print("bias in half-widths of the interval, root mean square error beside the posterior mean's")
     print(
-        "metric     expected  cells  point   |bias| mean  largest (se)   over .1   rmse: mean most"
-        "  undefined  outside"
+        "metric     expected  cells  point     |bias| mean  largest (se)   over .1   "
+        "rmse: mean most  undefined  outside"
     )
     for metric, name in enumerate(METRICS):
         for low, high in GROUPS:
@@ -157,7 +157,7 @@ def _line(group: Sequence[CellBias], metric: int, point: int) -> str:
     error = group[worst].bias.error[point, metric] / half[worst]
     ratio = np.array([c.bias.rmse[point, metric] / c.bias.rmse[1, metric] for c in group])
     said = (
-        f" {len(group):5d}  {POINTS[point]:<8} {off.mean():.3f}       "
+        f" {len(group):5d}  {POINTS[point]:<9} {off.mean():.3f}       "
         f"{off[worst]:.3f} ({error:.3f})   {np.mean(off > GOAL):.2f}      "
         f"{ratio.mean():.2f} {ratio.max():.2f}"
     )

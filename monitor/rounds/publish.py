@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.supplements import Supplements
-    from monitor.storage.database import Database
     from monitor.storage.frame_store import StratumTally
     from monitor.storage.label_store import LabelOf
     from monitor.storage.round_claims import Claim
@@ -68,7 +67,7 @@ def close(
     ``labels`` are its labels if they were read already; newer ones count.
     """
     batch = _read_batch(context, round_, known=labels)
-    estimates = with_pictures(batch, _estimated(context.database, batch))
+    estimates = with_pictures(batch, _shown(context, batch))
     supplements = read_supplements(context.database, batch)
     disputes = look_for_disputes(batch.affected[0], batch.labels[round_.id])
     inverted = inverted_order(context.database, batch, estimates[round_.id].pictures)
@@ -126,7 +125,7 @@ def correct(
                 connection, due.id, due.version, estimated_revision=due.label_revision
             )
         return
-    estimates = with_pictures(batch, _estimated(context.database, batch))
+    estimates = with_pictures(batch, _shown(context, batch))
     supplements = read_supplements(context.database, batch)
     now = context.clock()
     version = batch.affected[0].version
@@ -240,17 +239,21 @@ def _labeled_tally(labels: RoundLabels, label_of: LabelOf = current_label) -> Ta
     return Tally(tuple(labels.counts(label_of)))
 
 
-def _estimated(database: Database, batch: HistoryBatch) -> Estimates:
+def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
+    estimates = _estimated(batch)
+    with context.database.read() as connection:
+        return with_stored_own_rows(connection, batch, estimates)
+
+
+def _estimated(batch: HistoryBatch) -> Estimates:
     tallies = [member.tally for member in batch.members]
     known = _known(batch, tallies)
-    computed = {
+    return {
         member.round.id: _estimate(
             batch, member, tallies[:place], known[member.round.settings.pooling][place]
         )
         for place, member in enumerate(batch.affected, start=batch.due)
     }
-    with database.read() as connection:
-        return with_stored_own_rows(connection, batch, computed)
 
 
 def _known(batch: HistoryBatch, tallies: Sequence[Tally]) -> dict[Pooling, list[HistoryState]]:

@@ -212,10 +212,11 @@ def test_the_points_of_two_strata_are_equation_2_of_shang():
 def test_the_points_of_all_metrics_agree_with_each_other(counts):
     assume(0 < counts.positive.sum() < counts.labeled.sum())
     rows = estimates(counts, metrics=ALL, estimands=("rate",), points=FEW)
+    intervals = {row.metric: row.interval for row in rows}
     inside = {
-        row.metric: row.point
-        for row in rows
-        if row.point is not None and row.low < row.point < row.high
+        name: each.point
+        for name, each in intervals.items()
+        if each is not None and each.low < each.point < each.high
     }
 
     def agree(name, value, *of):
