@@ -144,19 +144,18 @@ def _missing_bounds(own: MetricEstimate, now: Tally, seed: int) -> Interval | No
 def _with_robust_weight(
     pooled: JointPosterior, counts: Counts, settings: RoundSettings
 ) -> JointPosterior:
-    """Reserve weight for the round alone: it is shifted down where flagged, up where passed."""
-    share, shift = settings.pooling.robust_weight, settings.pooling.shift
+    """Reserve weight for the round alone."""
 
-    def shared(mixture: BetaMixture, shift: float, *, flagged: bool) -> BetaMixture:
+    def shared(mixture: BetaMixture, *, flagged: bool) -> BetaMixture:
         if mixture.weight.size == 1:  # nothing was known before: it is the round alone
             return mixture
         return with_robust_weight(
-            mixture, *of_class(counts, flagged=flagged), share=share, shift=shift
+            mixture, *of_class(counts, flagged=flagged), share=settings.pooling.robust_weight
         )
 
     return JointPosterior(
-        flagged=shared(pooled.flagged, -shift, flagged=True),
-        passed=shared(pooled.passed, shift, flagged=False),
+        flagged=shared(pooled.flagged, flagged=True),
+        passed=shared(pooled.passed, flagged=False),
     )
 
 
