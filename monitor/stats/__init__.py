@@ -124,6 +124,7 @@ from monitor.stats.estimation.small_counts import (
 )
 from monitor.stats.history.change_point import PoolingStep, pool, pooling_steps
 from monitor.stats.history.change_probability import change_probability
+from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.robust_mixture import with_robust_weight
 from monitor.stats.labels.agreement import (
     Agreement,
@@ -260,6 +261,7 @@ __all__ = [
     "plan_options",
     "point_range",
     "pool",
+    "pooled_rates",
     "pooling_steps",
     "population_stability_index",
     "precision_at",
