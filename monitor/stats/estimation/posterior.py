@@ -83,7 +83,8 @@ class MetricEstimate:
         Point and equal-tailed interval, or ``None`` with a ``reason``. ``estimates`` says what
         the point is; it never lies outside of the interval.
     level
-        Posterior probability of the interval, for this metric alone.
+        Posterior probability of the interval, for this metric alone. With its history the
+        interval is one of calibrated pooling (``robust_mixture``), whose coverage is measured.
     method
         How it was computed, in a few words.
     undefined_share
