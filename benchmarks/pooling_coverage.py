@@ -9,8 +9,9 @@ class, at once, by a point a round for ten rounds, or a season (a sine of 3 poin
 
 Coverage is the share of 95 % intervals that hold the truth, `width` against the round alone in a
 quiet round, `lag` how far the mean of the pooled point is from that of the round alone, in
-half-widths of the pooled interval. Errors of the points by themselves are given over a quiet year.
-All replicates advance together; about a minute a design on one core.
+half-widths of the pooled interval, and beside it that of the posterior's mean. Errors of the points
+by themselves are given over a quiet year. All replicates advance together; about a minute a design
+on one core.
 """
 
 from __future__ import annotations
@@ -50,12 +51,14 @@ class Look:
     """One round of a story: by share the coverage and mean width, and how the points differ.
 
     ``behind`` is the default's point less that of the round alone, in half-widths of the
-    default's mean interval; shape ``(replicates,)``.
+    default's mean interval; shape ``(replicates,)``. ``mean_lag`` is the mean of the same for the
+    mean of the default's posterior.
     """
 
     covered: Mapping[float, float]
     width: Mapping[float, float]
     behind: Values
+    mean_lag: float
 
     @property
     def lag(self) -> float:
@@ -122,12 +125,16 @@ class Simulation:
         truth = float(self.window.value(metric, rate))
         covered, width = {}, {}
         for share in shares:
-            low, high = self.interval(metric, positive, after, share)
+            draws = self.draws(metric, positive, after, share)
+            low, high = np.quantile(draws, [0.025, 0.975], axis=1)
             covered[share] = float(np.mean((low <= truth) & (truth <= high)))
             width[share] = float(np.mean(high - low))
+        # The last share is the default's, so are its draws.
         point = np.clip(self.points(metric, positive, before), low, high)
         own = self.window.value(metric, positive / self.labels)
-        return Look(covered, width, 2 * (point - own) / width[ROBUST_WEIGHT])
+        half = width[ROBUST_WEIGHT] / 2
+        mean_lag = float(np.mean(draws.mean(axis=1) - own)) / half
+        return Look(covered, width, (point - own) / half, mean_lag)
 
     def points(self, metric: str, positive: Values, before: Runs) -> Values:
         """Points of the pooled estimates, shape ``(replicates,)``."""
@@ -140,14 +147,10 @@ class Simulation:
             )
         return self.window.value(metric, rates)
 
-    def interval(
-        self, metric: str, positive: Values, runs: Runs, share: float
-    ) -> tuple[Values, Values]:
-        """Equal-tailed 95 % intervals with a share for the round alone, one per replicate."""
+    def draws(self, metric: str, positive: Values, runs: Runs, share: float) -> Values:
+        """Draws of what is pooled, with a share for the round alone."""
         known = {up: pooled(run, *self.of_class(positive, up), share) for up, run in runs.items()}
-        draws = metric_draws(self.window, known, metric, np.random.default_rng(3))
-        low, high = np.quantile(draws, [0.025, 0.975], axis=1)
-        return low, high
+        return metric_draws(self.window, known, metric, np.random.default_rng(3))
 
 
 def pooled(run: Run, positive: Values, labeled: Values, share: float) -> Betas:
@@ -223,6 +226,9 @@ def print_metric(simulation: Simulation, metric: str) -> tuple[float, float]:
     print(f"default, coverage and lag by round; standard error of a lag at most {error:.3f}")
     for story, looks in told.items():
         print(f"{story.name:<30}{by_round(looks)}")
+    lags = [(look.lag, look.mean_lag) for looks in told.values() for look in looks.values()]
+    point, mean = (max(each, key=abs) for each in zip(*lags, strict=True))
+    print(f"farthest lag {point:+.3f}; of the mean of the posterior {mean:+.3f}")
     print(year(simulation, metric), flush=True)
     after = [look.covered[ROBUST_WEIGHT] for looks in steps.values() for look in looks.values()]
     return min(after), still.covered[ROBUST_WEIGHT]

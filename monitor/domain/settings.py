@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CREDIBLE_LEVEL = 0.95
 """Probability inside every interval of a round; what is proven of them is proven at this level."""
 
-POOLED_COVERAGE = (0.88, 0.97)
+POOLED_COVERAGE = (0.88, 0.98)
 """Least measured coverage of pooled intervals by default: in the first rounds after changes of 3 to
 15 points either way, and in quiet times (benchmarks/pooling_coverage.py)."""
 
@@ -190,7 +190,7 @@ class Pooling(Settings):
     rarer answers its memory is worth when it did; ``robust_weight`` the weight that the round
     alone keeps, whatever the history says: a larger one covers better after a change and narrows
     less. By default the intervals held the truth in at least 88 % of simulated rounds after changes
-    of 3 to 15 points either way and 98 % in quiet times, at .74 to .80 of the width of the round
+    of 3 to 15 points either way and 98 % in quiet times, at .74 to .81 of the width of the round
     alone (benchmarks/pooling_coverage.py).
     """
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.pooling_coverage import Simulation
+from benchmarks.pooling_stories import design
 from monitor.domain.model import Stratum
 from monitor.domain.settings import POOLED_COVERAGE, Pooling
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.pooled_point import pooled_matrix
 from monitor.rounds.estimation.tally import Tally
+from monitor.stats.core.metrics import METRICS
 from monitor.stats.history.pooled_rates import pooled_rates
+from monitor.stats.history.run_length import begin
 from monitor.storage import report_store
 from monitor.storage.frame_store import StratumTally
 from tests.rounds.scene import Scene, settings
@@ -116,6 +120,32 @@ def test_the_point_never_leaves_its_interval():
 
     assert precision.low == precision.point > 2 / 12
     assert np.isfinite(precision.high)
+
+
+def test_the_benchmark_takes_the_points_of_the_monitor():
+    window, labels = design("Phi1", "3+5:60+300")
+    simulation = Simulation(window, labels, replicates=3)
+    drawn = [simulation.labeled(window.rate, [1, t]) for t in range(9)]
+    runs = {up: begin(*simulation.of_class(drawn[0], up)) for up in (True, False)}
+    for t, positive in enumerate(drawn[1:-1], start=1):
+        runs = simulation.after(runs, positive, t)
+
+    points = simulation.points("recall", drawn[-1], runs)
+
+    for row, point in enumerate(points):
+        rounds = [of_window(window, labels, positive[row]) for positive in drawn]
+        known = history_states(rounds, None, Pooling())[-1]
+        matrix = pooled_matrix(rounds[-1].counts, known)
+        assert float(METRICS["recall"](matrix)) == pytest.approx(point, rel=1e-9)
+
+
+def of_window(window, labels, positive):
+    """One made-up round of the benchmark."""
+    frame = [Stratum(f"s{h}", flagged=bool(up)) for h, up in enumerate(window.is_flagged)]
+    parts = zip(frame, window.size, labels, positive, strict=True)
+    return Tally(
+        tuple(StratumTally(of, int(size), int(n), int(n), int(y), 0) for of, size, n, y in parts)
+    )
 
 
 @pytest.mark.parametrize(
