@@ -239,7 +239,11 @@ class TimelinePoint(Report):
 
 
 class RoundReport(Report):
-    """A closed or abandoned round, as one version of it stands."""
+    """A closed or abandoned round, as one version of it stands.
+
+    ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
+    and in quiet times; None where its way of pooling was not measured.
+    """
 
     store_id: str
     round_key: str
@@ -278,6 +282,7 @@ class RoundReport(Report):
     cause: CauseRow | None = None
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
+    pooled_coverage: tuple[float, float] | None = None
 
     def estimate(self, metric: str, *, basis: str, estimand: str) -> EstimateRow | None:
         """Find one estimate."""

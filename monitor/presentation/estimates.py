@@ -14,6 +14,26 @@ BASES = {"round": "this round alone", "pooled": "with earlier rounds"}
 """What an estimate rests on, as tables head it."""
 
 
+POOLED_INTERVALS = "intervals with earlier rounds are of calibrated pooling"
+
+
+def pooled_intervals_text(coverage: tuple[float, float] | None) -> str:
+    """Say what pooled intervals are, and how often they held the truth where that was measured.
+
+    >>> pooled_intervals_text(None)
+    'intervals with earlier rounds are of calibrated pooling'
+    >>> pooled_intervals_text((0.9, 0.98)).split(", and ")[1]
+    'in at least 98% in quiet times'
+    """
+    if coverage is None:
+        return POOLED_INTERVALS
+    changed, quiet = coverage
+    return (
+        f"{POOLED_INTERVALS}: they held the truth in at least {changed:.0%} of simulated rounds "
+        f"after changes of 3 to 15 points either way, and in at least {quiet:.0%} in quiet times"
+    )
+
+
 class Reasoned(Protocol):
     """An estimate that may have no value."""
 

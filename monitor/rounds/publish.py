@@ -18,6 +18,7 @@ from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.disputes import look_for_disputes
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.own_rows import with_stored_own_rows
 from monitor.rounds.estimation.score_order import inverted_order
 from monitor.rounds.estimation.supplements import is_as_stored, read_supplements, write_supplements
 from monitor.rounds.estimation.tally import Tally
@@ -66,7 +67,7 @@ def close(
     ``labels`` are its labels if they were read already; newer ones count.
     """
     batch = _read_batch(context, round_, known=labels)
-    estimates = with_pictures(batch, _estimated(batch))
+    estimates = with_pictures(batch, _shown(context, batch))
     supplements = read_supplements(context.database, batch)
     disputes = look_for_disputes(batch.affected[0], batch.labels[round_.id])
     inverted = inverted_order(context.database, batch, estimates[round_.id].pictures)
@@ -124,7 +125,7 @@ def correct(
                 connection, due.id, due.version, estimated_revision=due.label_revision
             )
         return
-    estimates = with_pictures(batch, _estimated(batch))
+    estimates = with_pictures(batch, _shown(context, batch))
     supplements = read_supplements(context.database, batch)
     now = context.clock()
     version = batch.affected[0].version
@@ -236,6 +237,12 @@ def _tally(
 
 def _labeled_tally(labels: RoundLabels, label_of: LabelOf = current_label) -> Tally:
     return Tally(tuple(labels.counts(label_of)))
+
+
+def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
+    estimates = _estimated(batch)
+    with context.database.read() as connection:
+        return with_stored_own_rows(connection, batch, estimates)
 
 
 def _estimated(batch: HistoryBatch) -> Estimates:

@@ -26,6 +26,7 @@ from monitor.stats.core.reasons import (
     Unlabeled,
 )
 from monitor.stats.core.sample import LabeledSample, ScoredSample
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.curves.curve_draws import CurveBands, curve_bands
 from monitor.stats.curves.gain import GainCurve, area_under_gain, gain_curve
 from monitor.stats.curves.precision_band import (
@@ -123,6 +124,7 @@ from monitor.stats.estimation.small_counts import (
 )
 from monitor.stats.history.change_point import PoolingStep, pool, pooling_steps
 from monitor.stats.history.change_probability import change_probability
+from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.robust_mixture import with_robust_weight
 from monitor.stats.labels.agreement import (
     Agreement,
@@ -255,6 +257,7 @@ __all__ = [
     "plan_options",
     "point_range",
     "pool",
+    "pooled_rates",
     "pooling_steps",
     "population_stability_index",
     "precision_at",
@@ -269,6 +272,7 @@ __all__ = [
     "restratify",
     "roc_curve",
     "round_posterior",
+    "scaled_matrix",
     "segment_estimates",
     "segment_posterior",
     "shared_promise",

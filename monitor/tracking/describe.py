@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.alerting import AlertState, EvidenceState
 from monitor.presentation.causes import cause_beside_alert
 from monitor.presentation.estimates import BASES as HEADS
+from monitor.presentation.estimates import pooled_intervals_text
 from monitor.presentation.evidence import LEARNS
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -252,7 +253,8 @@ def _footnote(report: RoundReport) -> str:
     facts = [
         f"Predictions from {minute(report.window_start)} to {minute(report.window_end)}: "
         f"{report.size:,}, of them {report.flagged:,} flagged",
-        f"{report.level:.0%} credible intervals, per metric",
+        f"{report.level:.0%} intervals, per metric",
+        pooled_intervals_text(report.pooled_coverage),
     ]
     if report.evidence:
         facts.append(f"at most one false alarm in {report.false_alarm_every:g} rounds")

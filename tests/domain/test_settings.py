@@ -8,7 +8,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
+from monitor.domain.settings import CREDIBLE_LEVEL, POOLED_COVERAGE, Pooling, RoundSettings
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.stats.design.allocation import allocate
 from monitor.stats.drift.attribution import precision_change
@@ -45,6 +45,27 @@ def test_a_round_of_an_older_version_that_froze_the_level_is_read():
 def test_another_level_is_refused_and_not_taken_for_the_one_there_is(level):
     with pytest.raises(ValidationError, match="level"):
         RoundSettings.model_validate({**FROZEN, "level": level})
+
+
+def test_a_round_of_an_older_version_that_shifted_its_own_part_is_read_without_the_shift():
+    pooling = {"hazard": 0.1, "restart": 3.0, "robust_weight": 0.16, "shift": 0.4}
+
+    settings = RoundSettings.model_validate_json(json.dumps({**FROZEN, "pooling": pooling}))
+
+    assert settings.pooling == Pooling(hazard=0.1, robust_weight=0.16)
+    assert "shift" not in settings.model_dump()["pooling"]
+
+
+def test_only_of_rounds_a_shift_is_read():
+    with pytest.raises(ValidationError, match="shift"):
+        Pooling.model_validate({"shift": 0.4})
+
+
+def test_coverage_is_claimed_of_the_settings_it_was_measured_with_only():
+    assert Pooling().measured_coverage() == POOLED_COVERAGE
+    assert Pooling(robust_weight=0.31).measured_coverage() is None
+    assert Pooling(hazard=0.05).measured_coverage() is None
+    assert Pooling(restart=4).measured_coverage() is None
 
 
 def test_whatever_a_round_computes_is_at_the_level_that_its_report_names():

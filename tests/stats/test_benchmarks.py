@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from benchmarks import coverage, point_bias
 from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell
 from benchmarks.fast_rounds import Design, FastRounds, beta_quantiles, binomial_quantiles
+from benchmarks.point_bias import points_of, recall_bias
 from benchmarks.rarer import expected_rarer, taken_whole
 from benchmarks.recovery import Story, best_power
+from benchmarks.second_grid import second_cells
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import round_posterior
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.estimation.posterior import Estimand, estimates
@@ -46,6 +51,75 @@ def test_ends_and_misses_are_those_of_the_monitors_estimate(design):
             assert ends[metric, :, index] == pytest.approx([estimate.low, estimate.high], abs=1e-8)
             told = [truth < estimate.low, truth > estimate.high]
             assert missed[metric, :, index].tolist() == told
+
+
+@pytest.mark.parametrize("design", [FINITE, INFINITE], ids=["window", "rates"])
+def test_the_points_of_simulated_rounds_are_those_of_the_monitor(design):
+    positive = design.simulate(6, np.random.default_rng(4))
+    estimand: Estimand = "rate" if design.rate is not None else "window"
+
+    found = points_of(FastRounds(design, positive, points=POINTS), len(positive))
+
+    for index, labels in enumerate(positive):
+        counts = Counts.of_arrays(
+            size=design.size,
+            labeled=design.labeled,
+            positive=labels,
+            is_flagged=np.arange(len(design.size)) < design.flagged,
+        )
+        for point, posterior in ((0, None), (1, round_posterior(counts))):
+            rows = estimates(counts, estimands=(estimand,), points=POINTS, posterior=posterior)
+            # the mean of a window is of binomial quantiles, which are expanded here
+            assert found[point, :, index] == pytest.approx([row.point for row in rows], abs=1e-4)
+
+
+def test_the_second_order_bias_of_recall_is_that_of_all_samples():
+    design = Design(
+        np.array([500, 9000]), np.array([40, 60]), flagged=1, rate=np.array([0.8, 0.05])
+    )
+    tp, fn = (np.arange(n + 1) for n in design.labeled)
+    chance = np.outer(stats.binom.pmf(tp, 40, 0.8), stats.binom.pmf(fn, 60, 0.05)).ravel()
+    positive = np.array([(y, z) for y in tp for z in fn])
+    matrix = scaled_matrix(design.size, design.labeled, positive, [True, False])
+    some = matrix.positive > 0
+    recall = matrix.tp[some] / matrix.positive[some]
+
+    exact = float(chance[some] @ recall) - design.truths[1]
+    corrected = float(chance[some] @ (recall - recall_bias(design, positive, matrix)[some]))
+
+    assert exact > 0.02
+    assert corrected - design.truths[1] == pytest.approx(0, abs=exact / 3)
+
+
+def test_the_second_grid_has_other_cells_whose_truth_is_what_was_asked_for():
+    cells = second_cells(12)
+
+    assert len({cell.setting for cell in cells}) == 12
+    assert not {cell.setting for cell in cells} & {*NAMED, *grid()}
+    for cell in cells:
+        precision, recall = cell.design.truths
+        assert precision == pytest.approx(cell.setting.precision, abs=0.01)
+        assert recall == pytest.approx(cell.setting.recall, abs=0.01)
+
+
+def test_the_coverage_command_says_targets_and_bias(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["coverage.py", "--grid", "second", "--replicates", "20"])
+    monkeypatch.setattr(coverage, "second_cells", lambda: second_cells(2))
+
+    coverage.main()
+
+    said = capsys.readouterr().out
+    assert "wanted .947 to .953" in said
+    assert "|bias| at most 0.1 where 5 or more are expected" in said
+    assert "2 cells, 40 rounds" in said
+
+
+def test_the_mean_bias_of_quiet_rounds_is_said_for_each_design(monkeypatch, capsys):
+    monkeypatch.setattr(point_bias, "QUIET_SETTINGS", point_bias.QUIET_SETTINGS[:1])
+
+    point_bias.say_quiet(1)
+
+    assert "mean bias over 52 quiet rounds, 1 histories" in capsys.readouterr().out
 
 
 def test_splined_beta_quantiles_are_right_to_eight_digits():

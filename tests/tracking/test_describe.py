@@ -46,6 +46,18 @@ def test_a_metric_without_an_estimate_says_why():
     assert ["recall", why, why, "≥ 0.5"] in cells(text)
 
 
+def test_what_pooled_intervals_held_is_said_where_it_was_measured_and_not_where_it_was_not():
+    measured = describe(make_report(3, pooled_coverage=(0.87, 0.98)))
+    other = describe(make_report(3))
+
+    held = "held the truth in at least 87% of simulated rounds after changes of 3 to 15 points"
+    assert held in measured
+    assert "at least 98% in quiet times" in measured
+    assert "95% intervals, per metric; intervals with earlier rounds are of calibrated" in other
+    assert "simulated" not in other
+    assert "credible" not in measured + other
+
+
 def test_many_strata_still_fit_into_a_tag():
     report = make_report(1, strata=strata() * 17)
 

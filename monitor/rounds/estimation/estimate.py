@@ -10,6 +10,7 @@ import numpy as np
 from monitor.rounds.estimation.history import of_class, reference_counts
 from monitor.rounds.estimation.label_errors import corrected_rows
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS
+from monitor.rounds.estimation.pooled_point import pooled_matrix
 from monitor.rounds.estimation.reported import reported
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Interval
+    from monitor.stats.core.metrics import Matrix
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.estimation.posterior import MetricEstimate
 
@@ -58,10 +60,15 @@ class LimitReading:
 
 @dataclass(frozen=True, slots=True)
 class RoundEstimate:
-    """All that is computed for one version of a round."""
+    """All that is computed for one version of a round.
+
+    ``pooled`` and ``scaled`` are its rates with earlier rounds: what intervals come from, and the
+    matrix that points are read off.
+    """
 
     rows: list[ReportedEstimate]
     pooled: JointPosterior
+    scaled: Matrix
     readings: list[LimitReading]
     proposed_limits: dict[str, float] = field(default_factory=dict)
     notices: list[NoticeRow] = field(default_factory=list)
@@ -101,9 +108,11 @@ def estimate_round(
     before = None if reference is None else reference_counts(now.frame, reference)
     pooled = _with_robust_weight(known.after, counts, settings)
     draws = draw(pooled, seed=seed, size=counts.size)
+    scaled = pooled_matrix(counts, known)
     return RoundEstimate(
-        rows=_rows(now, pooled, draws, settings, seed),
+        rows=_rows(now, pooled, draws, scaled, settings, seed),
         pooled=pooled,
+        scaled=scaled,
         readings=_readings(evidence.counts, earlier, before, draws, settings),
         proposed_limits={}
         if settings.limits.bounds
@@ -112,7 +121,12 @@ def estimate_round(
 
 
 def _rows(
-    now: Tally, pooled: JointPosterior, draws: Draws, settings: RoundSettings, seed: int
+    now: Tally,
+    pooled: JointPosterior,
+    draws: Draws,
+    scaled: Matrix,
+    settings: RoundSettings,
+    seed: int,
 ) -> list[ReportedEstimate]:
     counts, metrics = now.counts, tuple(METRICS)
     own = estimates(counts, metrics=metrics, seed=seed, basis="round")
@@ -123,6 +137,7 @@ def _rows(
         posterior=pooled,
         basis="pooled",
         draws=draws,
+        scaled=scaled,
     )
     corrected = corrected_rows(counts, metrics, settings, seed=seed)
     return [
@@ -144,19 +159,18 @@ def _missing_bounds(own: MetricEstimate, now: Tally, seed: int) -> Interval | No
 def _with_robust_weight(
     pooled: JointPosterior, counts: Counts, settings: RoundSettings
 ) -> JointPosterior:
-    """Reserve weight for the round alone: it is shifted down where flagged, up where passed."""
-    share, shift = settings.pooling.robust_weight, settings.pooling.shift
+    """Reserve weight for the round alone."""
 
-    def shared(mixture: BetaMixture, shift: float, *, flagged: bool) -> BetaMixture:
+    def shared(mixture: BetaMixture, *, flagged: bool) -> BetaMixture:
         if mixture.weight.size == 1:  # nothing was known before: it is the round alone
             return mixture
         return with_robust_weight(
-            mixture, *of_class(counts, flagged=flagged), share=share, shift=shift
+            mixture, *of_class(counts, flagged=flagged), share=settings.pooling.robust_weight
         )
 
     return JointPosterior(
-        flagged=shared(pooled.flagged, -shift, flagged=True),
-        passed=shared(pooled.passed, shift, flagged=False),
+        flagged=shared(pooled.flagged, flagged=True),
+        passed=shared(pooled.passed, flagged=False),
     )
 
 

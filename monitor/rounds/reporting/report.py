@@ -128,6 +128,7 @@ def closed_report(
         segments=list(supplements.segments),
         agreement=supplements.agreement,
         answers=answers,
+        pooled_coverage=round_.settings.pooling.measured_coverage(),
         **_picture_fields(pictures),
         sentence=_sentence(round_, rows, alerts, proposed),
     )
