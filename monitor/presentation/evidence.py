@@ -14,7 +14,7 @@ LEARNS = (
 """What is said of a limit about which a round is `EvidenceState.LEARNING`."""
 
 _NO_EVIDENCE: dict[str | None, str] = {
-    EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered against it",
+    EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered",
     EvidenceState.LEARNING: LEARNS,
     EvidenceState.SILENT: "this round says nothing about it (e = 1): no label bears on it",
     EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",
@@ -45,11 +45,11 @@ def evidence_sentence(
     'limit precision at least 0.8: evidence 4.48, an alert fires at 54.6'
     """
     parts = [_NO_EVIDENCE[state]] if state in _NO_EVIDENCE else []
+    if recovery_rounds:
+        parts = ["alert open", _recovery(recovery_rounds, log_r)]
     if log_evidence is not None:
         found, wanted = math.exp(min(log_evidence, _LARGEST)), math.exp(log_threshold)
         parts.append(f"evidence {found:.3g}, an alert fires at {wanted:.3g}")
-    if recovery_rounds:
-        parts.append(_recovery(recovery_rounds, log_r))
     if fires:
         parts.append("the alert fired here")
     return f"limit {limit_text(metric, side, limit)}: {', '.join(parts)}"

@@ -66,7 +66,9 @@ def expected_end(scene, rounds, level, recovery):
     back = Scenario.of(newest.size, newest.labeled, newest.is_flagged, [level, misses])
     seed = scene.round(rounds).sobol_seed
     limit = Limit("precision", 0.7, "at_least")
-    found = ending(back, limit, guess(counts), recovery=recovery, paths=PATHS, seed=seed)
+    rates = guess(counts)
+    assert rates is not None
+    found = ending(back, limit, rates, recovery=recovery, paths=PATHS, seed=seed)
     return found.rounds_for(0.8)
 
 
@@ -114,33 +116,33 @@ def recovery(**changes):
     [
         (
             {},
-            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery is "
-            "4.21 after 3 later rounds, and 20 ends the alert; if precision stays there, that takes "
-            "at most 5 more rounds in 8 of 10 cases.",
+            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery "
+            "is 4.21 after 3 later rounds, and 20 ends the alert; if precision stays there, that "
+            "takes at most 5 more rounds in 8 of 10 cases.",
         ),
         (
             {"rounds": 1, "evidence": 19.999, "within": 1},
-            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery is "
-            "19.99 after 1 later round, and 20 ends the alert; if precision stays there, that takes "
-            "at most 1 more round in 8 of 10 cases.",
+            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery "
+            "is 19.99 after 1 later round, and 20 ends the alert; if precision stays there, that "
+            "takes at most 1 more round in 8 of 10 cases.",
         ),
         (
             {"within": None},
-            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery is "
-            "4.21 after 3 later rounds, and 20 ends the alert; if precision stays there, that may "
-            "well take more than 52 rounds.",
+            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery "
+            "is 4.21 after 3 later rounds, and 20 ends the alert; if precision stays there, that "
+            "may well take more than 52 rounds.",
         ),
         (
             {"level": 0.7, "evidence": 0.0004, "within": None},
             "precision is 0.70 with earlier rounds, under its limit 0.76. Evidence of recovery is "
-            "under 0.01 after 3 later rounds, and 20 ends the alert; no end is to be expected while "
-            "precision stays there.",
+            "under 0.01 after 3 later rounds, and 20 ends the alert; no end is to be expected "
+            "while precision stays there.",
         ),
         (
             {"level": 0.7, "rounds": 0, "evidence": 0.0, "within": None},
-            "precision is 0.70 with earlier rounds, under its limit 0.76. No later round has closed "
-            "yet, and evidence of recovery of 20 ends the alert; no end is to be expected while "
-            "precision stays there.",
+            "precision is 0.70 with earlier rounds, under its limit 0.76. No later round has "
+            "closed yet, and evidence of recovery of 20 ends the alert; no end is to be expected "
+            "while precision stays there.",
         ),
         (
             {"level": None, "within": None},
@@ -186,6 +188,6 @@ def test_show_says_what_evidence_of_recovery_a_round_left():
     )
 
     assert found == (
-        "limit precision at least 0.76: alert open, no evidence is gathered against it, evidence of "
-        "recovery is 4.21 after 3 later rounds, and 20 ends the alert"
+        "limit precision at least 0.76: alert open, evidence of recovery is 4.21 after 3 later "
+        "rounds, and 20 ends the alert"
     )

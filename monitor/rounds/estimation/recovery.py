@@ -33,7 +33,7 @@ ROUNDS = 52
 """How far ahead is looked."""
 
 PATHS = 400
-"""Simulated alerts, in a moment of the closing: a share of .8 of them has a standard error of .02."""
+"""Simulated alerts: a share of .8 of them has a standard error of .02."""
 
 LARGEST = 700
 """Log evidence above which e**x is no finite number."""
