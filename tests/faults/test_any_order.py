@@ -309,7 +309,6 @@ def test_the_promise_holds_whatever_happens_in_whatever_order(cheap, tell_figure
         ),
     )
 
-    print(dict(played))
     assert played["closed"] > EXAMPLES
     assert played["kills"] > EXAMPLES // 3
     assert played["late alerts"] > EXAMPLES // 10
