@@ -267,7 +267,8 @@ def alerts_end_as_their_evidence_says(case):
         sides.setdefault((row.monitor_id, row.metric, row.side), []).append(row)
     ended = {(of, metric, side) for of, metric, side, _ in case.rows(ENDED)}
     for side, rows in sides.items():
-        fired, steps = None, []
+        fired: Any = None
+        steps: list[float] = []
         for row in rows:
             where = f"round {row.number} on {' '.join(map(str, side))}"
             if not row.is_open:
