@@ -169,10 +169,29 @@ class EvidenceRow(Report):
     state: str | None = None
 
 
+class RecoveryRow(Report):
+    """How far an open alert is from its end, as of the last closing.
+
+    ``evidence`` that the metric keeps its limit again, of the ``rounds`` since the firing; the
+    alert ends when it reaches ``ends_at``. ``level`` is the metric with earlier rounds, None where
+    it is not estimable. If it stays there the alert ends ``within`` so many more rounds with
+    probability ``share``; None where it is beyond the limit, or that takes over ``at_most`` rounds.
+    """
+
+    rounds: int
+    evidence: float
+    ends_at: float
+    level: float | None
+    within: int | None
+    share: float
+    at_most: int
+
+
 class AlertRow(Report):
     """An alert that is open, or changed in this round.
 
-    The window is that of the round which fired it; times are None in older reports.
+    The window is that of the round which fired it; times are None in older reports. ``recovery``
+    is None once the alert has ended, and in older reports.
     """
 
     id: str
@@ -184,6 +203,7 @@ class AlertRow(Report):
     window_start: datetime | None = None
     window_end: datetime | None = None
     fired_at: datetime | None = None
+    recovery: RecoveryRow | None = None
 
 
 class NoticeRow(Report):

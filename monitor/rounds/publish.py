@@ -27,6 +27,7 @@ from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
 from monitor.storage import (
     alert_store,
     estimate_store,
+    evidence_store,
     frame_store,
     round_claims,
     round_moves,
@@ -321,4 +322,4 @@ def _write_readings(
         for member in members
         for side, reading in readings[member.round.id].items()
     ]
-    estimate_store.write_readings(connection, rows)
+    evidence_store.write_readings(connection, rows)

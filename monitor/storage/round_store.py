@@ -202,20 +202,6 @@ def closed_rounds(
     return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
 
 
-def closed_slots(connection: Connection, monitor_id: int, after: datetime) -> dict[int, datetime]:
-    """Read the slots of a monitor's closed rounds later than a time, in slot order."""
-    query = (
-        select(rounds.c.id, rounds.c.slot)
-        .where(
-            rounds.c.monitor_id == monitor_id,
-            rounds.c.state == RoundState.CLOSED,
-            rounds.c.slot > after,
-        )
-        .order_by(rounds.c.slot)
-    )
-    return {int(row.id): row.slot for row in connection.execute(query)}
-
-
 def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> int | None:
     """Id of the closed round with the latest slot up to a time: a clock ahead makes later ones."""
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)

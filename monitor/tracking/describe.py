@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, EvidenceState
+from monitor.presentation.alerts import recovery_sentence
 from monitor.presentation.causes import cause_beside_alert
 from monitor.presentation.estimates import BASES as HEADS
 from monitor.presentation.estimates import pooled_intervals_text
@@ -17,6 +18,7 @@ from monitor.presentation.numbers import (
     range_text,
 )
 from monitor.presentation.rows import agreement_sentence, answers_sentence
+from monitor.presentation.sentences import capital
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
 if TYPE_CHECKING:
@@ -78,7 +80,10 @@ def _alerts(report: RoundReport) -> list[str]:
 
 def _alert(row: AlertRow) -> str:
     limit = f"{row.metric} {bound_sign(row.side, row.limit)}"
-    return f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}{_at(row)}."
+    fired = f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}{_at(row)}."
+    if row.recovery is None:
+        return fired
+    return f"{fired} {capital(recovery_sentence(row, row.recovery))}"
 
 
 def _at(row: AlertRow) -> str:

@@ -33,6 +33,7 @@ from monitor.rounds.reporting.report import stratum_row
 from monitor.storage import (
     copy_store,
     estimate_store,
+    evidence_store,
     frame_store,
     report_store,
     round_moves,
@@ -99,7 +100,7 @@ def round_page(
             "answers": answers and answers.model_dump(),
             "agreement": agreement and agreement.model_dump(),
             "segments": _segments(connection, round_, version),
-            "evidence": estimate_store.read_evidence(
+            "evidence": evidence_store.read_evidence(
                 connection, round_.id, version, is_compared=_is_compared(connection, round_)
             ),
             "cause": report.get("cause"),
@@ -352,4 +353,6 @@ def _evidence(row: dict[str, Any]) -> str:
         log_evidence=row["log_evidence"],
         log_threshold=row["log_threshold"],
         fires=row["fires"],
+        recovery_rounds=row["recovery_rounds"],
+        log_r=row["log_r"],
     )

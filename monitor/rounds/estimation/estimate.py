@@ -17,13 +17,10 @@ from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterio
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.recovery import log_recovery_factor
 from monitor.stats.estimation.missing import missing_bounds
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.probability import (
-    metric_quantile,
-    probability_at_least,
-    probability_at_most,
-)
+from monitor.stats.estimation.probability import metric_quantile
 from monitor.stats.history.robust_mixture import with_robust_weight
 
 if TYPE_CHECKING:
@@ -51,11 +48,11 @@ PROPOSED_QUANTILE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class LimitReading:
-    """One round against one limit: log e per alternative, and P(the metric keeps the limit)."""
+    """One round about one limit: log e against it per alternative, and log e of a recovery."""
 
     limit: Limit
     log_e: tuple[float, ...]
-    recovered: float
+    log_recovery: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +110,9 @@ def estimate_round(
         rows=_rows(now, pooled, draws, scaled, settings, seed),
         pooled=pooled,
         scaled=scaled,
-        readings=_readings(evidence.counts, earlier, before, draws, settings),
+        readings=_readings(
+            evidence.counts, expected_rates(earlier, before, counts, settings), settings
+        ),
         proposed_limits={}
         if settings.limits.bounds
         else propose_limits([*earlier, now], reference, seed=seed),
@@ -174,27 +173,27 @@ def _with_robust_weight(
     )
 
 
-def _readings(
-    counts: Counts,
-    earlier: Sequence[Tally],
-    reference: Counts | None,
-    draws: Draws,
-    settings: RoundSettings,
-) -> list[LimitReading]:
+def expected_rates(
+    earlier: Sequence[Tally], reference: Counts | None, counts: Counts, settings: RoundSettings
+) -> NDArray[np.float64] | None:
+    """Rates to expect in a round with strata like those counted, by what came before it."""
     rates = guess([tally.counts for tally in earlier], reference)
     if rates is None and settings.reference is not None:
-        rates = _guess_of_matrix(settings.reference, counts)
-    readings = []
-    for limit in settings.limits.watched():
-        keeps = probability_at_least if limit.side == "at_least" else probability_at_most
-        readings.append(
-            LimitReading(
-                limit=limit,
-                log_e=tuple(float(v) for v in log_e_factor(limit, counts, rates)),
-                recovered=keeps(draws, counts.size, limit.metric, limit.value),
-            )
+        return _guess_of_matrix(settings.reference, counts)
+    return rates
+
+
+def _readings(
+    counts: Counts, rates: NDArray[np.float64] | None, settings: RoundSettings
+) -> list[LimitReading]:
+    return [
+        LimitReading(
+            limit=limit,
+            log_e=tuple(float(v) for v in log_e_factor(limit, counts, rates)),
+            log_recovery=log_recovery_factor(limit, counts, rates),
         )
-    return readings
+        for limit in settings.limits.watched()
+    ]
 
 
 def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> NDArray[np.float64] | None:
