@@ -19,7 +19,7 @@ from monitor.stats.core.reasons import (
     UndefinedDraws,
     Unlabeled,
 )
-from monitor.stats.design.notes import FloorsLowered, OutOfReach, PlanNote, Remark
+from monitor.stats.design.notes import BudgetShort, FloorsLowered, OutOfReach, PlanNote, Remark
 
 if TYPE_CHECKING:
     from monitor.stats.estimation.posterior import MetricEstimate
@@ -112,6 +112,12 @@ def plan_note(note: PlanNote) -> str:
             return (
                 f"{note.budget} labels are fewer than the floors of all strata ask for "
                 f"({note.floors}), so every stratum's floor was lowered alike"
+            )
+        case BudgetShort():
+            return (
+                f"{note.metric}: +-{note.expected:.3f} is expected, within +-{note.margin} with "
+                f"probability {note.assured:.2f}; {note.needed:,} labels would make that "
+                f"{note.assurance:g}"
             )
         case Remark():
             return _REMARKS[note]
