@@ -103,21 +103,19 @@ def alerts_line(context: MonitorContext) -> str | None:
     limits = context.settings.round.limits
     if not limits.bounds:
         return None
-    from monitor.rounds.forecast.simulate import SOON, expected_round, smallest_drops
+    from monitor.presentation.forecasts import smallest_drop_texts
+    from monitor.rounds.forecast.simulate import expected_round, found_soon
+    from monitor.stats.detection.power import WITHIN
 
     try:
         known = expected_round(context, None, None)
     except MonitorError:
         return None  # a new monitor, or one whose source has a problem shown above
-    drops = smallest_drops(known, limits.watched(), limits.false_alarm_every)
-    shown = [
-        f"no drop of {metric}" if drop is None else f"{metric} down by {drop:.2f}"
-        for metric, drop in drops.items()
-    ]
+    shown = smallest_drop_texts(found_soon(known, limits.watched(), limits.false_alarm_every))
     if not shown:
         return None
     return (
-        f"found within {SOON} rounds in 8 of 10 cases: {', '.join(shown)} "
+        f"found within {WITHIN} rounds in 8 of 10 cases: {', '.join(shown)} "
         f"({known.scenario.labels:,} labels a round; more by simulate)"
     )
 

@@ -24,7 +24,8 @@ from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import affordable_bands, band_edges
-from monitor.stats.detection.delay import Detection, false_alarms, played, smallest_drop
+from monitor.stats.detection.delay import Detection, false_alarms, played
+from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Scenario
 from monitor.storage import estimate_store, frame_store, round_store
 
@@ -37,12 +38,9 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext, ReferenceItems
     from monitor.rounds.sampling.rebin import References
     from monitor.stats.detection.half_space import Limit
+    from monitor.stats.detection.scenario import Misses
 
     Floats = NDArray[np.float64]
-
-
-SOON, MOSTLY = 4, 0.8
-"""What makes a drop one that is found: within so many rounds, in such a share of cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,9 @@ class Forecast:
     """A simulation of a monitor: quiet rounds, rounds at the limits, rounds after the drift.
 
     ``quiet`` and ``at_limits`` are mean numbers of alarms in ``rounds`` rounds; ``after`` is None
-    where no drift was asked about; ``broken`` are the limits that it breaks.
+    where no drift was asked about; ``broken`` are the limits that it breaks. ``in_lowest_band`` is
+    the same drift with the misses of its fall of recall all in the lowest band; None where recall
+    does not fall or that cannot be. ``smallest`` are the smallest drops that are soon found.
     """
 
     expected: ExpectedRound
@@ -89,6 +89,8 @@ class Forecast:
     broken: tuple[Limit, ...]
     after: Detection | None
     alarms_after: float | None
+    in_lowest_band: Detection | None
+    smallest: Mapping[str, Mapping[Misses, float | None]]
 
 
 def expected_round(
@@ -147,7 +149,9 @@ def simulate_alerts(
     drifted = _drifted(expected.scenario, drift)
     edge = _at_limits(expected.scenario, limits)
     alarms = partial(false_alarms, every=every, seed=seed, paths=paths, rounds=rounds)
+    play = partial(played, limits=limits, every=every, seed=seed, paths=paths, rounds=rounds)
     broken = () if drifted is None else tuple(x for x in limits if drifted.breaks(x))
+    lowest = _drifted(expected.scenario, drift, "in_lowest_band") if broken else None
     return Forecast(
         expected=expected,
         limits=tuple(limits),
@@ -157,44 +161,47 @@ def simulate_alerts(
         at_limits=None if edge is None else alarms(edge, limits),
         drifted=drifted,
         broken=broken,
-        after=None
-        if drifted is None
-        else played(
-            expected.scenario, drifted, limits, every=every, seed=seed, paths=paths, rounds=rounds
-        ),
+        after=None if drifted is None else play(expected.scenario, drifted),
         alarms_after=None if drifted is None or broken else alarms(drifted, limits),
+        in_lowest_band=None if lowest is None else play(expected.scenario, lowest),
+        smallest=found_soon(expected, limits, every),
     )
 
 
-def smallest_drops(
+def found_soon(
     expected: ExpectedRound, limits: Sequence[Limit], every: float
-) -> dict[str, float | None]:
+) -> dict[str, dict[Misses, float | None]]:
     """Find, for each limit from below, the smallest drop that is soon found in 8 of 10 cases."""
     return {
-        limit.metric: smallest_drop(
+        limit.metric: smallest_drops(
             expected.scenario,
             limits,
             metric=limit.metric,
             every=every,
-            within=SOON,
-            probability=MOSTLY,
-            paths=400,  # each is a search over many drops: a share of .8 is known to .04
         )
         for limit in limits
         if limit.side == "at_least"
     }
 
 
-def _drifted(scenario: Scenario, drift: Drift) -> Scenario | None:
+def _drifted(scenario: Scenario, drift: Drift, misses: Misses = "in_proportion") -> Scenario | None:
     if not drift.drops and drift.prevalence == 1:
+        return None
+    if misses == "in_lowest_band" and not _can_miss_lowest(scenario, drift):
         return None
     try:
         found = scenario if drift.prevalence == 1 else scenario.with_prevalence(drift.prevalence)
         for metric, drop in drift.drops.items():
-            found = found.dropped(metric, drop)
+            found = found.dropped(metric, drop, misses)
     except ValueError as error:
+        if misses == "in_lowest_band":
+            return None  # the band is too small for it
         raise InputRefused(str(error)) from error
     return found
+
+
+def _can_miss_lowest(scenario: Scenario, drift: Drift) -> bool:
+    return drift.drops.get("recall", 0) > 0 and scenario.lowest_band is not None
 
 
 def _at_limits(scenario: Scenario, limits: Sequence[Limit]) -> Scenario | None:
@@ -284,6 +291,8 @@ def _planned(
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,
         cost=[cost.flagged if up else cost.passed for up in is_flagged],
+        share_by_size=settings.sample.share_by_size,
+        assurance=settings.sample.assurance,
     )
     return Scenario.of(size, plan.labels, is_flagged, rates)
 
