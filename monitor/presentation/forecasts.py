@@ -43,6 +43,22 @@ def closed_rounds_text(rounds: int, *, with_reference: bool) -> str:
     return f"{rounds} closed round{'' if rounds == 1 else 's'}{more}"
 
 
+def assured_text(
+    margins: Mapping[str, float], asked: Mapping[str, float], assured: Mapping[str, float]
+) -> str:
+    """Say which half-widths are expected, and how sure it is that they are within their margins.
+
+    >>> assured_text({"recall": 0.046, "precision": 0.03}, {"recall": 0.05}, {"recall": 0.812})
+    'recall +-0.046 expected, within +-0.05 with probability 0.81'
+    """
+    return ", ".join(
+        f"{metric} +-{margins[metric]:.3f} expected, within +-{margin:g} with probability "
+        f"{assured[metric]:.2f}"
+        for metric, margin in asked.items()
+        if metric in assured
+    )
+
+
 def smallest_drop_texts(drops: Mapping[str, Mapping[Misses, float | None]]) -> list[str]:
     """Say which drops are found, by metric and by where the misses of a fall of recall appear.
 

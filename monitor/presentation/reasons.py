@@ -103,6 +103,10 @@ def plan_note(note: PlanNote) -> str:
 
     >>> plan_note(OutOfReach("precision", 0.043, 0.01))
     'precision: even every item labeled leaves +-0.043, more than 0.01'
+    >>> for part in plan_note(BudgetShort("recall", 0.05, 0.058, 0.124, 0.8, 1530)).split("; "):
+    ...     print(part)
+    recall: +-0.058 is expected, within +-0.05 with probability 0.12
+    1,530 labels would make that 0.8
     """
     match note:
         case OutOfReach():

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext, ReferenceItems
     from monitor.rounds.sampling.rebin import References
+    from monitor.stats.design.allocation import Allocation
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.detection.scenario import Misses
 
@@ -55,9 +56,14 @@ class Levels:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRound:
-    """A monitor's next round as it is expected, and ``source``, a phrase for where that is from."""
+    """A monitor's next round as it is expected.
+
+    ``plan`` is what its settings ask for when its strata are known well, ``source`` a phrase for
+    where that is from.
+    """
 
     scenario: Scenario
+    plan: Allocation
     source: str
 
 
@@ -105,13 +111,13 @@ def expected_round(
     """
     settings = context.settings.round
     if levels is not None:
-        return ExpectedRound(_of_levels(levels, settings), GIVEN)
+        return ExpectedRound(*_of_levels(levels, settings), GIVEN)
     expected_round = _of_rounds(context)
     if expected_round is not None:
         return expected_round
     if context.reference is not None:
-        scenario = _of_items(context.reference(), size or _window_size(context), settings)
-        return ExpectedRound(scenario, REFERENCE_ITEMS)
+        planned = _of_items(context.reference(), size or _window_size(context), settings)
+        return ExpectedRound(*planned, REFERENCE_ITEMS)
     matrix = settings.reference
     if matrix is not None and min(matrix.tp, matrix.fp, matrix.fn, matrix.tn) > 0:
         flagged = matrix.tp + matrix.fp
@@ -121,7 +127,7 @@ def expected_round(
             flagged_rate=flagged / (flagged + matrix.fn + matrix.tn),
             size=size or _window_size(context),
         )
-        return ExpectedRound(_of_levels(levels, settings), REFERENCE_MATRIX)
+        return ExpectedRound(*_of_levels(levels, settings), REFERENCE_MATRIX)
     message = (
         f"{context.settings.name} has no closed round and no reference to go by; give --precision, "
         "--recall, --flagged-rate and --size"
@@ -213,7 +219,7 @@ def _at_limits(scenario: Scenario, limits: Sequence[Limit]) -> Scenario | None:
     return scenario if inside else None
 
 
-def _of_levels(levels: Levels, settings: RoundSettings) -> Scenario:
+def _of_levels(levels: Levels, settings: RoundSettings) -> tuple[Scenario, Allocation]:
     """Make two strata with these levels; without scores there is nothing to cut bands by."""
     flagged = round(levels.flagged_rate * levels.size)
     passed = levels.size - flagged
@@ -242,9 +248,9 @@ def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
     if pooled is None:
         return None
     counts = tallies[-1].counts
-    scenario = _planned(counts.size, counts.is_flagged, pooled.mean(), settings)
+    planned = _planned(counts.size, counts.is_flagged, pooled.mean(), settings)
     source = closed_rounds_text(len(tallies), with_reference=reference is not None)
-    return ExpectedRound(scenario, source)
+    return ExpectedRound(*planned, source)
 
 
 def _read_newest_history(context: MonitorContext) -> tuple[list[Tally], References | None]:
@@ -261,7 +267,9 @@ def _read_newest_history(context: MonitorContext) -> tuple[list[Tally], Referenc
     return [Tally(stored[round_id]) for round_id in closed], history.reference
 
 
-def _of_items(items: ReferenceItems, size: int, settings: RoundSettings) -> Scenario:
+def _of_items(
+    items: ReferenceItems, size: int, settings: RoundSettings
+) -> tuple[Scenario, Allocation]:
     asked = settings.sample.bands
     bands = affordable_bands(asked.flagged, asked.passed, settings.sample.max_labels)
     inner = [
@@ -280,7 +288,7 @@ def _of_items(items: ReferenceItems, size: int, settings: RoundSettings) -> Scen
 
 def _planned(
     size: NDArray[np.int64], is_flagged: NDArray[np.bool_], rates: Floats, settings: RoundSettings
-) -> Scenario:
+) -> tuple[Scenario, Allocation]:
     """Add the labels that a round would ask for when its strata are known well."""
     cost = settings.sample.cost
     # Clipped: a rate of exactly 0 or 1 has no variance, and its stratum would get no label.
@@ -294,7 +302,7 @@ def _planned(
         share_by_size=settings.sample.share_by_size,
         assurance=settings.sample.assurance,
     )
-    return Scenario.of(size, plan.labels, is_flagged, rates)
+    return Scenario.of(size, plan.labels, is_flagged, rates), plan
 
 
 def _window_size(context: MonitorContext) -> int:
