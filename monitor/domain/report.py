@@ -53,11 +53,14 @@ class DecidingRow(Report):
     """A predicted class whose labels decide a metric and are worth few of one answer.
 
     ``answer`` is the rarer one, ``positive`` or ``negative``, and ``worth`` how many of it.
+    ``moves`` is how far one such label moves the metric, where those of one stratum decide; None
+    elsewhere, and in reports of versions that did not look at single strata.
     """
 
     predicted: str
     answer: str
     worth: float
+    moves: float | None = None
 
 
 class ReportedEstimate(EstimateRow):

@@ -175,12 +175,17 @@ class Cost(Settings):
 class Sample(Settings):
     """How many labels a round may ask for.
 
-    With a margin: the fewest labels that reach it, at most ``max_labels``. Without: all of
-    ``max_labels``.
+    With a margin: the fewest labels that reach it with the probability ``assurance``, at most
+    ``max_labels``; with no assurance (null) as many as reach it on average. Without a margin: all
+    of ``max_labels``. ``share_by_size`` is the share of the labels of passed items that is spread
+    over their bands by size, so that misses are seen wherever they appear; the rest goes where it
+    narrows the intervals most.
     """
 
     margin: Margin = Margin()
     max_labels: Annotated[int, Field(ge=2, le=200_000)] = 1000
+    assurance: Share | None = 0.8
+    share_by_size: Annotated[float, Field(ge=0, le=0.5)] = 0.25
     bands: Bands = Bands()
     cost: Cost = Cost()
 

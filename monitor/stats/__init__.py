@@ -45,8 +45,8 @@ from monitor.stats.curves.weighted_curves import (
     average_precision,
     roc_curve,
 )
-from monitor.stats.design.allocation import Allocation, allocate, random_sampling_labels
-from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
+from monitor.stats.design.allocation import Allocation, allocate
+from monitor.stats.design.notes import BudgetShort, FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.planning import (
     LabelsNeeded,
     MarginsBought,
@@ -57,6 +57,7 @@ from monitor.stats.design.planning import (
     width_curve,
 )
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import (
     FLAGGED_BANDS,
@@ -77,7 +78,12 @@ from monitor.stats.detection.delay import (
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.fleet import expected_alarms, shared_promise
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits
+from monitor.stats.detection.power import (
+    AlertPower,
+    alert_power,
+    assumed_limits,
+    smallest_drops,
+)
 from monitor.stats.detection.projection import project
 from monitor.stats.detection.recovery import Recovery, log_recovery_factor
 from monitor.stats.detection.recovery_delay import Ending, ending
@@ -147,6 +153,7 @@ __all__ = [
     "AuditAtChance",
     "Basis",
     "BetaMixture",
+    "BudgetShort",
     "ClassAudits",
     "Comparison",
     "Contradiction",
@@ -278,6 +285,7 @@ __all__ = [
     "shared_promise",
     "small_count_caution",
     "smallest_drop",
+    "smallest_drops",
     "split_change",
     "steps",
     "stratified_estimate",

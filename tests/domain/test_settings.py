@@ -23,6 +23,7 @@ from monitor.stats.labels.agreement import (
     krippendorff_alpha,
 )
 from monitor.stats.labels.label_error import corrected_estimates
+from monitor.storage.round_store import _settings
 
 FROZEN = {"schedule": {"cron": "0 6 * * MON"}, "deadline": "5d", "late_labels": "90d"}
 OF_ROUNDS = (
@@ -39,6 +40,16 @@ def test_a_round_of_an_older_version_that_froze_the_level_is_read():
 
     assert settings == RoundSettings.model_validate(FROZEN)
     assert "level" not in settings.model_dump()
+
+
+def test_rounds_drawn_before_plans_had_a_share_by_size_and_an_assurance_are_read_without():
+    now = RoundSettings.model_validate(FROZEN).sample
+    before = _settings(json.dumps({**FROZEN, "sample": {"max_labels": 700}})).sample
+    kept = _settings(json.dumps({**FROZEN, "sample": {"share_by_size": 0.1}})).sample
+
+    assert (now.share_by_size, now.assurance) == (0.25, 0.8)
+    assert (before.share_by_size, before.assurance, before.max_labels) == (0.0, None, 700)
+    assert kept.share_by_size == 0.1
 
 
 @pytest.mark.parametrize("level", [0.9, "0.95", None])

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from benchmarks import coverage, point_bias
+from benchmarks import assurance, coverage, misses, point_bias
 from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell
 from benchmarks.fast_rounds import Design, FastRounds, beta_quantiles, binomial_quantiles
+from benchmarks.label_cost import DEFAULT, population
 from benchmarks.point_bias import points_of, recall_bias
 from benchmarks.rarer import expected_rarer, taken_whole
 from benchmarks.recovery import Story, best_power
@@ -194,3 +195,24 @@ def test_the_power_of_any_test_is_that_of_the_best_one_worked_by_hand():
     found = best_power(story, rounds=2)
 
     assert found == pytest.approx(0.9**10 + (0.05 - none) / one * 10 * 0.1 * 0.9**9, rel=1e-9)
+
+
+def test_a_history_of_assured_plans_has_labels_and_half_widths_for_every_round():
+    design, mean = population("Phi3", "good").strata(DEFAULT)
+
+    played = np.array(assurance.history(design, mean, 0.8, 0.25, seed=0))
+
+    assert played.shape == (assurance.ROUNDS, 3)
+    assert np.all((played[:, 1:] > 0.02) & (played[:, 1:] < 0.09))
+
+
+def test_a_share_by_size_finds_more_misses_in_the_lowest_band_and_covers_them_better(capsys):
+    for share in (0.0, 0.5):
+        misses.show_detection("Phi1", 1250, share, paths=200)
+
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    found, covered = (
+        [float(row[row.index("in_lowest_band") + step]) for row in rows[1::2]] for step in (1, 4)
+    )
+    assert found[1] > found[0]
+    assert covered[1] > covered[0] - 0.03
