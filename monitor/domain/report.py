@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -91,13 +92,23 @@ class StratumRow(Report):
         return self.planned - self.labeled - self.declined
 
 
+class OwnEstimate(NamedTuple):
+    """What a segment's own labels say; None where they say nothing."""
+
+    point: float | None
+    low: float | None
+    high: float | None
+
+
 class SegmentRow(Report):
     """Precision or recall of one segment in this round alone, of the window's own items.
 
-    ``segment`` is the column and ``value`` its value; ``flagged`` counts the predicted positives
-    of its ``size`` items. ``more_round`` and ``more_segment`` are the labels that ``margin`` still
-    needs: added to the whole round, drawn as it was (None: no number suffices), or to items of
-    the segment only. All three are None where the metric does not exist.
+    ``point``, ``low`` and ``high`` borrow from the labels of the other segments, the three that
+    begin with ``alone`` come from the segment's own labels only (None in rounds that closed before
+    they were kept). ``segment`` is the column and ``value`` its value; ``flagged`` counts the
+    predicted positives of its ``size`` items. ``more_round`` and ``more_segment`` are the labels
+    that ``margin`` still needs: added to the whole round, drawn as it was (None: no number
+    suffices), or to items of the segment only. All three are None where the metric does not exist.
     """
 
     segment: str
@@ -109,10 +120,18 @@ class SegmentRow(Report):
     point: float | None
     low: float | None
     high: float | None
+    alone_point: float | None = None
+    alone_low: float | None = None
+    alone_high: float | None = None
     reason: str | None = None
     margin: float | None = None
     more_round: int | None = None
     more_segment: int | None = None
+
+    @property
+    def alone(self) -> OwnEstimate:
+        """The estimate from the segment's own labels only."""
+        return OwnEstimate(self.alone_point, self.alone_low, self.alone_high)
 
 
 class AnswersRow(Report):

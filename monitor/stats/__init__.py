@@ -119,6 +119,7 @@ from monitor.stats.estimation.quick import estimate_matrix
 from monitor.stats.estimation.segments import (
     MoreLabels,
     more_labels,
+    segment_alone,
     segment_estimates,
     segment_posterior,
 )
@@ -280,6 +281,7 @@ __all__ = [
     "roc_curve",
     "round_posterior",
     "scaled_matrix",
+    "segment_alone",
     "segment_estimates",
     "segment_posterior",
     "shared_promise",

@@ -17,7 +17,7 @@ from monitor.presentation.numbers import (
     interval_text,
     range_text,
 )
-from monitor.presentation.rows import agreement_sentence, answers_sentence
+from monitor.presentation.rows import OWN_LABELS, agreement_sentence, answers_sentence
 from monitor.presentation.sentences import capital
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
@@ -216,18 +216,19 @@ def _segment_table(rows: list[SegmentRow], *, most: int) -> str:
     shown = list(by_value.items())[:most]
     table = _table(
         [_cell(rows[0].segment), "size", "labeled", *(row.metric for row in shown[0][1])],
-        [
-            [
-                _cell(value[:_LONGEST_VALUE]),
-                f"{of[0].size:,}",
-                f"{of[0].labeled:,}",
-                *map(interval_text, of),
-            ]
-            for value, of in shown
-        ],
+        [cells for value, of_value in shown for cells in _segment_cells(value, of_value)],
     )
     left = len(by_value) - len(shown)
     return f"{table}\n\n{left} more segments are in segments.json." if left else table
+
+
+def _segment_cells(value: str, rows: list[SegmentRow]) -> list[list[str]]:
+    """Write a line of a segment, and one of its own labels alone where the round kept them."""
+    counts = (f"{rows[0].size:,}", f"{rows[0].labeled:,}")
+    lines = [[_cell(value[:_LONGEST_VALUE]), *counts, *map(interval_text, rows)]]
+    if any(row.alone.point is not None for row in rows):
+        lines.append([OWN_LABELS, "", "", *(interval_text(row.alone) for row in rows)])
+    return lines
 
 
 def _strata_table(report: RoundReport) -> str:
