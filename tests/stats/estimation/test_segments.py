@@ -43,7 +43,7 @@ def in_reach(segment, whole, metric, margin):
     return more
 
 
-def mixture_by_hand(rest_positive, rest_labeled, positive, labeled, prior=0.5):
+def mixture_by_hand(rest_positive, rest_labeled, positive, labeled, *, prior=0.5, own_weight=0.25):
     """Weights and Betas of one stratum's rate, from the formula of the docstring."""
     a, b = prior + rest_positive, prior + rest_labeled - rest_positive
     starts = [(a, b)]
@@ -59,7 +59,7 @@ def mixture_by_hand(rest_positive, rest_labeled, positive, labeled, prior=0.5):
     weight = np.array(prior_weight) * foreseen
     betas = [(p + positive, q + labeled - positive) for p, q in starts]
     own = prior + positive, prior + labeled - positive
-    return np.append(0.75 * weight / weight.sum(), 0.25), [*betas, own]
+    return np.append((1 - own_weight) * weight / weight.sum(), own_weight), [*betas, own]
 
 
 def quantile_by_hand(weight, betas, share):
@@ -170,7 +170,7 @@ def test_ends_are_ordered_and_stay_inside_zero_one(tp, fp, fn, tn):
 
 
 def test_labels_of_the_segment_alone_for_precision_follow_the_formula():
-    weight, betas = mixture_by_hand(78, 90, 2, 10)
+    weight, betas = mixture_by_hand(78, 90, 2, 10, own_weight=0)
     second = [(p / (p + q), p * q / ((p + q) * (p + q + 1))) for p, q in betas]
     mean = sum(w * m for w, (m, _) in zip(weight, second, strict=True))
     v = sum(w * each for w, (_, each) in zip(weight, second, strict=True))
@@ -193,7 +193,7 @@ def test_labels_stop_where_a_stratum_has_no_more_items():
 
     more = more_labels(part, whole, "precision", 0.001)
 
-    assert more == MoreLabels(of_round=196, of_segment=10)
+    assert more == MoreLabels(of_round=195, of_segment=10)
 
 
 def test_a_stratum_that_the_round_does_not_sample_is_out_of_reach_for_it():
