@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from benchmarks import assurance, coverage, misses, point_bias
+from benchmarks import assurance, coverage, misses, point_bias, score_prior
 from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell
 from benchmarks.fast_rounds import Design, FastRounds, beta_quantiles, binomial_quantiles
 from benchmarks.label_cost import DEFAULT, population
 from benchmarks.point_bias import points_of, recall_bias
 from benchmarks.rarer import expected_rarer, taken_whole
 from benchmarks.recovery import Story, best_power
+from benchmarks.score_prior import class_draws
 from benchmarks.second_grid import second_cells
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
@@ -121,6 +122,23 @@ def test_the_mean_bias_of_quiet_rounds_is_said_for_each_design(monkeypatch, caps
     point_bias.say_quiet(1)
 
     assert "mean bias over 52 quiet rounds, 1 histories" in capsys.readouterr().out
+
+
+def test_the_prior_along_the_score_leaves_a_well_labeled_band_alone():
+    one = np.array([100])
+
+    drawn = class_draws(one, np.array([400]), np.array([[240]]), np.random.default_rng(1))
+
+    assert drawn.mean() == pytest.approx(60, abs=0.3)
+    assert drawn.std() == pytest.approx(100 * (0.6 * 0.4 / 400) ** 0.5, rel=0.1)
+
+
+def test_the_prior_along_the_score_is_tried_on_the_same_rounds(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["score_prior.py", "--replicates", "5", "--every", "90"])
+
+    score_prior.main()
+
+    assert "pooled: mean least" in capsys.readouterr().out
 
 
 def test_splined_beta_quantiles_are_right_to_eight_digits():

@@ -22,6 +22,8 @@ from monitor.stats.curves.weighted_curves import roc_curve
 from monitor.stats.estimation.prevalence import precision_at
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from monitor.stats.core.sample import ScoredSample
@@ -158,13 +160,13 @@ def curve_bands(
     gains = 1 - np.geomspace(1.0, odds * (1 / _RECALL_END - 1), points)
     both = ((drawn, eta), (weighted, here))  # the posterior's curves, and the labels' own
     return CurveBands(
-        roc=_band(fprs, *(c.tpr_at(fprs) for c, _ in both), level),
-        precision_recall=_band(recalls, *(c.precision_at(recalls, at) for c, at in both), level),
-        gain=_band(gains, *(c.precision_gain(gains, at) for c, at in both), level),
-        roc_area=_interval(*(_areas(c.tpr, c.fpr) for c, _ in both), level),
-        average_precision=_interval(*(c.average_precision(at) for c, at in both), level),
-        gain_area=_interval(*(c.gain_area(at) for c, at in both), level),
-        prevalence=_interval(eta, here, level),
+        roc=_band(fprs, [c.tpr_at(fprs) for c, _ in both], level),
+        precision_recall=_band(recalls, [c.precision_at(recalls, at) for c, at in both], level),
+        gain=_band(gains, [c.precision_gain(gains, at) for c, at in both], level),
+        roc_area=_interval([_areas(c.tpr, c.fpr) for c, _ in both], level),
+        average_precision=_interval([c.average_precision(at) for c, at in both], level),
+        gain_area=_interval([c.gain_area(at) for c, at in both], level),
+        prevalence=_interval([eta, here], level),
         level=level,
     )
 
@@ -244,13 +246,17 @@ def _areas(y: Values, x: Values) -> Values:
     return np.asarray(np.sum(np.diff(x, axis=1) * (y[:, 1:] + y[:, :-1]) / 2, axis=1))
 
 
-def _band(x: Values, values: Values, weighted: Values, level: float) -> Band:
+def _band(x: Values, both: Sequence[Values], level: float) -> Band:
+    """Band of the drawn curves around the weighted one."""
+    drawn, weighted = both
     tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail], axis=0)
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
     return Band(x, np.clip(weighted[0], low, high), low, high)
 
 
-def _interval(values: Values, weighted: Values, level: float) -> Interval:
+def _interval(both: Sequence[Values], level: float) -> Interval:
+    """Interval of the drawn values around the weighted one."""
+    drawn, weighted = both
     tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
+    low, high = np.quantile(drawn, [tail, 1 - tail])
     return Interval(float(np.clip(weighted[0], low, high)), float(low), float(high))

@@ -151,6 +151,10 @@ def precision_change(
     before, after
         Independent draws, shape ``(points,)`` each, such as those of the pooled earlier rounds
         and of this round alone. The order of one is shuffled, so equal seeds do no harm.
+    scaled
+        Single values before and after that the points are read from, such as those of the
+        labels scaled up (``scaled_matrix``). Where one has no precision, or a point would lie
+        outside of its interval, and if not given, all points are posterior means.
     level
         Posterior probability of each interval, in (0, 1).
 
