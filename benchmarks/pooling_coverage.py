@@ -76,8 +76,7 @@ class Simulation:
 
     def __init__(self, window: Window, labels: Values, replicates: int) -> None:
         self.window, self.labels, self.replicates = window, labels, replicates
-        first = self.labeled(window.rate, [1, 0])
-        self.quiet: Runs = {up: begin(*self.of_class(first, up)) for up in (UP, DOWN)}
+        self.quiet = self.first(self.labeled(window.rate, [1, 0]))
         for t in range(1, QUIET + 1):
             self.quiet = self.after(self.quiet, self.labeled(window.rate, [1, t]), t)
 
@@ -91,6 +90,10 @@ class Simulation:
         """Positive and labeled of a class."""
         mine = self.window.of_class(up)
         return positive[:, mine], self.labels[mine]
+
+    def first(self, positive: Values) -> Runs:
+        """Begin with a round of labels as the reference."""
+        return {up: begin(*self.of_class(positive, up)) for up in (UP, DOWN)}
 
     def after(self, runs: Runs, positive: Values, t: int) -> Runs:
         """Take a round of labels in."""

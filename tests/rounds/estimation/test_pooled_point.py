@@ -15,7 +15,6 @@ from monitor.rounds.estimation.pooled_point import pooled_matrix
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.history.pooled_rates import pooled_rates
-from monitor.stats.history.run_length import begin
 from monitor.storage import report_store
 from monitor.storage.frame_store import StratumTally
 from tests.rounds.scene import Scene, settings
@@ -126,7 +125,7 @@ def test_the_benchmark_takes_the_points_of_the_monitor():
     window, labels = design("Phi1", "3+5:60+300")
     simulation = Simulation(window, labels, replicates=3)
     drawn = [simulation.labeled(window.rate, [1, t]) for t in range(9)]
-    runs = {up: begin(*simulation.of_class(drawn[0], up)) for up in (True, False)}
+    runs = simulation.first(drawn[0])
     for t, positive in enumerate(drawn[1:-1], start=1):
         runs = simulation.after(runs, positive, t)
 

@@ -120,9 +120,9 @@ def test_a_stratum_without_labels_has_the_rate_of_the_history_and_no_say():
 
 def test_many_histories_at_once_give_what_each_gives_alone():
     y, n = np.array([[30.0, 4.0], [39.0, 0.0]]), np.array([40.0, 200.0])
-    both = tuple(np.stack([part, part]) for part in HISTORY)
+    weight, alpha, beta = (np.stack([part, part]) for part in HISTORY)
 
-    found = pooled_rates(both, y, n, SIZE)
+    found = pooled_rates((weight, alpha, beta), y, n, SIZE)
 
     for row in (0, 1):
         assert found[row] == pytest.approx(pooled_rates(HISTORY, y[row], n, SIZE), rel=1e-12)
