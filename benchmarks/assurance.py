@@ -117,7 +117,7 @@ def half_widths(design: Design, labels: Whole, positive: Whole) -> Values:
 def needed_labels(design: Design, share: float) -> int:
     """Labels of a plan by the true rates that keeps both margins in ``ASSURANCE`` of the rounds."""
     margins = dict.fromkeys(METRICS, MARGIN)
-    labels = np.zeros(0)
+    labels = np.zeros(0, dtype=np.int64)
     for _ in range(5):
         labels = allocate(
             design.size,

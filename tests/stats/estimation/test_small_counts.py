@@ -181,6 +181,8 @@ def test_the_rarer_answer_of_a_heavy_band_may_be_the_negative_one():
         is_flagged=[True, True, False],
     )
 
-    [decides] = small_count_caution(counts, "precision").classes
+    few = small_count_caution(counts, "precision")
 
+    assert few is not None
+    [decides] = few.classes
     assert (decides.predicted, decides.answer, decides.worth) == ("flagged", "negative", 3)
