@@ -31,10 +31,10 @@ FEW_LABELS = 5.0
 """Fewer of the rarer answer than this decide a metric with few labels. Where three are expected,
 four labeled rounds in five find fewer; where ten are, one in thirty."""
 
-LEVERAGE = 0.8
+LEVERAGE = 0.7
 """Share of a metric's variance from which on the few rarer answers of one stratum decide it. Chosen
-by simulation (benchmarks/misses.py --cautions): with .5 twice as many ordinary rounds warn, for as
-many of those whose misses lie in the lowest band."""
+by simulation (benchmarks/misses.py --cautions): with .5 four times as many ordinary rounds warn by
+it, for about as many of those whose misses lie in the lowest band."""
 
 _PRIOR = 0.5  # the prior's share of the worth, which no label brought
 _DECIDES = 0.1  # share of the metric's variance from which on a class decides it
@@ -87,7 +87,7 @@ def small_count_caution(
 
     A class that is worth enough is looked at stratum by stratum. Turning one label of stratum h
     moves the metric by :math:`\delta_h = |\partial m/\partial N_h\pi_h|\, N_h/n_h`. Where one to
-    four of the rarer answer were found in a stratum that makes up four fifths of the variance
+    four of the rarer answer were found in a stratum that makes up seven tenths of the variance
     :math:`\sum_h \delta_h^2 n_h \pi_h(1-\pi_h)`, these decide the metric.
 
     Parameters
