@@ -44,7 +44,7 @@ pure once is never looked at again, and coverage breaks down."""
 
 SCORE_BLEND = 0.9
 """Weight of the plan without bands while only scores are known. Scores that order each class
-the wrong way round then cost at most 3 % more than no bands, without the blend 2.3 times as
+the wrong way round then cost at most 3 % more than no bands, without the blend 1.8 times as
 much (benchmarks/label_cost.py)."""
 
 PRIOR_PART = 0.3

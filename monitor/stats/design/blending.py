@@ -1,6 +1,6 @@
 r"""Plans that trust the bands only in part, for rounds before which no band has been labeled.
 
-A plan by wrong scores can cost more than twice as much as no bands at all. So the plan is a mean of
+A plan by wrong scores can cost nearly twice as much as no bands at all. So the plan is a mean of
 two for the same margins: with weight b the plan without bands, where each predicted class is one
 stratum with the class's mean rate and its labels are spread over the bands in proportion to
 size. No class then gets less than the share b of what no bands would give it.
