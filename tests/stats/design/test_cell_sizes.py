@@ -57,6 +57,12 @@ def test_whole_expected_sizes_are_taken_as_they_are_for_any_u():
     assert (labels == np.arange(60)).all()
 
 
+def test_a_running_sum_that_rounding_left_under_a_whole_number_counts_as_that_number():
+    expected = np.full(10, 0.1)  # which add up to .9999999999999999
+
+    assert systematic_sizes(expected, 0.0).sum() == 1
+
+
 def half_widths(labels):
     """Delta method, written out for the test."""
     found = SIZE * RATES

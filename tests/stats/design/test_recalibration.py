@@ -44,14 +44,25 @@ def test_many_labels_of_a_cell_speak_for_themselves():
 
 
 def test_misses_where_the_line_expects_none_are_soon_believed():
-    labeled = np.array([50.0, 50.0, 50.0, 50.0, 1000.0, 100.0, 100.0, 100.0])
-    quiet = np.array([25.0, 40.0, 45.0, 48.0, 0.0, 0.0, 3.0, 20.0])
-    after = quiet + np.array([0.0, 0.0, 0.0, 0.0, 6.0, 0.0, 0.0, 0.0])
+    labeled = np.array([50, 50, 50, 50, 1000, 1e5, 1e5, 1e5])
+    quiet = np.array([25, 40, 45, 48, 0, 0.001 * 1e5, 0.02 * 1e5, 0.15 * 1e5])
+    after = quiet + np.array([0, 0, 0, 0, 6, 0, 0, 0])
 
     before, then = recalibrated_rates(SIZE, UP, labeled, np.stack([quiet, after]))
 
     assert before[4] < 1e-4
     assert then[4] > 0.004
+
+
+def test_one_positive_of_a_few_labels_moves_a_rare_rate_little():
+    labeled = np.array([50, 50, 50, 50, 1e5, 20, 1e5, 1e5])
+    without = np.array([25, 40, 45, 48, 100, 0, 0.02 * 1e5, 0.15 * 1e5])
+
+    before, then = recalibrated_rates(
+        SIZE, UP, labeled, np.stack([without, without + np.eye(8)[5]])
+    )
+
+    assert before[5] < then[5] < 0.01  # not 1 in 20
 
 
 def test_without_labels_of_a_class_nothing_is_claimed():
