@@ -12,6 +12,7 @@ from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell
 from benchmarks.fast_rounds import Design, FastRounds, beta_quantiles, binomial_quantiles
 from benchmarks.rarer import expected_rarer, taken_whole
 from benchmarks.recovery import Story, best_power
+from benchmarks.two_waves import cell_of, intervals, largest_bias, result
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
@@ -120,3 +121,27 @@ def test_the_power_of_any_test_is_that_of_the_best_one_worked_by_hand():
     found = best_power(story, rounds=2)
 
     assert found == pytest.approx(0.9**10 + (0.05 - none) / one * 10 * 0.1 * 0.9**9, rel=1e-9)
+
+
+def test_intervals_over_two_waves_are_those_of_the_monitors_estimate():
+    cell = cell_of("Phi1", "good", 600)
+    labels, positive = cell.two_waves(3, np.random.default_rng(2))
+
+    ends = intervals(cell.design, labels, positive, np.random.default_rng(3))
+
+    for n, y, found in zip(labels, positive, ends, strict=True):
+        counts = Counts.of_arrays(
+            size=cell.design.size, labeled=n, positive=y, is_flagged=cell.design.is_flagged
+        )
+        expected = [[each.low, each.high] for each in estimates(counts, estimands=("rate",))]
+        assert found == pytest.approx(np.array(expected), abs=0.012)  # 2,000 random points
+
+
+def test_two_waves_of_a_good_score_are_narrower_and_their_bands_less_biased_than_naive_ones():
+    cell = cell_of("Phi1", "good", 1800)
+
+    one, two = (result(cell, waves, 40)[0] for waves in (1, 2))
+    ours, naive = (abs(largest_bias(cell, 4000, naive=each)) for each in (False, True))
+
+    assert (two < 0.8 * one).all()
+    assert ours < naive / 2
