@@ -35,7 +35,12 @@ from monitor.stats.core.draws import round_posterior
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import affordable_bands, band_edges, band_of
-from monitor.stats.design.two_waves import first_wave, second_wave, towards_optimum
+from monitor.stats.design.two_waves import (
+    LEARNED_SHARE,
+    first_wave,
+    second_wave,
+    towards_optimum,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,11 +52,14 @@ if TYPE_CHECKING:
 
 POINTS, CHUNK = 2000, 40
 LONGER = 4  # times as many rounds for a bias, which needs no interval
-CHOSEN = ("Phi1 good 1800", "Phi1 weak 1800", "Phi1 inverted 1800", "Phi1 weak 600")
+CHOSEN = (
+    *("Phi1 good 1800", "Phi1 weak 1800", "Phi1 inverted 1800", "Phi1 good 600"),
+    *("Phi1 weak 600", "Phi1 inverted 600", "Phi1 hidden 600", "Phi3 good 450"),
+)
 MARGINS = {"precision": MARGIN, "recall": MARGIN}
 SCORES = ("good", "weak", "flat", "inverted", "hidden")
 LABELS = {"Phi1": (1800, 600), "Phi2": (1800,), "Phi3": (450,)}
-GRID_SEED, LEAST_LABELS = 12, 250  # fewer are one stratum a class, or few labels altogether
+GRID_SEED, LEAST_LABELS = 14, 250  # fewer are one stratum a class, or few labels altogether
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +93,10 @@ class FirstRound:
         if naive:
             own = (found + 0.5) / (first + 1)
             rates = np.repeat(own[:, np.newaxis, :], len(size), axis=1)
-            more = towards_optimum(size, up, rates, plan=plan, first=first, margins=MARGINS)
+            all_of_it = np.full(found.shape, LEARNED_SHARE)
+            more = towards_optimum(
+                size, up, rates, all_of_it, plan=plan, first=first, margins=MARGINS
+            )
         else:
             more = second_wave(
                 size,

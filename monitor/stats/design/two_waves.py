@@ -3,7 +3,8 @@ r"""The first round of a history in two waves, whose total is fixed before eithe
 Before it nobody knows what the score is worth, so its plan trusts the score little and spends
 labels where a good score needs none. Wave 1 is a share of that plan. Its answers show how the rates
 run along the score, and wave 2 brings each stratum to a mean of two numbers of labels: the optimum
-by what wave 1 found, and the plan. Nothing is stopped: all labels of the plan are spent.
+by what wave 1 found, and the plan, which counts the more the less there was to learn from. Nothing
+is stopped: all labels of the plan are spent.
 
 **Each stratum's second size comes from a fit without its own first answers** (``score_line``).
 Otherwise y/n over both waves would be biased: given wave 1 the second answers are not, so that
@@ -51,9 +52,14 @@ if TYPE_CHECKING:
 FIRST_SHARE = 0.4
 """Share of the plan that wave 1 labels."""
 
-LEARNED_SHARE = 0.7
-"""Weight of the optimum by wave 1 in the round's labels; the rest is the plan's. So a stratum
-whose rate the line misses, such as misses far from the threshold, keeps .3 of its plan."""
+LEARNED_SHARE = 0.8
+"""Weight of the optimum by wave 1 in the round's labels, however much wave 1 found; the rest is the
+plan's, for strata whose rate the line misses, such as misses far from the threshold."""
+
+RARER_ANSWERS = 2.0
+"""So many of the rarer answer of a class in wave 1 halve that weight. In a class with hardly any
+positives a heavy band may look pure by chance; were its labels given away, recall would hang on
+fewer positives than in one wave."""
 
 METRICS = ("precision", "recall")
 
@@ -133,10 +139,10 @@ def second_wave(
     --------
     >>> second_wave(
     ...     [500, 500, 40_000, 4000], [True, True, False, False], [0.5, 2.0, -4.0, -1.0],
-    ...     plan=[30, 30, 200, 20], first=[12, 12, 80, 8],
-    ...     labeled=[12, 12, 80, 8], positive=[8, 11, 0, 1],
+    ...     plan=[60, 60, 400, 40], first=[24, 24, 160, 16],
+    ...     labeled=[24, 24, 160, 16], positive=[15, 20, 1, 6],
     ... )
-    array([ 7,  2, 96, 63])
+    array([ 82,  38, 159,  57])
     """
     size, up = np.asarray(sizes, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
     place, whole = np.asarray(position, dtype=np.float64), np.asarray(plan, dtype=np.int64)
@@ -152,7 +158,13 @@ def second_wave(
         return more
     rates = rates_without_own(place[there], up[there], n[..., there], y[..., there])
     more[..., there] = towards_optimum(
-        size[there], up[there], rates, plan=whole[there], first=before[there], margins=wanted
+        size[there],
+        up[there],
+        rates,
+        _learned(up[there], n[..., there], y[..., there]),
+        plan=whole[there],
+        first=before[there],
+        margins=wanted,
     )
     return more
 
@@ -161,6 +173,7 @@ def towards_optimum(
     size: Labels,
     is_flagged: Flags,
     rates: Values,
+    learned: Values,
     *,
     plan: Labels,
     first: Labels,
@@ -174,19 +187,39 @@ def towards_optimum(
         As for :func:`second_wave`; no stratum is empty.
     rates
         Row h are the rates that decide the labels of stratum h, shape ``(..., H, H)``.
+    learned
+        Weight of the optimum for each stratum, shape ``(..., H)``; the rest is the plan's.
     """
     items, total = size.astype(np.float64), int(plan.sum())
     doubt, expected = _doubt(is_flagged), np.broadcast_to(plan.astype(np.float64), rates.shape)
+    weight = learned[..., np.newaxis]
     for _ in range(_ROUNDS):
         variance = rates * (1 - rates) + doubt / expected
         share = _optimum_shares(items, is_flagged, rates, variance, margins)
-        expected = LEARNED_SHARE * total * share + (1 - LEARNED_SHARE) * plan
+        expected = weight * total * share + (1 - weight) * plan
     own = np.diagonal(share, axis1=-2, axis2=-1)
     own = own / own.sum(axis=-1, keepdims=True)
-    target = LEARNED_SHARE * total * own + (1 - LEARNED_SHARE) * plan
+    target = learned * total * own + (1 - learned) * plan
     least = np.maximum(first, np.minimum(FLOOR, plan)).astype(np.float64)
     labels = _whole_numbers(_filled(target, least, items, total), total)
     return np.asarray(labels - first)
+
+
+def _learned(is_flagged: Flags, labeled: Values, positive: Values) -> Values:
+    r"""Weigh the optimum by what there is to learn from, for each stratum without its own answers.
+
+    With m the least number of either answer in a class, :math:`.8\,m/(m + 2)`.
+    """
+    negative = labeled - positive
+    fewest = np.min(
+        [
+            (answers * members).sum(axis=-1, keepdims=True) - answers * members
+            for members in (is_flagged, ~is_flagged)
+            for answers in (positive, negative)
+        ],
+        axis=0,
+    )
+    return np.asarray(LEARNED_SHARE * fewest / (fewest + RARER_ANSWERS))
 
 
 def _doubt(is_flagged: Flags) -> Values:

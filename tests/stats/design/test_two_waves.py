@@ -23,6 +23,7 @@ PLACE = special.logit(CLAIM)
 PLAN = np.array([20, 24, 36, 300, 30, 20, 16])
 FIRST = first_wave(PLAN)
 MARGINS = {"precision": 0.05, "recall": 0.05}
+LEARNED = np.full(7, LEARNED_SHARE)
 
 
 def second(found, **other):
@@ -65,10 +66,20 @@ def test_no_stratum_falls_under_ten_labels_or_a_census():
 
 
 def test_a_good_score_moves_labels_from_the_pure_band_to_the_doubtful_ones():
-    together = FIRST + second(simulated()).mean(axis=0)
+    plan, first = 5 * PLAN, 5 * FIRST
+    found = np.random.default_rng(1).binomial(first, CLAIM, (200, 7))
 
-    assert together[3] < 0.8 * PLAN[3]
-    assert (together[4:] > 1.7 * PLAN[4:]).all()
+    more = second(found, plan=plan, first=first, labeled=first)
+
+    together = (first + more).mean(axis=0)
+    assert together[3] < 0.8 * plan[3]
+    assert (together[4:] > 1.6 * plan[4:]).all()
+
+
+def test_a_class_without_one_positive_has_shown_nothing_so_that_the_plan_stays():
+    more = second([4, 7, 14, 0, 0, 0, 0])
+
+    assert (FIRST + more).tolist() == PLAN.tolist()
 
 
 def test_a_heavy_band_that_is_nearly_pure_is_not_starved_of_the_labels_that_show_it():
@@ -77,14 +88,18 @@ def test_a_heavy_band_that_is_nearly_pure_is_not_starved_of_the_labels_that_show
     size = np.array([19_200, 15_600, 18_300, 246_900, 9_927_500, 22_500, 12_500, 20_000, 12_500])
     rate = np.array([0.24, 0.48, 0.73, 0.99, 1e-5, 0.006, 0.014, 0.036, 0.1])
     plan = np.array([10, 10, 10, 13, 360, 11, 11, 10, 10])
-    up, first = np.arange(9) < 4, first_wave(plan)
-    found = np.random.default_rng(1).binomial(first, rate, (200, 9))
 
-    more = second_wave(
-        size, up, special.logit(rate), plan=plan, first=first, labeled=first, positive=found
+    more = towards_optimum(
+        size,
+        np.arange(9) < 4,
+        np.broadcast_to(rate, (9, 9)),
+        np.full(9, LEARNED_SHARE),
+        plan=plan,
+        first=first_wave(plan),
+        margins=MARGINS,
     )
 
-    assert (first + more)[:, 4].mean() > 0.85 * plan[4]
+    assert first_wave(plan)[4] + more[4] > 0.85 * plan[4]
 
 
 @pytest.mark.parametrize("margins", [MARGINS, {"precision": 0.02, "recall": 0.06}, {"recall": 0.1}])
@@ -96,7 +111,9 @@ def test_with_the_rates_known_the_widest_interval_is_as_narrow_as_a_numerical_se
     plan = np.round(total * PLAN / PLAN.sum()).astype(int)
     rates = np.broadcast_to(CLAIM, (7, 7))
 
-    more = towards_optimum(size, UP, rates, plan=plan, first=np.zeros(7, int), margins=margins)
+    more = towards_optimum(
+        size, UP, rates, LEARNED, plan=plan, first=np.zeros(7, int), margins=margins
+    )
 
     share = (more / plan.sum() - (1 - LEARNED_SHARE) * plan / plan.sum()) / LEARNED_SHARE
     assert variances(share, margins).max() == pytest.approx(least_widest(margins), rel=1e-3)
@@ -191,7 +208,8 @@ def test_enumerated_bias_is_a_fraction_of_what_own_answers_would_leave():
 
     without = second_wave(size, up, place, plan=plan, first=first, labeled=first, positive=found)
     own = np.repeat(((found + 0.5) / (first + 1))[:, np.newaxis], 4, axis=1)
-    naive = towards_optimum(size, up, own, plan=plan, first=first, margins=MARGINS)
+    learned = np.full(found.shape, LEARNED_SHARE)
+    naive = towards_optimum(size, up, own, learned, plan=plan, first=first, margins=MARGINS)
 
     assert np.abs(bias(naive)).max() > 0.1
     assert np.abs(bias(without)).max() < 0.05
