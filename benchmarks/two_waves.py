@@ -1,6 +1,6 @@
 """A first round in two waves of a fixed total, beside the same labels in one wave.
 
-    PYTHONPATH=. python benchmarks/two_waves.py [--replicates 1000] [--cells 24]   (about 5 minutes)
+    PYTHONPATH=. python benchmarks/two_waves.py [--replicates 1000] [--cells 24]   (about 3 minutes)
 
 One wave is the plan of a first round, which knows the scores only. Two waves label 40 % of it, and
 the rest as `stats/design/two_waves.py` says. Both estimate from all labels by the posterior of a
@@ -157,7 +157,9 @@ def with_hidden_misses(design: Design, by: float) -> Design:
 
 def drawn_cell(setting: Setting) -> FirstRound:
     """Make a cell of the grid: the default bands, an infinite window."""
-    size, rate, claim = [], [], []
+    size: list[int] = []
+    rate: list[float] = []
+    claim: list[float] = []
     cut = affordable_bands(*DEFAULT, setting.labels)
     claims = class_probabilities(setting.k, setting.precision, setting.recall)
     for weight, claimed, bands in zip((setting.k, 1.0), claims, cut, strict=True):

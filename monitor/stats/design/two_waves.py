@@ -84,7 +84,7 @@ def first_wave(plan: ArrayLike) -> Labels:
     array([ 10,   0, 496])
     """
     whole = np.asarray(plan, dtype=np.int64)
-    return np.ceil(FIRST_SHARE * whole - 1e-9).astype(np.int64)
+    return np.asarray(np.ceil(FIRST_SHARE * whole - 1e-9), dtype=np.int64)
 
 
 def second_wave(
@@ -225,7 +225,7 @@ def _learned(is_flagged: Flags, labeled: Values, positive: Values) -> Values:
 def _doubt(is_flagged: Flags) -> Values:
     """Give what the prior counts add to the variance of a label, times the stratum's labels."""
     of_class = [round_priors(int(members.sum())).mean() for members in (is_flagged, ~is_flagged)]
-    return np.where(is_flagged, *(2 * PRIOR_PART * count for count in of_class))
+    return np.asarray(2 * PRIOR_PART * np.where(is_flagged, *of_class))
 
 
 def _optimum_shares(

@@ -133,15 +133,18 @@ def variances(share, margins):
 
 def least_widest(margins):
     """Least t with all variances at most t, over shares that sum to 1; the last entry is log t."""
-    start = np.append(PLAN / PLAN.sum(), np.log(variances(PLAN / PLAN.sum(), margins).max()))
+    share = PLAN / PLAN.sum()
+    start = np.append(share, np.log(variances(share, margins).max())).astype(np.float64)
     found = optimize.minimize(
         lambda at: at[-1],
         start,
         method="SLSQP",
-        bounds=[(1e-4, 1)] * 7 + [(None, None)],
+        bounds=optimize.Bounds([1e-4] * 7 + [-np.inf], [1.0] * 7 + [np.inf]),
         constraints=[
-            {"type": "eq", "fun": lambda at: at[:-1].sum() - 1},
-            {"type": "ineq", "fun": lambda at: at[-1] - np.log(variances(at[:-1], margins))},
+            optimize.NonlinearConstraint(lambda at: at[:-1].sum(), 1, 1),
+            optimize.NonlinearConstraint(
+                lambda at: at[-1] - np.log(variances(at[:-1], margins)), 0, np.inf
+            ),
         ],
         options={"ftol": 1e-12, "maxiter": 1000},
     )
