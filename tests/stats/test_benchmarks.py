@@ -17,6 +17,7 @@ from benchmarks.rarer import expected_rarer, taken_whole
 from benchmarks.recovery import Story, best_power
 from benchmarks.score_prior import class_draws
 from benchmarks.second_grid import second_cells
+from benchmarks.two_waves import cell_of, intervals, largest_bias, result
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.core.scaled_matrix import scaled_matrix
@@ -234,3 +235,27 @@ def test_a_share_by_size_finds_more_misses_in_the_lowest_band_and_covers_them_be
     )
     assert found[1] > found[0]
     assert covered[1] > covered[0] - 0.03
+
+
+def test_intervals_over_two_waves_are_those_of_the_monitors_estimate():
+    cell = cell_of("Phi1", "good", 600)
+    labels, positive = cell.two_waves(3, np.random.default_rng(2))
+
+    ends = intervals(cell.design, labels, positive, np.random.default_rng(3))
+
+    for n, y, found in zip(labels, positive, ends, strict=True):
+        counts = Counts.of_arrays(
+            size=cell.design.size, labeled=n, positive=y, is_flagged=cell.design.is_flagged
+        )
+        expected = [[each.low, each.high] for each in estimates(counts, estimands=("rate",))]
+        assert found == pytest.approx(np.array(expected), abs=0.012)  # 2,000 random points
+
+
+def test_two_waves_of_a_good_score_are_narrower_and_their_bands_less_biased_than_naive_ones():
+    cell = cell_of("Phi1", "good", 1800)
+
+    one, two = (result(cell, waves, 40)[0] for waves in (1, 2))
+    ours, naive = (abs(largest_bias(cell, 4000, naive=each)) for each in (False, True))
+
+    assert (two < 0.8 * one).all()
+    assert ours < naive / 2

@@ -1,0 +1,110 @@
+r"""Rates of the score bands, smoothed along the score, each without its own answers.
+
+One line for all bands of a round, with an intercept for each predicted class,
+
+.. math:: \mathrm{logit}\,\pi_h = a_{c(h)} + b z_h
+
+z the bands' positions, centred in their class and scaled to a standard deviation of 1. It is
+fitted by penalised maximum likelihood: half a count of each answer is shared out over the bands of
+a class, so that no intercept is infinite, and b has a normal prior of mean 0. That prior is weak:
+a few answers tilt the line whichever way the score runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from monitor.stats.core.beta_mixture import prior_count
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+SLOPE_PRECISION = 0.1
+"""Prior precision of the slope, per standard deviation of the positions."""
+
+FIT_WORTH = 10.0
+"""Labels that the line is worth beside a band's own answers, where these may count."""
+
+_STEPS, _SETTLED = 40, 1e-8
+_LONGEST_STEP = 2.0  # of Newton's, in log odds: a full one may overshoot from far away
+
+
+def rates_without_own(
+    position: Values, is_flagged: Flags, labeled: Values, positive: Values
+) -> Values:
+    r"""Rates of all bands as each band would see them without its own answers.
+
+    Row h leaves out the answers of band h. There band h has its rate from the line; every other
+    band k has :math:`(y_k + w p_k)/(n_k + w)`, its answers and the line's :math:`p_k` at the worth
+    of w = ``FIT_WORTH`` labels.
+
+    Parameters
+    ----------
+    position
+        Where each band lies along the score, shape ``(H,)``; NaN is the middle of its class.
+    is_flagged
+        Which bands are predicted positive, shape ``(H,)``; two or more of each class.
+    labeled, positive
+        Answers of each band, shape ``(..., H)``: of one round, or of many at once.
+
+    Returns
+    -------
+    Rates of shape ``(..., H, H)``, the last axis over the bands, strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> rates = rates_without_own(
+    ...     np.array([0.5, 2.0, -4.0, -1.0]), np.array([True, True, False, False]),
+    ...     np.array([20.0, 20.0, 40.0, 40.0]), np.array([15.0, 19.0, 0.0, 6.0]),
+    ... )
+    >>> rates[3].round(3)  # the last band: from the other three
+    array([0.75 , 0.945, 0.001, 0.124])
+    """
+    bands = len(position)
+    out = ~np.eye(bands, dtype=np.bool_)
+    line = _line(position, is_flagged, labeled, positive, out)
+    n, y = labeled[..., np.newaxis, :], positive[..., np.newaxis, :]
+    return np.asarray(np.where(out, (y + FIT_WORTH * line) / (n + FIT_WORTH), line))
+
+
+def _line(
+    position: Values, is_flagged: Flags, labeled: Values, positive: Values, used: Flags
+) -> Values:
+    """Fit the line once for each row of ``used``, by Newton's steps; shape ``(..., rows, H)``."""
+    x = _regressors(position, is_flagged)
+    classes = (is_flagged, ~is_flagged)
+    half = np.where(is_flagged, *(prior_count(int(members.sum())) for members in classes))
+    n = used * (labeled + 2 * half)[..., np.newaxis, :]
+    y = used * (positive + half)[..., np.newaxis, :]
+    penalty = np.array([0.0, 0.0, SLOPE_PRECISION])
+    at = np.zeros((*y.shape[:-1], 3))
+    for i, members in enumerate(classes):
+        at[..., i] = special.logit(y[..., members].sum(-1) / n[..., members].sum(-1))
+    for _ in range(_STEPS):
+        p = special.expit(at @ x.T)
+        gradient = (y - n * p) @ x - penalty * at
+        curvature = np.einsum("...h,hi,hj->...ij", n * p * (1 - p), x, x, optimize=True)
+        curvature = curvature + np.diag(penalty + 1e-12)
+        step = np.linalg.solve(curvature, gradient[..., np.newaxis])[..., 0]
+        longest = np.abs(step).max(axis=-1, keepdims=True)
+        at = at + step * np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
+        if float(longest.max()) < _SETTLED:
+            break
+    return np.asarray(special.expit(at @ x.T))
+
+
+def _regressors(position: Values, is_flagged: Flags) -> Values:
+    """One column for each class, and the positions centred in their class, scaled together."""
+    z = np.zeros(len(position))
+    for members in (is_flagged, ~is_flagged):
+        known = members & ~np.isnan(position)
+        if known.any():
+            z[known] = position[known] - position[known].mean()
+    spread = float(z.std())
+    return np.stack([is_flagged, ~is_flagged, z / spread if spread > 0 else z], axis=1)

@@ -1,0 +1,297 @@
+r"""The first round of a history in two waves, whose total is fixed before either.
+
+Before it nobody knows what the score is worth, so its plan trusts the score little and spends
+labels where a good score needs none. Wave 1 is a share of that plan. Its answers show how the rates
+run along the score, and wave 2 brings each stratum to a mean of two numbers of labels: the optimum
+by what wave 1 found, and the plan, which counts the more the less there was to learn from. Nothing
+is stopped: all labels of the plan are spent.
+
+**Each stratum's second size comes from a fit without its own first answers** (``score_line``).
+Otherwise y/n over both waves would be biased: given wave 1 the second answers are not, so that
+
+.. math:: E[y/n] - \pi_h = \mathrm{Cov}\big(n_{1h}/n_h,\ y_{1h}/n_{1h}\big)
+
+which is negative where few positives at first mean few labels afterwards. What is left of it comes
+by way of the fixed total, which ties the sizes together.
+
+With rates :math:`\pi` the optimum is Neyman's within each predicted class c,
+:math:`n_h = \phi_c s_h/S_c` with :math:`s_h = N_h\sqrt{\pi_h(1-\pi_h)}` and :math:`S_c` their sum.
+Both variances then depend on the flagged class's share :math:`\phi` of the labels alone: with the
+margins m as units, precision's is :math:`A/\phi` and recall's :math:`B/\phi + C/(1-\phi)`,
+
+.. math:: A = \Big(\frac{S_+}{N_+ m_P}\Big)^2,\quad B = \Big(\frac{(1-R)S_+}{(TP+FN)\,m_R}\Big)^2,
+    \quad C = \Big(\frac{R\,S_-}{(TP+FN)\,m_R}\Big)^2
+
+and the larger of the two is least at :math:`\sqrt B/(\sqrt B + \sqrt C)`, the optimum of recall, or
+where both are equal, :math:`(A-B)/(A-B+C)`, if that is more. As in ``neyman``, a stratum that looks
+pure needs more than that, for its few labels never show it: the prior count a of the estimate adds
+:math:`2\kappa a/n_h` to :math:`\pi_h(1-\pi_h)`, which is what the last label takes off
+:math:`\kappa a/n_h^2`.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from monitor.stats.core.beta_mixture import round_priors
+from monitor.stats.design.allocation import DEFAULT_MARGIN, FLOOR, PRIOR_PART
+from monitor.stats.design.score_line import rates_without_own
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Values = NDArray[np.float64]
+    Labels = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+FIRST_SHARE = 0.4
+"""Share of the plan that wave 1 labels."""
+
+LEARNED_SHARE = 0.8
+"""Weight of the optimum by wave 1 in the round's labels, however much wave 1 found; the rest is the
+plan's, for strata whose rate the line misses, such as misses far from the threshold."""
+
+RARER_ANSWERS = 2.0
+"""So many of the rarer answer of a class in wave 1 halve that weight. In a class with hardly any
+positives a heavy band may look pure by chance; were its labels given away, recall would hang on
+fewer positives than in one wave."""
+
+METRICS = ("precision", "recall")
+
+_FEWEST = 2  # strata of a class: one has no others from which its rate could be learned
+_LARGEST = 1 / (1 - LEARNED_SHARE)  # factor at which every target is its stratum's plan or more
+_ROUNDS = 4  # of the doubt, which hangs on the labels that it moves
+_HALVINGS = 60
+_NOISE = 1e-6  # a number this little under a whole one means that one
+
+
+def first_wave(plan: ArrayLike) -> Labels:
+    """Labels of wave 1: ``FIRST_SHARE`` of each stratum's plan, rounded up.
+
+    Parameters
+    ----------
+    plan
+        Labels of the whole round, shape ``(H,)``.
+
+    Examples
+    --------
+    >>> first_wave([24, 0, 1240])
+    array([ 10,   0, 496])
+    """
+    whole = np.asarray(plan, dtype=np.int64)
+    return np.asarray(np.ceil(FIRST_SHARE * whole - 1e-9), dtype=np.int64)
+
+
+def second_wave(
+    sizes: ArrayLike,
+    is_flagged: ArrayLike,
+    position: ArrayLike,
+    *,
+    plan: ArrayLike,
+    first: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    margins: Mapping[str, float] | None = None,
+) -> Labels:
+    r"""Labels of wave 2 in each stratum, all that the plan had and wave 1 left.
+
+    Parameters
+    ----------
+    sizes
+        Items in each stratum of the window, shape ``(H,)``.
+    is_flagged
+        Which strata are predicted positive, shape ``(H,)``.
+    position
+        Where each stratum lies along the score, shape ``(H,)``, on a scale on which log odds are
+        about a line: the log odds of its mean score, or its place 0, 1, ... where scores are no
+        probabilities. NaN without a score.
+    plan
+        Labels of the whole round by what was known before it, shape ``(H,)``.
+    first
+        Items of wave 1, of :func:`first_wave`.
+    labeled, positive
+        Answers of wave 1, shape ``(..., H)``; ``labeled`` is less than ``first`` where some are
+        missing.
+    margins
+        Half-widths wanted, as for ``allocation.allocate``; only their ratio matters. Default: equal
+        ones for precision and recall.
+
+    Returns
+    -------
+    Whole numbers of shape ``(..., H)``, 0 or more, that sum to ``plan`` less ``first``.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, or not ``positive <= labeled <= first <= plan <= sizes``, or a margin is
+        for something else than precision and recall or is not positive.
+
+    Notes
+    -----
+    A class with one stratum has no other answers to go by. The rest of the plan is then wave 2.
+
+    Examples
+    --------
+    >>> second_wave(
+    ...     [500, 500, 40_000, 4000], [True, True, False, False], [0.5, 2.0, -4.0, -1.0],
+    ...     plan=[60, 60, 400, 40], first=[24, 24, 160, 16],
+    ...     labeled=[24, 24, 160, 16], positive=[15, 20, 1, 6],
+    ... )
+    array([ 82,  38, 159,  57])
+    """
+    size, up = np.asarray(sizes, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
+    place, whole = np.asarray(position, dtype=np.float64), np.asarray(plan, dtype=np.int64)
+    before = np.asarray(first, dtype=np.int64)
+    n, y = np.asarray(labeled, dtype=np.float64), np.asarray(positive, dtype=np.float64)
+    arrays = {"position": place, "plan": whole, "first": before, "labeled": n, "positive": y}
+    _check(size, up, arrays)
+    wanted = dict.fromkeys(METRICS, DEFAULT_MARGIN) if margins is None else margins
+    _check_margins(wanted)
+    there = size > 0
+    more = np.broadcast_to(whole - before, y.shape).copy()
+    if min(int((there & members).sum()) for members in (up, ~up)) < _FEWEST:
+        return more
+    rates = rates_without_own(place[there], up[there], n[..., there], y[..., there])
+    more[..., there] = towards_optimum(
+        size[there],
+        up[there],
+        rates,
+        _learned(up[there], n[..., there], y[..., there]),
+        plan=whole[there],
+        first=before[there],
+        margins=wanted,
+    )
+    return more
+
+
+def towards_optimum(
+    size: Labels,
+    is_flagged: Flags,
+    rates: Values,
+    learned: Values,
+    *,
+    plan: Labels,
+    first: Labels,
+    margins: Mapping[str, float],
+) -> Labels:
+    """Spend what wave 1 left of a plan so that it comes near the optimum by these rates.
+
+    Parameters
+    ----------
+    size, is_flagged, plan, first, margins
+        As for :func:`second_wave`; no stratum is empty.
+    rates
+        Row h are the rates that decide the labels of stratum h, shape ``(..., H, H)``.
+    learned
+        Weight of the optimum for each stratum, shape ``(..., H)``; the rest is the plan's.
+    """
+    items, total = size.astype(np.float64), int(plan.sum())
+    doubt, expected = _doubt(is_flagged), np.broadcast_to(plan.astype(np.float64), rates.shape)
+    weight = learned[..., np.newaxis]
+    for _ in range(_ROUNDS):
+        variance = rates * (1 - rates) + doubt / expected
+        share = _optimum_shares(items, is_flagged, rates, variance, margins)
+        expected = weight * total * share + (1 - weight) * plan
+    own = np.diagonal(share, axis1=-2, axis2=-1)
+    own = own / own.sum(axis=-1, keepdims=True)
+    target = learned * total * own + (1 - learned) * plan
+    least = np.maximum(first, np.minimum(FLOOR, plan)).astype(np.float64)
+    labels = _whole_numbers(_filled(target, least, items, total), total)
+    return np.asarray(labels - first)
+
+
+def _learned(is_flagged: Flags, labeled: Values, positive: Values) -> Values:
+    r"""Weigh the optimum by what there is to learn from, for each stratum without its own answers.
+
+    With m the least number of either answer in a class, :math:`.8\,m/(m + 2)`.
+    """
+    negative = labeled - positive
+    fewest = np.min(
+        [
+            (answers * members).sum(axis=-1, keepdims=True) - answers * members
+            for members in (is_flagged, ~is_flagged)
+            for answers in (positive, negative)
+        ],
+        axis=0,
+    )
+    return np.asarray(LEARNED_SHARE * fewest / (fewest + RARER_ANSWERS))
+
+
+def _doubt(is_flagged: Flags) -> Values:
+    """Give what the prior counts add to the variance of a label, times the stratum's labels."""
+    of_class = [round_priors(int(members.sum())).mean() for members in (is_flagged, ~is_flagged)]
+    return np.asarray(2 * PRIOR_PART * np.where(is_flagged, *of_class))
+
+
+def _optimum_shares(
+    size: Values, is_flagged: Flags, rates: Values, variance: Values, margins: Mapping[str, float]
+) -> Values:
+    """Shares of all labels that are best by each row of rates, shape ``(..., H, H)``."""
+    up, down = is_flagged, ~is_flagged
+    spread, found = size * np.sqrt(variance), size * rates
+    of_up, of_down = (spread[..., members].sum(-1, keepdims=True) for members in (up, down))
+    tp, positives = found[..., up].sum(-1, keepdims=True), found.sum(-1, keepdims=True)
+    per_precision, per_recall = (1 / margins.get(name, np.inf) for name in METRICS)
+    flagged = _flagged_share(
+        a=of_up / size[up].sum() * per_precision,
+        b=(1 - tp / positives) * of_up / positives * per_recall,
+        c=tp / positives * of_down / positives * per_recall,
+    )
+    return np.asarray(spread * np.where(up, flagged / of_up, (1 - flagged) / of_down))
+
+
+def _flagged_share(a: Values, b: Values, c: Values) -> Values:
+    """Least of the larger of a^2/x and b^2/x + c^2/(1-x), at x in [0, 1]."""
+    by_recall = np.divide(b, b + c, out=np.zeros_like(b), where=b + c > 0)
+    excess = np.maximum(a**2 - b**2, 0.0)
+    equal = np.divide(excess, excess + c**2, out=np.zeros_like(b), where=excess + c**2 > 0)
+    return np.asarray(np.maximum(by_recall, equal))
+
+
+def _filled(target: Values, least: Values, most: Values, total: int) -> Values:
+    """Scale targets by one factor to a total, no stratum under its least or over its most."""
+    low, high = np.zeros((*target.shape[:-1], 1)), np.full((*target.shape[:-1], 1), _LARGEST)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        labels = np.clip(middle * target, least, most)
+        too_many = labels.sum(axis=-1, keepdims=True) > total
+        low, high = np.where(too_many, low, middle), np.where(too_many, middle, high)
+    return np.asarray(np.clip(low * target, least, most))
+
+
+def _whole_numbers(labels: Values, total: int) -> Labels:
+    """Round down, then give what is left of the total to the largest remainders."""
+    whole = np.floor(labels + _NOISE)
+    order = np.argsort(whole - labels, axis=-1, kind="stable")
+    rank = np.argsort(order, axis=-1, kind="stable")
+    left = total - whole.sum(axis=-1, keepdims=True)
+    return np.asarray((whole + (rank < left)).astype(np.int64))
+
+
+def _check(size: Labels, is_flagged: Flags, fixed: Mapping[str, NDArray[Any]]) -> None:
+    shapes = {name: values.shape for name, values in fixed.items()}
+    if size.ndim != 1 or any(shape[-1:] != size.shape for shape in shapes.values()):
+        message = f"every array must end in the shape of sizes, {size.shape}; got {shapes}"
+        raise ValueError(message)
+    if is_flagged.shape != size.shape:
+        message = f"is_flagged {is_flagged.shape} must have the shape of sizes, {size.shape}"
+        raise ValueError(message)
+    steps = ("positive", "labeled", "first", "plan", "sizes")
+    rising = [np.zeros(1), *(fixed[name] for name in steps[:-1]), size]
+    for at, (less, more) in enumerate(pairwise(rising)):
+        if not np.all(less <= more):
+            names = " <= ".join(("0", *steps))
+            message = f"wave 1 needs {names} in every stratum; {steps[at]} is too small somewhere"
+            raise ValueError(message)
+
+
+def _check_margins(margins: Mapping[str, float]) -> None:
+    wrong = {name: margin for name, margin in margins.items() if name not in METRICS or margin <= 0}
+    if wrong or not margins:
+        message = f"margins are of {' and '.join(METRICS)}, above 0; got {dict(margins)}"
+        raise ValueError(message)

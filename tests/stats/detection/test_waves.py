@@ -1,0 +1,149 @@
+"""Evidence over the waves of a round: its mean, enumerated, for rates and for finite windows."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.design.two_waves import first_wave, second_wave
+from monitor.stats.detection.alternatives import WEIGHTS, guess
+from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.waves import log_e_of_waves
+
+TWO = np.array([True, False])
+SIZE = np.array([400, 4000])
+BEFORE = Counts.of_matrix(tp=18, fp=2, fn=1, tn=19, flagged_size=400, passed_size=4000)
+BEFORE_GUESS = guess([BEFORE])
+FIRST = np.array([4, 4])
+PRECISION, RECALL = Limit("precision", 0.8, "at_least"), Limit("recall", 0.6, "at_least")
+
+
+def two_strata(labeled, positive):
+    return Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=TWO)
+
+
+def after(found):
+    """Sizes of wave 2 by a rule of the worst kind: each follows its stratum's own answers."""
+    return np.array([0 if found[0] < 3 else 6, 0 if found[1] == 0 else 5])
+
+
+def answers(labeled):
+    return itertools.product(*(range(int(n) + 1) for n in labeled))
+
+
+def on_the_limit(limit):
+    """Rates exactly at a limit, and some that keep it with room to spare."""
+    if limit is PRECISION:
+        return [(p, 0.05) for p in (0.8, 0.85, 0.9, 0.97)]
+    at = [(p, SIZE[0] * p * (1 / limit.value - 1) / SIZE[1]) for p in (0.9, 0.7, 0.5)]
+    return [*at, *((flagged, passed / 3) for flagged, passed in at)]
+
+
+def means_of_e(limit, factor):
+    """Mean over both waves of exp(factor(wave 1, wave 2)), enumerated; a row for each rates."""
+    rates = np.array(on_the_limit(limit))
+    mean = np.zeros((len(rates), 3))
+    for found in answers(FIRST):
+        more = after(found)
+        first = np.prod(stats.binom.pmf(found, FIRST, rates), axis=1)
+        for rest in answers(more):
+            chance = first * np.prod(stats.binom.pmf(rest, more, rates), axis=1)
+            mean += np.outer(chance, np.exp(factor((FIRST, found), (more, rest))))
+    return mean
+
+
+@pytest.mark.parametrize("limit", [PRECISION, RECALL], ids=str)
+def test_the_product_over_waves_has_a_mean_of_one_at_most_whatever_the_second_sizes_follow(limit):
+    def product(one, two):
+        return log_e_of_waves(limit, [two_strata(*one), two_strata(*two)], earlier=[BEFORE])
+
+    means = means_of_e(limit, product)
+
+    assert means.max() <= 1 + 1e-9
+    assert means.max() > 0.99  # the bound is sharp
+
+
+def test_one_e_value_of_the_summed_counts_has_a_mean_over_one():
+    def summed(one, two):
+        (first, found), (more, rest) = one, two
+        return log_e_factor(PRECISION, two_strata(first + more, np.add(found, rest)), BEFORE_GUESS)
+
+    assert means_of_e(PRECISION, summed).max() > 1.05
+
+
+def test_the_second_wave_of_a_first_round_gathers_evidence_by_the_rates_of_the_first():
+    one, two = two_strata([50, 60], [45, 3]), two_strata([40, 20], [20, 1])
+
+    found = log_e_of_waves(PRECISION, [one, two])
+
+    assert log_e_of_waves(PRECISION, [one]).tolist() == [0, 0, 0]
+    assert found == pytest.approx(log_e_factor(PRECISION, two, guess([one])))
+    assert found.max() > 3  # half of 40 where four fifths were to be
+
+
+@pytest.mark.parametrize(("if_good", "if_bad"), [(20, 20), (20, 0), (0, 20)])
+def test_in_a_finite_window_at_its_limit_the_detectors_mixture_stays_under_one(if_good, if_bad):
+    # 40 items, 32 of them positive; 10 labeled, then 20 more or none. One alternative alone is
+    # over 1 by .004: items that wave 1 left may miss the limit though the window keeps it.
+    size, positive, first = 40, 32, 10
+
+    def wave(labeled, found):
+        return Counts.of_matrix(
+            tp=found, fp=labeled - found, fn=0, tn=0, flagged_size=size, passed_size=4000
+        )
+
+    mean = np.zeros(3)
+    for y in range(2, first + 1):
+        more = if_good if y >= 8 else if_bad
+        here = stats.hypergeom.pmf(y, size, positive, first)
+        for z in range(more + 1):
+            chance = here * stats.hypergeom.pmf(z, size - first, positive - y, more)
+            if chance > 0:
+                waves = [wave(first, y), wave(more, z)]
+                mean += chance * np.exp(log_e_of_waves(PRECISION, waves))
+
+    assert mean @ WEIGHTS < 1
+    assert mean.max() < 1.01
+
+
+def test_the_rule_for_the_second_wave_keeps_its_mean_at_one_given_any_first_wave():
+    size, up = np.array([300, 300, 3000, 1000]), np.array([True, True, False, False])
+    plan, rates = np.array([12, 12, 24, 16]), np.array([0.75, 0.85, 0.01, 0.1])
+    first = first_wave(plan)
+    tp, fn = float(size[up] @ rates[up]), float(size[~up] @ rates[~up])
+    limit = Limit("recall", tp / (tp + fn), "at_least")
+    found = np.array(list(answers(first)))
+    likely = np.argsort(-np.prod(stats.binom.pmf(found, first, rates), axis=1))[:60]
+
+    more = second_wave(
+        size, up, [0.5, 2.0, -4.0, -1.0], plan=plan, first=first, labeled=first,
+        positive=found[likely],
+    )  # fmt: skip
+    means = []
+    for y, wave in zip(found[likely], more, strict=True):
+        before = Counts.of_arrays(size=size, labeled=first, positive=y, is_flagged=up)
+        means.append(mean_of_second(limit, size, up, rates, wave, before))
+
+    assert len({tuple(wave) for wave in more}) > 10  # the sizes did follow the answers
+    assert np.max(means) <= 1 + 1e-9
+
+
+def mean_of_second(limit, size, up, rates, labeled, first):
+    """E[e2 given wave 1]: log e is linear in the positives, so strata are enumerated apart."""
+
+    def log_e(positive):
+        counts = Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=up)
+        return log_e_factor(limit, counts, guess([first]))
+
+    none = log_e(np.zeros(4, dtype=int))
+    mean = np.exp(none)
+    for h in np.flatnonzero(labeled):
+        one = log_e(np.eye(4, dtype=int)[h]) - none
+        y = np.arange(labeled[h] + 1)
+        mean = mean * (stats.binom.pmf(y, labeled[h], rates[h]) @ np.exp(np.outer(y, one)))
+    return mean
