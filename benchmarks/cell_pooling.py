@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.cells import CellDesign, cut, scored
+from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.estimation.cell_counts import cell_counts
-from monitor.stats.history.robust_mixture import own_part
 from monitor.stats.history.run_length import RunLength, advance, begin
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def laws(runs: list[Run], parts: Answers, own: float) -> list[tuple[Values, Valu
     """Weights and Beta parameters of each class, shape ``(paths, J)``."""
     found = []
     for run, (y, n) in zip(runs, parts, strict=True):
-        a, b = own_part(y, n, shift=0.0)
+        a, b = prior_count(1) + y, prior_count(1) + n - y
         weight = np.concatenate([(1 - own) * run.weight, np.full((len(y), 1), own)], axis=1)
         alpha = np.concatenate([run.alpha[..., 0], a], axis=1)
         beta = np.concatenate([run.beta[..., 0], b], axis=1)

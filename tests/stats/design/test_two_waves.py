@@ -136,7 +136,7 @@ def least_widest(margins):
     share = PLAN / PLAN.sum()
     start = np.append(share, np.log(variances(share, margins).max())).astype(np.float64)
     found = optimize.minimize(
-        lambda at: at[-1],
+        lambda at: float(at[-1]),
         start,
         method="SLSQP",
         bounds=optimize.Bounds([1e-4] * 7 + [-np.inf], [1.0] * 7 + [np.inf]),
