@@ -19,6 +19,7 @@ from monitor.rounds.estimation.disputes import look_for_disputes
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.own_rows import with_stored_own_rows
+from monitor.rounds.estimation.recovery import recovery_rows
 from monitor.rounds.estimation.score_order import inverted_order
 from monitor.rounds.estimation.supplements import is_as_stored, read_supplements, write_supplements
 from monitor.rounds.estimation.tally import Tally
@@ -101,7 +102,8 @@ def close(
         alerts = after_moves(alerts, revised)
         _write_readings(connection, later, corrected)
         readings_by_round = {closed.id: readings} | corrected
-        evidence = BatchEvidence(readings_by_round, (*moves, *revised), tuple(alerts))
+        recoveries = recovery_rows(connection, batch, estimates, alerts)
+        evidence = BatchEvidence(readings_by_round, (*moves, *revised), tuple(alerts), recoveries)
         if inverted is not None:
             note(connection, closed, INVERTED, inverted, now)
         enqueue(connection, batch, estimates, evidence, supplements, reason, now)
@@ -140,7 +142,9 @@ def correct(
         alerts = alert_store.find_alerts(connection, monitor=round_.monitor)
         readings, moves = correct_evidence(connection, batch.affected, estimates, alerts, now)
         _write_readings(connection, batch.affected, readings)
-        evidence = BatchEvidence(readings, tuple(moves), tuple(after_moves(alerts, moves)))
+        alerts = after_moves(alerts, moves)
+        recoveries = recovery_rows(connection, batch, estimates, alerts)
+        evidence = BatchEvidence(readings, tuple(moves), tuple(alerts), recoveries)
         enqueue(connection, batch, estimates, evidence, supplements, reason, now)
 
 

@@ -10,7 +10,6 @@ from monitor.domain.model import EffectKind
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.state import RoundState
 from monitor.rounds.estimation.answer_times import answers_row
-from monitor.rounds.estimation.recovery import recovery_rows
 from monitor.rounds.reporting.notices import (
     abandoned_notice,
     alert_notice,
@@ -66,8 +65,7 @@ def enqueue(
 
     ``reason`` is why the due round has a new version.
     """
-    recoveries = recovery_rows(connection, batch, estimates, evidence.alerts)
-    around = _read_around(connection, batch, evidence.alerts, recoveries, reason, now)
+    around = _read_around(connection, batch, evidence, reason, now)
     reports = {
         (each := member.round.id): _report(
             connection,
@@ -183,8 +181,7 @@ class _Around:
 def _read_around(
     connection: Connection,
     batch: HistoryBatch,
-    alerts: Sequence[Alert],
-    recoveries: Mapping[str, RecoveryRow],
+    evidence: BatchEvidence,
     reason: str,
     now: datetime,
 ) -> _Around:
@@ -192,12 +189,12 @@ def _read_around(
     due, *later = ids = [round_.id for round_ in rounds]
     newest = round_store.newest_closed(connection, rounds[0].monitor_id, now)
     return _Around(
-        alerts=alerts,
-        recoveries=recoveries,
+        alerts=evidence.alerts,
+        recoveries=evidence.recoveries,
         issues=many_rounds.read_all_issues(connection, ids),
         reasons={due: reason} | (round_moves.last_reasons(connection, later) if later else {}),
         concerns={round_.id: _concerns(connection, round_, newest, now) for round_ in rounds},
-        timeline=_timeline(connection, rounds, alerts),
+        timeline=_timeline(connection, rounds, evidence.alerts),
         newest=newest,
     )
 

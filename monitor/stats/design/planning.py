@@ -232,7 +232,7 @@ def plan_options(
     >>> found.plan.labels, {name: round(half, 3) for name, half in found.plan.margins.items()}
     (array([ 61, 939]), {'precision': 0.1, 'recall': 0.122})
     >>> [(each.labels, each.random) for each in found.needed if each.margins["recall"] == 0.05]
-    [(5645, 8442)]
+    [(5942, 8768)]
     """
     plan = prospect.allocate(
         margins=margins, max_labels=max_labels, level=level, assurance=assurance

@@ -97,6 +97,11 @@ def smallest_drops(
 
     A metric other than recall, or passed items in one stratum, has ``in_proportion`` only.
 
+    Parameters
+    ----------
+    scenario, limits, metric, every, seed, paths
+        As in ``delay.smallest_drop``.
+
     Examples
     --------
     >>> from monitor.stats.detection.half_space import Limit
