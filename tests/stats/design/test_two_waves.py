@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -134,19 +135,25 @@ def variances(share, margins):
 def least_widest(margins):
     """Least t with all variances at most t, over shares that sum to 1; the last entry is log t."""
     share = PLAN / PLAN.sum()
-    start = np.append(share, np.log(variances(share, margins).max())).astype(np.float64)
+    start: Any = np.append(share, np.log(variances(share, margins).max()))
+    bounds: Any = optimize.Bounds([1e-4] * 7 + [-np.inf], [1.0] * 7 + [np.inf])
+    constraints: Any = [
+        optimize.NonlinearConstraint(lambda at: at[:-1].sum(), 1, 1),
+        optimize.NonlinearConstraint(
+            lambda at: at[-1] - np.log(variances(at[:-1], margins)), 0, np.inf
+        ),
+    ]
+
+    def widest(at):
+        return at[-1]
+
     found = optimize.minimize(
-        lambda at: at[-1],
+        widest,
         start,
         method="SLSQP",
-        bounds=optimize.Bounds([1e-4] * 7 + [-np.inf], [1.0] * 7 + [np.inf]),
-        constraints=[
-            optimize.NonlinearConstraint(lambda at: at[:-1].sum(), 1, 1),
-            optimize.NonlinearConstraint(
-                lambda at: at[-1] - np.log(variances(at[:-1], margins)), 0, np.inf
-            ),
-        ],
-        options={"ftol": 1e-12, "maxiter": 1000},
+        bounds=bounds,
+        constraints=constraints,
+        tol=1e-12,
     )
     return np.exp(found.x[-1])
 
