@@ -131,6 +131,16 @@ class MonitorConfig(Settings):
     hooks: tuple[str, ...] = ()
 
     @model_validator(mode="after")
+    def _strata_are_bands(self) -> MonitorConfig:
+        if self.sample.cells is not None:
+            message = (
+                "score cells cannot be set yet: estimates with earlier rounds do not know them; "
+                "leave cells out"
+            )
+            raise SettingRefused(setting="sample.cells", why=message)
+        return self
+
+    @model_validator(mode="after")
     def _bands_have_scores(self) -> MonitorConfig:
         asked = "bands" in self.sample.model_fields_set
         if asked and not self.source.has_scores and self.sample.bands != ONE_BAND:
@@ -152,7 +162,11 @@ class MonitorConfig(Settings):
         """
         given = self.reference if isinstance(self.reference, ReferenceMatrix) else reference
         scored = self.source.has_scores
-        sample = self.sample if scored else self.sample.model_copy(update={"bands": ONE_BAND})
+        sample = (
+            self.sample
+            if scored
+            else self.sample.model_copy(update={"bands": ONE_BAND, "cells": None})
+        )
         return MonitorSettings(
             name=self.name,
             round=RoundSettings(

@@ -284,7 +284,8 @@ class RoundReport(Report):
     """A closed or abandoned round, as one version of it stands.
 
     ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
-    and in quiet times; None where its way of pooling was not measured.
+    and in quiet times; None where its way of pooling was not measured. ``strata`` are the score
+    bands; ``cells`` what labels were drawn from, empty where that is the bands.
     """
 
     store_id: str
@@ -309,6 +310,7 @@ class RoundReport(Report):
     flagged: int
     bad_rows: dict[str, int]
     strata: list[StratumRow]
+    cells: list[StratumRow] = Field(default_factory=list)
     estimates: list[ReportedEstimate]
     evidence: list[EvidenceRow]
     alerts: list[AlertRow]

@@ -162,6 +162,13 @@ class Bands(Settings):
     passed: Annotated[int, Field(ge=1, le=50)] = 10
 
 
+class Cells(Settings):
+    """Score cells per predicted class, at most: fewer if ``max_labels`` leaves a cell under 6."""
+
+    flagged: Annotated[int, Field(ge=1, le=100)] = 20
+    passed: Annotated[int, Field(ge=1, le=100)] = 40
+
+
 class Cost(Settings):
     """What one label costs, in any unit, where those of one class cost more than the other's.
 
@@ -179,7 +186,8 @@ class Sample(Settings):
     ``max_labels``; with no assurance (null) as many as reach it on average. Without a margin: all
     of ``max_labels``. ``share_by_size`` is the share of the labels of passed items that is spread
     over their bands by size, so that misses are seen wherever they appear; the rest goes where it
-    narrows the intervals most.
+    narrows the intervals most. ``cells`` are the strata that labels are drawn from, ``bands`` the
+    runs of them that people see; without cells (null) the bands are the strata.
     """
 
     margin: Margin = Margin()
@@ -187,6 +195,7 @@ class Sample(Settings):
     assurance: Share | None = 0.8
     share_by_size: Annotated[float, Field(ge=0, le=0.5)] = 0.25
     bands: Bands = Bands()
+    cells: Cells | None = None
     cost: Cost = Cost()
 
 

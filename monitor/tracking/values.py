@@ -201,7 +201,7 @@ def counts_table(report: RoundReport) -> dict[str, list[Any]]:
     columns = ["stratum", "predicted", *fields, "score_from", "score_below"]
     rows = [
         [row.stratum, int(row.flagged), *(getattr(row, f) for f in fields), row.low, row.high]
-        for row in report.strata
+        for row in report.cells or report.strata
     ]
     return {"columns": columns, "data": rows}
 
@@ -220,7 +220,7 @@ def dataset(report: RoundReport) -> dict[str, str]:
     frame = {
         "monitor": report.monitor,
         "window": [report.window_start.isoformat(), report.window_end.isoformat()],
-        "strata": [[row.stratum, row.size] for row in report.strata],
+        "strata": [[row.stratum, row.size] for row in report.cells or report.strata],
         "bad_rows": report.bad_rows,
     }
     source = {"monitor": report.monitor, "window": tags(report)["monitor.window"]}

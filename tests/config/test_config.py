@@ -99,6 +99,15 @@ def test_bands_without_a_score_are_refused_rather_than_ignored(refused):
     ]
 
 
+def test_score_cells_are_refused_until_every_estimate_knows_them(refused):
+    text = changed("max_labels: 2000", "max_labels: 2000, cells: {flagged: 20, passed: 40}")
+
+    assert refused(text) == [
+        "config.yaml:14, monitors[mail-travel].sample.cells: score cells cannot be set yet: "
+        "estimates with earlier rounds do not know them; leave cells out"
+    ]
+
+
 def test_a_reference_may_be_a_file_and_its_matrix_is_handed_in(load):
     text = changed("{tp: 138, fp: 22, fn: 108, tn: 4732}", "{path: l.csv, value: y, positive: 1}")
     monitor = load(text).monitors[0]

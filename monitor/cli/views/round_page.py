@@ -29,7 +29,7 @@ from monitor.presentation.evidence import evidence_sentence
 from monitor.presentation.numbers import interval_text
 from monitor.presentation.rows import agreement_sentence, answers_sentence
 from monitor.rounds.estimation.answer_times import answers_row
-from monitor.rounds.reporting.report import stratum_row
+from monitor.rounds.reporting.strata import band_rows
 from monitor.storage import (
     copy_store,
     estimate_store,
@@ -94,6 +94,7 @@ def round_page(
             "latest_version": round_.estimated_version,
             "partial": round_.partial,
             "strata": strata,
+            "cells": report.get("cells", []),
             "estimates": [row.model_dump() for row in estimates],
             "cautions": _cautions(report, strata, estimates),
             "pooled_coverage": report.get("pooled_coverage"),
@@ -213,12 +214,13 @@ def _version(round_: Round, asked: int | None) -> int:
 
 
 def _strata(connection: Connection, round_: Round, version: int) -> list[dict[str, Any]]:
+    sample = round_.settings.sample
     counted = estimate_store.read_counts(connection, [round_.id], version=version or None)
     if round_.id in counted:
-        return [stratum_row(part).model_dump() for part in counted[round_.id]]
+        return [row.model_dump() for row in band_rows(counted[round_.id], sample)]
     uncounted = dict.fromkeys(("labeled", "positive", "declined"))
     drawn = frame_store.read_strata(connection, round_.id)
-    return [stratum_row(part).model_dump() | uncounted for part in drawn]
+    return [row.model_dump() | uncounted for row in band_rows(drawn, sample)]
 
 
 def _segments(connection: Connection, round_: Round, version: int) -> list[dict[str, Any]]:

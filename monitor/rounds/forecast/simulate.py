@@ -19,11 +19,11 @@ from monitor.presentation.forecasts import (
 )
 from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.sampling.edges import edges_of
 from monitor.rounds.sampling.rebin import binned
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.score_bands import affordable_bands, band_edges
 from monitor.stats.detection.delay import Detection, false_alarms, played
 from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Scenario
@@ -270,14 +270,9 @@ def _read_newest_history(context: MonitorContext) -> tuple[list[Tally], Referenc
 def _of_items(
     items: ReferenceItems, size: int, settings: RoundSettings
 ) -> tuple[Scenario, Allocation]:
-    asked = settings.sample.bands
-    bands = affordable_bands(asked.flagged, asked.passed, settings.sample.max_labels)
-    inner = [
-        band_edges(items.score[items.flagged == up], wanted)
-        for up, wanted in zip((True, False), bands, strict=True)
-    ]
+    flagged, passed = (items.score[items.flagged == up] for up in (True, False))
     unscored = bool(np.isnan(items.score).any() and not np.isnan(items.score).all())
-    edges = BandEdges(flagged=inner[0], passed=inner[1], unscored=unscored)
+    edges = edges_of(flagged, passed, settings.sample, unscored=unscored)
     found = binned(items, edges)
     is_flagged = np.array([stratum.flagged for stratum in edges.strata()])
     positive, labeled = np.array([found[s.name] for s in edges.strata()], dtype=np.float64).T

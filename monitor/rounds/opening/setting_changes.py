@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.domain.settings import RoundSettings
+    from monitor.domain.settings import RoundSettings, Sample
     from monitor.rounds.context import MonitorContext
     from monitor.storage.frame_store import History
     from monitor.storage.round_store import Round
 
 
-_BANDS = frozenset({"sample.bands.flagged", "sample.bands.passed"})
+_CUTS = frozenset(
+    f"sample.{strata}.{of}" for strata in ("bands", "cells") for of in ("flagged", "passed")
+)
 
 Values = dict[str, object]
 """Settings by their names in the config."""
@@ -115,15 +117,26 @@ def _history_start(
     )
     if known is not None:
         return HistoryStart.KNOWN
-    only_bands = _BANDS.issuperset(one.name for one in differences)
-    return HistoryStart.REBINNED if only_bands else HistoryStart.NOTHING
+    only_cuts = _CUTS.issuperset(one.name for one in differences)
+    return HistoryStart.REBINNED if only_cuts else HistoryStart.NOTHING
 
 
 def _of_history(settings: RoundSettings) -> Values:
-    bands = settings.sample.bands
     return {
         "model": settings.model,
         "source.threshold": settings.threshold,
+        **_of_strata(settings.sample),
+    }
+
+
+def _of_strata(sample: Sample) -> Values:
+    """Name what cuts the scores; the bands only where they do, and not only show cells."""
+    bands, cells = sample.bands, sample.cells
+    if cells is not None:
+        return {"sample.cells.flagged": cells.flagged, "sample.cells.passed": cells.passed}
+    return {
+        "sample.cells.flagged": None,
+        "sample.cells.passed": None,
         "sample.bands.flagged": bands.flagged,
         "sample.bands.passed": bands.passed,
     }
@@ -140,5 +153,7 @@ def _of_schedule(settings: RoundSettings) -> Values:
 
 def _differences(before: Values, after: Values) -> tuple[Difference, ...]:
     return tuple(
-        Difference(name, before[name], after[name]) for name in after if before[name] != after[name]
+        Difference(name, before[name], after[name])
+        for name in after
+        if name in before and before[name] != after[name]
     )

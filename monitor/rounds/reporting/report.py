@@ -14,7 +14,6 @@ from monitor.domain.report import (
     ReportedEstimate,
     RoundReport,
     Status,
-    StratumRow,
     TimelinePoint,
 )
 from monitor.domain.settings import CREDIBLE_LEVEL
@@ -26,6 +25,7 @@ from monitor.presentation.rounds import (
     round_sentence,
 )
 from monitor.rounds.reporting.notices import round_key
+from monitor.rounds.reporting.strata import band_rows, cell_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Tally
     from monitor.storage.alert_store import Alert
     from monitor.storage.estimate_store import PastRound
-    from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_store import Round
 
 Row = TypeVar("Row", bound=EstimateRow)
@@ -107,7 +106,7 @@ def closed_report(
         _evidence(metric, side, reading, is_compared=is_compared)
         for (metric, side), reading in readings.items()
     ]
-    counted = [stratum_row(part) for part in tally.strata]
+    counted = band_rows(tally.strata, round_.settings.sample)
     return RoundReport(
         **_frame_fields(round_, store_id, issues),
         version=version,
@@ -119,6 +118,7 @@ def closed_report(
         size=sum(row.size for row in counted),
         flagged=sum(row.size for row in counted if row.flagged),
         strata=counted,
+        cells=cell_rows(tally.strata, round_.settings.sample),
         estimates=list(rows),
         evidence=evidence,
         alerts=[_alert(alert, recoveries.get(alert.id)) for alert in alerts],
@@ -206,21 +206,6 @@ def _frame_fields(
         "false_alarm_every": round_.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
     }
-
-
-def stratum_row(part: StratumTally) -> StratumRow:
-    """Report a stratum."""
-    return StratumRow(
-        stratum=part.stratum.name,
-        flagged=part.stratum.flagged,
-        low=part.stratum.low,
-        high=part.stratum.high,
-        size=part.size,
-        planned=part.planned,
-        labeled=part.labeled,
-        positive=part.positive,
-        declined=part.declined,
-    )
 
 
 def _status(

@@ -25,11 +25,11 @@ from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.completeness import doubts
+from monitor.rounds.sampling.edges import edges_of
 from monitor.rounds.sampling.empty_window import why_empty
 from monitor.rounds.sampling.plan import plan_labels
 from monitor.rounds.sampling.plausibility import refuse_unknown
 from monitor.rounds.sampling.prior import known_before, reference_of
-from monitor.stats.design.score_bands import affordable_bands, band_edges
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage import (
@@ -149,8 +149,10 @@ def _stops_a_backfill(round_: Round, seen: WindowLook) -> bool:
 
 def base_key(settings: RoundSettings) -> tuple[object, ...]:
     """List the settings whose change opens a new history."""
-    bands = settings.sample.bands
-    return (settings.model, bands.flagged, bands.passed)
+    bands, cells = settings.sample.bands, settings.sample.cells
+    if cells is None:
+        return (settings.model, bands.flagged, bands.passed)
+    return (settings.model, "cells", cells.flagged, cells.passed)
 
 
 def look(context: MonitorContext, round_: Round) -> WindowScan:
@@ -205,17 +207,13 @@ def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bo
 
 
 def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
-    asked = settings.sample.bands
-    found = affordable_bands(asked.flagged, asked.passed, settings.sample.max_labels)
-    bands = dict(zip((True, False), found, strict=True))
-    edges: dict[bool, tuple[float, ...]] = {True: (), False: ()}
+    scores: dict[bool, list[float]] = {True: [], False: []}
     unscored = False
     for part in profile.strata:
-        scores = [c.score for c in part.candidates if c.score is not None]
-        unscored = unscored or 0 < len(scores) < len(part.candidates)
-        if scores and bands[part.stratum.flagged] > 1:
-            edges[part.stratum.flagged] = band_edges(scores, bands[part.stratum.flagged])
-    return BandEdges(flagged=edges[True], passed=edges[False], unscored=unscored)
+        found = [c.score for c in part.candidates if c.score is not None]
+        unscored = unscored or 0 < len(found) < len(part.candidates)
+        scores[part.stratum.flagged] += found
+    return edges_of(scores[True], scores[False], settings.sample, unscored=unscored)
 
 
 def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:

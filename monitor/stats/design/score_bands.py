@@ -5,6 +5,9 @@ power 1/2, the standard deviation of a label, would have every band ask for abou
 number of labels; but a band that is nearly pure asks for more than that, since the interval
 doubts that it is. Scores only steer where labels go. The estimate stays valid whatever they are
 worth, since bands are known before labels are.
+
+Score cells (``cell_sizes``) are cut finer and by the power 1/2: their interval takes neighbours
+together, so that a nearly pure cell asks for no more than its own share.
 """
 
 from __future__ import annotations
@@ -30,12 +33,21 @@ POWER = 0.65
 """Of p(1-p) in the share of a band: between .6 and .7 plans need the fewest labels."""
 
 
+CELL_POWER = 0.5
+"""The same of a cell: the standard deviation of a label."""
+
+
 LABELS_PER_BAND = 25
 """Labels that a band should have on average: with fewer, intervals miss more often than they
 say, and the floors leave a plan nothing to choose."""
 
+LABELS_PER_CELL = 6
+"""The same of a cell: three times its floor, so that a plan can choose."""
 
-def affordable_bands(flagged: int, passed: int, labels: int) -> tuple[int, int]:
+
+def affordable_bands(
+    flagged: int, passed: int, labels: int, each: int = LABELS_PER_BAND
+) -> tuple[int, int]:
     """Cut the numbers of bands of both classes so far that each can have its labels.
 
     Parameters
@@ -44,6 +56,8 @@ def affordable_bands(flagged: int, passed: int, labels: int) -> tuple[int, int]:
         Bands wanted, each 1 or more.
     labels
         Labels of a round.
+    each
+        Labels that one should have on average.
 
     Returns
     -------
@@ -55,7 +69,7 @@ def affordable_bands(flagged: int, passed: int, labels: int) -> tuple[int, int]:
     >>> affordable_bands(4, 10, labels=1000), affordable_bands(4, 10, labels=180)
     ((4, 10), (2, 5))
     """
-    share = min(1.0, labels / (LABELS_PER_BAND * (flagged + passed)))
+    share = min(1.0, labels / (each * (flagged + passed)))
     return max(1, int(flagged * share)), max(1, int(passed * share))
 
 
@@ -113,19 +127,32 @@ def band_edges(scores: ArrayLike, bands: int) -> tuple[float, ...]:
     >>> band_edges([3.0, 3.0, 3.0, 7.0], bands=5)
     (7.0,)
     """
-    if bands < 1:
-        message = f"a class needs 1 band or more, got {bands!r}"
-        raise ValueError(message)
-    values, counts = np.unique(_present(scores), return_counts=True)
-    if len(values) < 2:  # noqa: PLR2004
-        return ()
-    spread = (values * (1 - values)) ** POWER if look_like_probabilities(values) else 1.0
-    below = np.cumsum(counts * spread)
-    cut, below = values[1:], below[:-1]  # cutting at values[i + 1] leaves below[i] under it
-    total = float(np.sum(counts * spread))
-    targets = total * np.arange(1, bands) / bands
-    nearest = {int(np.abs(below - target).argmin()) for target in targets}
-    return tuple(float(cut[i]) for i in sorted(nearest) if np.isfinite(cut[i]))
+    return _edges(scores, bands, POWER)
+
+
+def cell_edges(scores: ArrayLike, cells: int) -> tuple[float, ...]:
+    r"""Inner edges of the score cells of one predicted class, in rising order.
+
+    As ``band_edges``, with equal parts of the running sum of :math:`\sqrt{p(1-p)}`.
+
+    Parameters
+    ----------
+    scores
+        Scores of the class's items in any order; NaN where there is none.
+    cells
+        How many cells to aim for, 1 or more.
+
+    Raises
+    ------
+    ValueError
+        If ``cells`` is less than 1.
+
+    Examples
+    --------
+    >>> cell_edges([0.001] * 9 + [0.1, 0.2, 0.3, 0.4], cells=4)
+    (0.2, 0.3, 0.4)
+    """
+    return _edges(scores, cells, CELL_POWER)
 
 
 def band_of(scores: ArrayLike, edges: Sequence[float]) -> NDArray[np.int64]:
@@ -155,6 +182,23 @@ def band_of(scores: ArrayLike, edges: Sequence[float]) -> NDArray[np.int64]:
     values = np.asarray(scores, dtype=np.float64)
     bands = np.searchsorted(inner, values, side="right")
     return np.where(np.isnan(values), len(inner) + 1, bands).astype(np.int64)
+
+
+def _edges(scores: ArrayLike, bands: int, power: float) -> tuple[float, ...]:
+    """Edges at equal parts of the running sum of (p(1-p)) to a power."""
+    if bands < 1:
+        message = f"a class needs 1 band or more, got {bands!r}"
+        raise ValueError(message)
+    values, counts = np.unique(_present(scores), return_counts=True)
+    if len(values) < 2:  # noqa: PLR2004
+        return ()
+    spread = (values * (1 - values)) ** power if look_like_probabilities(values) else 1.0
+    below = np.cumsum(counts * spread)
+    cut, below = values[1:], below[:-1]  # cutting at values[i + 1] leaves below[i] under it
+    total = float(np.sum(counts * spread))
+    targets = total * np.arange(1, bands) / bands
+    nearest = {int(np.abs(below - target).argmin()) for target in targets}
+    return tuple(float(cut[i]) for i in sorted(nearest) if np.isfinite(cut[i]))
 
 
 def _present(scores: ArrayLike) -> NDArray[np.float64]:

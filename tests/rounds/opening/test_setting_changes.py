@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.settings import Bands, Sample, Schedule
+from monitor.domain.settings import Bands, Cells, Sample, Schedule
 from monitor.presentation.setting_changes import change_sentence
 from monitor.rounds.opening.setting_changes import changes_ahead, read_changes
 from monitor.storage import round_store
@@ -74,6 +74,25 @@ def test_other_bands_are_told_to_start_from_the_labels_so_far(scene):
         "sample.bands.flagged 1 -> 2: the next round begins a new history, which starts from the "
         "labels so far, counted by the new bands"
     )
+
+
+def test_cells_in_place_of_bands_are_told_to_start_from_the_labels_so_far(scene):
+    cells = Cells(flagged=20, passed=40)
+
+    [told] = ahead(scene, sample=Sample(max_labels=200, cells=cells))
+
+    assert told == (
+        "sample.cells.flagged not set -> 20, sample.cells.passed not set -> 40: the next round "
+        "begins a new history, which starts from the labels so far, counted by the new bands"
+    )
+
+
+def test_other_bands_over_the_same_cells_begin_nothing(scene):
+    cells = Cells(flagged=3, passed=6)
+    scene.settings = settings(sample=Sample(max_labels=200, cells=cells))
+    scene.play(2)
+
+    assert ahead(scene, sample=Sample(max_labels=200, cells=cells, bands=Bands(passed=2))) == []
 
 
 def test_another_schedule_is_told_with_where_its_first_window_begins(scene):

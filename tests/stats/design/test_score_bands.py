@@ -12,10 +12,12 @@ from scipy import special
 
 from monitor.stats.design.score_bands import (
     FLAGGED_BANDS,
+    LABELS_PER_CELL,
     PASSED_BANDS,
     affordable_bands,
     band_edges,
     band_of,
+    cell_edges,
     look_like_probabilities,
 )
 
@@ -157,3 +159,28 @@ def test_edges_that_do_not_rise_are_refused(edges):
 )
 def test_bands_are_cut_down_to_25_labels_each(labels, bands):
     assert affordable_bands(4, 10, labels) == bands
+
+
+@pytest.mark.parametrize(
+    ("labels", "cells"), [(360, (20, 40)), (359, (19, 39)), (180, (10, 20)), (6, (1, 1))]
+)
+def test_cells_are_cut_down_to_6_labels_each(labels, cells):
+    assert affordable_bands(20, 40, labels, LABELS_PER_CELL) == cells
+
+
+def test_every_cell_holds_its_part_of_the_sum_of_the_standard_deviations():
+    scores = np.random.default_rng(1).beta(0.3, 2, size=20_000)
+
+    edges = cell_edges(scores, 40)
+
+    weight = np.sqrt(scores * (1 - scores))
+    parts = np.bincount(band_of(scores, edges), weights=weight)
+    assert parts == pytest.approx([weight.sum() / 40] * 40, abs=weight.max())
+
+
+def test_cells_of_scores_that_are_no_probabilities_hold_equal_numbers_of_items():
+    scores = np.random.default_rng(2).normal(size=4_000)
+
+    size = np.bincount(band_of(scores, cell_edges(scores, 20)))
+
+    assert size == pytest.approx([200] * 20, abs=1)

@@ -1,0 +1,62 @@
+"""The bands that people see: each a run of score cells, where strata are cells."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import BandEdges
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.model import Stratum
+    from monitor.domain.settings import Sample
+
+
+def bands_of(strata: Sequence[Stratum], sample: Sample) -> list[Stratum]:
+    """Give the band of each stratum of a round.
+
+    Where strata are bands it is the stratum itself. The cells of a class fall into runs of equal
+    length, as nearly as they can; items without a score are a band of their own.
+
+    Parameters
+    ----------
+    strata
+        All strata of a round, each class from low to high score.
+    sample
+        Its settings.
+    """
+    if sample.cells is None:
+        return list(strata)
+    cells = {up: [one for one in strata if one.flagged == up and not one.unscored] for up in _BOTH}
+    runs = {
+        up: _runs(len(cells[up]), asked)
+        for up, asked in zip(_BOTH, (sample.bands.flagged, sample.bands.passed), strict=True)
+    }
+    flagged, passed = (_inner_edges(cells[up], runs[up]) for up in _BOTH)
+    unscored = any(one.unscored for one in strata)
+    bands = BandEdges(flagged=flagged, passed=passed, unscored=unscored).strata()
+    found: dict[str, Stratum] = {}
+    for up in _BOTH:
+        mine = [band for band in bands if band.flagged == up]
+        found |= {cell.name: mine[run] for cell, run in zip(cells[up], runs[up], strict=True)}
+        found |= {one.name: mine[-1] for one in strata if one.flagged == up and one.unscored}
+    return [found[one.name] for one in strata]
+
+
+_BOTH = (True, False)
+
+
+def _runs(cells: int, bands: int) -> list[int]:
+    """Give each cell the number of its band, from 0."""
+    return [place * min(bands, cells) // cells for place in range(cells)]
+
+
+def _inner_edges(cells: Sequence[Stratum], runs: Sequence[int]) -> tuple[float, ...]:
+    """Lower ends of the cells that begin another band than the cell before."""
+    return tuple(
+        cell.low
+        for cell, (before, here) in zip(cells[1:], pairwise(runs), strict=True)
+        if here != before and cell.low is not None
+    )
