@@ -22,8 +22,8 @@ import numpy as np
 
 from benchmarks.cells import CellDesign, cut, scored
 from monitor.stats.core.beta_mixture import prior_count
+from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes
-from monitor.stats.estimation.cell_counts import cell_counts
 from monitor.stats.history.run_length import RunLength, advance, begin
 
 if TYPE_CHECKING:

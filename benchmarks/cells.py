@@ -6,7 +6,7 @@ Classifiers and scores as in benchmarks/label_cost.py, and `overconfident`: the 
 truth have half the spread that the score claims. A design is 20 flagged and 40 passed cells whose
 edges share out the sum of sqrt(p(1-p)), p the claimed score; expected sizes by
 `monitor.stats.design.cell_sizes`, whole ones by systematic rounding; intervals by
-`monitor.stats.estimation.cell_counts`. The labels are those at which the mean half-width of
+`monitor.stats.design.cell_counts`. The labels are those at which the mean half-width of
 the 95 % interval is .05 for the wider of precision and recall. `bound` are the labels that the
 delta method asks of Neyman's allocation item by item, with the same share of the passed labels by
 size. The point is the weighted ratio.
@@ -31,11 +31,11 @@ from scipy import optimize, special
 from scipy.stats import qmc
 
 from benchmarks.label_cost import MARGIN, METRICS, Population, population
+from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.design.score_bands import band_of
 from monitor.stats.detection.alternatives import DECAY
-from monitor.stats.estimation.cell_counts import cell_counts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -40,15 +40,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from monitor.stats.core.beta_mixture import LIGHT, BetaMixture, prior_count
-from monitor.stats.core.draws import POINTS, Estimand, JointPosterior, draw
-from monitor.stats.core.metrics import Matrix
+from monitor.stats.core.beta_mixture import LIGHT
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from monitor.stats.core.counts import Counts, StratumCounts
 
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -134,91 +130,6 @@ def groups_of_cells(labeled: ArrayLike) -> Whole:
     return group
 
 
-def cell_posterior(counts: Counts) -> JointPosterior:
-    """Posterior of precision and of the false omission rate from a round labeled by cells.
-
-    Parameters
-    ----------
-    counts
-        Strata are the cells of each class, in order of score.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> counts = Counts.of_arrays(
-    ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
-    ...     is_flagged=[True, True, False, False],
-    ... )
-    >>> posterior = cell_posterior(counts)
-    >>> posterior.flagged.mean().round(3), posterior.passed.mean().round(4)
-    (array([0.818]), array([0.0095]))
-    """
-    return JointPosterior(
-        *(_posterior(*_arrays(cells)) for cells in (counts.flagged, counts.passed))
-    )
-
-
-def cell_matrix(
-    counts: Counts, estimand: Estimand, *, seed: int = 0, points: int = POINTS
-) -> Matrix:
-    r"""Draws of the confusion matrix from a round labeled by cells.
-
-    For the ``window`` what is labeled is known, :math:`TP = \sum_+ y_h + \pi\sum_+ (N_h-n_h)` in
-    whole items, and the rate :math:`\pi` of the rest is that of cells of :math:`N_h - n_h` items
-    and :math:`n_h (1 - n_h/N_h)` labels. Its variance is then that of a sample without replacement.
-
-    Parameters
-    ----------
-    counts
-        Strata are the cells of each class, in order of score.
-    estimand
-        ``rate`` or ``window``.
-    seed, points
-        As in ``draws.draw``.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> counts = Counts.of_arrays(
-    ...     size=[60, 100, 9000, 840], labeled=[60, 100, 65, 90], positive=[33, 95, 0, 9],
-    ...     is_flagged=[True, True, False, False],
-    ... )
-    >>> np.unique(cell_matrix(counts, "window", points=2**10).tp)  # the flagged are all labeled
-    array([128.])
-    """
-    in_window = estimand == "window"
-    parts = [_rest(*_arrays(cells), in_window) for cells in (counts.flagged, counts.passed)]
-    laws = JointPosterior(*(part.law for part in parts))
-    rates = draw(laws, seed=seed, points=points).rates
-    open_positive = [part.items * rates[:, i] for i, part in enumerate(parts)]
-    if in_window:
-        open_positive = [np.rint(each) for each in open_positive]
-    (tp, fp), (fn, tn) = (
-        (part.positive + found, part.negative + part.items - found)
-        for part, found in zip(parts, open_positive, strict=True)
-    )
-    return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
-
-
-class _Rest(NamedTuple):
-    """What a class holds of known answers, and the items and the rate of what is left."""
-
-    positive: float
-    negative: float
-    items: float
-    law: BetaMixture
-
-
-def _rest(size: Values, labeled: Values, positive: Values, in_window: bool) -> _Rest:
-    if not in_window:
-        return _Rest(0.0, 0.0, float(size.sum()), _posterior(size, labeled, positive))
-    left = size - labeled
-    part = np.divide(left, size, out=np.zeros(len(size)), where=size > 0)
-    law = _posterior(left, labeled * part, positive * part)
-    known = float(positive.sum()), float((labeled - positive).sum())
-    return _Rest(*known, float(left.sum()), law)
-
-
 class _Groups(NamedTuple):
     """Groups of a class's cells, shape ``(..., G)``; zeros beyond the last."""
 
@@ -271,16 +182,3 @@ def _plain_labels(groups: _Groups) -> tuple[Values, Values]:
 def _unbiased(answers: Values) -> Values:
     """Factor n/(n-1) of a variance; 1 where a single answer shows none."""
     return np.asarray(np.where(answers > 1, answers / np.maximum(answers - 1, 1e-9), 1.0))
-
-
-def _posterior(size: Values, labeled: Values, positive: Values) -> BetaMixture:
-    found = cell_counts(size, labeled, positive)
-    prior = prior_count(1)
-    return BetaMixture.single(prior + found.positive, prior + found.labeled - found.positive)
-
-
-def _arrays(cells: tuple[StratumCounts, ...]) -> tuple[Values, Values, Values]:
-    """Sizes, labels and positives of one class's cells, shape ``(C,)`` each."""
-    rows = [(cell.size, cell.labeled, cell.positive) for cell in cells]
-    size, labeled, positive = np.array(rows, dtype=np.float64).reshape(-1, 3).T
-    return size, labeled, positive

@@ -10,13 +10,8 @@ from benchmarks.cells import cut, interval_ends, known, scored
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.core.metrics import metric
-from monitor.stats.estimation.cell_counts import (
-    GROUP,
-    cell_counts,
-    cell_matrix,
-    cell_posterior,
-    groups_of_cells,
-)
+from monitor.stats.design.cell_counts import GROUP, cell_counts, groups_of_cells
+from monitor.stats.estimation.cell_matrix import cell_matrix, cell_posterior
 
 SIZE = np.array([9000.0, 900.0, 100.0])
 ROUND = Counts.of_arrays(
