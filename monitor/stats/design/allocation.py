@@ -15,6 +15,7 @@ from scipy import optimize, special
 
 from monitor.stats.design.assurance import FutureWidths
 from monitor.stats.design.blending import Design, spread_by_class, without_bands
+from monitor.stats.design.cell_sizes import CELL_FLOOR
 from monitor.stats.design.margin_search import (
     LOOSEST,
     TIGHTEST,
@@ -24,7 +25,7 @@ from monitor.stats.design.margin_search import (
 )
 from monitor.stats.design.neyman import AllocationProblem, coefficients_of, prior_counts
 from monitor.stats.design.notes import BudgetShort, FloorsLowered, Remark
-from monitor.stats.design.rounding import at_most_total, level_total, rounded_up
+from monitor.stats.design.rounding import level_total
 from monitor.stats.design.share_by_size import MOST_BY_SIZE, SHARE_BY_SIZE
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def allocate(
     cost: ArrayLike = 1.0,
     share_by_size: float = SHARE_BY_SIZE,
     assurance: float | None = None,
+    uniform: float | None = None,
 ) -> Allocation:
     """Allocate labels to strata: for margins, for a budget, or for margins within a budget.
 
@@ -143,6 +145,10 @@ def allocate(
     assurance
         Probability, in (0, 1), with which each half-width is to come out within its margin
         (``assurance``). None plans by the expected variance, which misses about as often as not.
+    uniform
+        u of the round, in [0, 1), where strata are score cells (``cell_sizes``), the cells of a
+        class in order of score. Labels are then made whole by it, their widths are those of cells,
+        and the floor is that of a cell. None: strata are bands.
 
     Raises
     ------
@@ -167,18 +173,20 @@ def allocate(
     asked = dict(margins or {})
     _check_asked(asked, max_labels)
     _check_settings(level, blend, floor, share_by_size, assurance)
+    _check_uniform(uniform)
     price = _prices(cost, size)
     coefficients, notes = coefficients_of(size, up, prior_rates)
     problem = AllocationProblem(
         size=size.astype(np.float64),
         is_flagged=up,
-        low=np.minimum(floor, size).astype(np.float64),
+        low=np.minimum(floor if uniform is None else CELL_FLOOR, size).astype(np.float64),
         coefficients=coefficients,
-        doubt=PRIOR_PART * prior_counts(size, up) / prior_rates.label_variance,
+        doubt=_doubt(size, up, prior_rates, uniform),
         cost=price,
         z=float(special.ndtri(0.5 + level / 2)),
         in_window=estimand == "window",
         share_by_size=share_by_size,
+        uniform=uniform,
     )
     if prior_rates.source == "nothing":
         labels, more = _even_split(problem, max_labels)
@@ -207,6 +215,18 @@ def allocate(
     return Allocation(labels, widths, asked, needed, notes + more, cost_of_all, assured)
 
 
+def _doubt(
+    size: NDArray[np.int64],
+    is_flagged: NDArray[np.bool_],
+    prior_rates: PriorRates,
+    uniform: float | None,
+) -> Values:
+    """Labels by which a stratum's own prior widens the interval; a cell has none of its own."""
+    if uniform is not None:
+        return np.zeros(len(size))
+    return np.asarray(PRIOR_PART * prior_counts(size, is_flagged) / prior_rates.label_variance)
+
+
 def _design(problem: AllocationProblem, prior_rates: PriorRates, blend: float | None) -> Design:
     """Blend in the plan without bands: as much as asked, or as the source of the rates wants."""
     if blend is None:
@@ -224,7 +244,7 @@ def _within_budget(
     if budget <= problem.low.sum():
         floors = int(problem.low.sum())
         notes = (FloorsLowered(budget, floors),) if budget < floors else ()
-        return level_total(problem.low, problem.is_flagged, budget), notes
+        return _lowered(problem, budget), notes
 
     def surplus(log_factor: float) -> float:
         return float(design.plan(margins, math.exp(log_factor)).sum()) - budget
@@ -233,12 +253,19 @@ def _within_budget(
     if budget <= least.sum():  # room for the floors, but not for the whole share by size
         part = (budget - problem.low.sum()) / (least.sum() - problem.low.sum())
         labels = problem.low + part * (least - problem.low)
-        return at_most_total(labels, problem.is_flagged, budget), ()
+        return problem.whole_of(labels, budget), ()
     tightest, loosest = math.log(TIGHTEST), math.log(LOOSEST)
     if not margins or surplus(tightest) <= 0:
-        return rounded_up(design.plan(margins, TIGHTEST), problem.size), (Remark.NO_NARROWER,)
+        return problem.whole(design.plan(margins, TIGHTEST)), (Remark.NO_NARROWER,)
     factor = math.exp(optimize.brentq(surplus, tightest, loosest, xtol=1e-13))
-    return at_most_total(design.plan(margins, factor), problem.is_flagged, budget), ()
+    return problem.whole_of(design.plan(margins, factor), budget), ()
+
+
+def _lowered(problem: AllocationProblem, budget: int) -> Labels:
+    """Share out a budget below the floors: evenly over bands, over cells each with its chance."""
+    if problem.uniform is None:
+        return level_total(problem.low, problem.is_flagged, budget)
+    return problem.whole_of(problem.low, budget)
 
 
 def _equal_margins(problem: AllocationProblem) -> dict[str, float]:
@@ -260,7 +287,7 @@ def _even_split(
         labels, more = _within_budget(Design(problem), {}, budget)
         return labels, notes + more
     spread = spread_by_class(problem, budget / 2, float(budget))
-    return at_most_total(spread, problem.is_flagged, budget), notes
+    return problem.whole_of(spread, budget), notes
 
 
 def _prices(cost: ArrayLike, size: NDArray[np.int64]) -> Values:
@@ -316,4 +343,10 @@ def _check_settings(
         raise ValueError(message)
     if assurance is not None and not 0 < assurance < 1:
         message = f"assurance must lie strictly between 0 and 1, got {assurance!r}"
+        raise ValueError(message)
+
+
+def _check_uniform(uniform: float | None) -> None:
+    if uniform is not None and not 0 <= uniform < 1:
+        message = f"uniform must lie in [0, 1), got {uniform!r}"
         raise ValueError(message)

@@ -8,7 +8,8 @@ half-width of the interval is computed as after a round,
 .. math:: z \Big(\sum_h g_h^2 \frac{m_h(1-m_h)}{n_h}\Big(1 - \frac{n_h}{N_h}\Big)\Big)^{1/2},
     \quad m_h = \frac{a_h + y_h}{2 a_h + n_h}
 
-with the gradient g at the rates m found and the interval's own prior count :math:`a_h`. The share
+with the gradient g at the rates m found and the interval's own prior count :math:`a_h`; where
+strata are score cells, that of ``cell_widths``. The share
 of draws within the margin is the *assurance* (O'Hagan, Stevens and Campbell, *Pharmaceutical
 Statistics* 4, 2005, doi:10.1002/pst.175), of a width as in Adcock (*The Statistician* 46, 1997,
 doi:10.1111/1467-9884.00082).
@@ -24,6 +25,7 @@ import numpy as np
 from scipy import special
 from scipy.stats import qmc
 
+from monitor.stats.design.cell_widths import cell_half_widths
 from monitor.stats.design.neyman import prior_counts
 from monitor.stats.design.prior import PriorRates
 
@@ -88,6 +90,8 @@ class FutureWidths:
         size, up = self.problem.size, self.problem.is_flagged
         n = np.asarray(labels, dtype=np.float64)
         found = _answers(self.uniforms, n, self.rates)
+        if self.problem.uniform is not None:
+            return self._of_cells(n, found)
         rate = (self.prior + found) / np.maximum(2 * self.prior + n, 1e-9)
         left = 1 - n / np.maximum(size, 1) if self.problem.in_window else np.ones_like(n)
         unseen = (n == 0) & (size > 0)
@@ -105,6 +109,18 @@ class FutureWidths:
             blind = bool(np.any(unseen & (self.problem.coefficients[name] > 0)))
             widths[name] = np.ones_like(half) if blind else np.minimum(half, 1.0)
         return widths
+
+    def _of_cells(self, labels: Values, found: Values) -> dict[str, Values]:
+        problem = self.problem
+        widths = cell_half_widths(
+            problem.size,
+            problem.is_flagged,
+            labels,
+            found,
+            z=problem.z,
+            in_window=problem.in_window,
+        )
+        return {name: widths[name] for name in problem.coefficients}
 
     def quantiles(self, labels: Labels | Values, share: float) -> dict[str, float]:
         """Half-width of each metric that a share of the draws keeps."""

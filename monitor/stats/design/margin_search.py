@@ -10,7 +10,6 @@ import numpy as np
 from scipy import optimize
 
 from monitor.stats.design.notes import OutOfReach
-from monitor.stats.design.rounding import rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +54,7 @@ def within_margins(design: Design, margins: Mapping[str, float]) -> WithinMargin
         low, high = (excess(end) for end in ends)
         root = optimize.brentq(excess, *ends) if low < 0 < high else ends[int(high <= 0)]
         factor = math.exp(root) * (1 - 1e-9)  # the root may lie a rounding error outside
-    return WithinMargins(rounded_up(design.plan(margins, factor), problem.size), margins)
+    return WithinMargins(problem.whole(design.plan(margins, factor)), margins)
 
 
 def assured_margins(
@@ -78,7 +77,7 @@ def assured_margins(
         if all(abs(math.log(after[name] / factors[name])) < _CLOSE for name in margins):
             break
         factors = after
-    return WithinMargins(rounded_up(plan, design.problem.size), aims)
+    return WithinMargins(design.problem.whole(plan), aims)
 
 
 def out_of_reach(

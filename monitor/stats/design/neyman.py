@@ -32,7 +32,9 @@ import numpy as np
 from scipy import optimize
 
 from monitor.stats.core.beta_mixture import round_priors
+from monitor.stats.design.cell_sizes import systematic_sizes
 from monitor.stats.design.notes import Remark
+from monitor.stats.design.rounding import at_most_total, rounded_up
 from monitor.stats.design.share_by_size import MOST_BY_SIZE, mixed_by_size
 
 if TYPE_CHECKING:
@@ -51,7 +53,8 @@ class AllocationProblem:
     """Strata, bounds on their labels, and each metric's coefficients c, shape ``(H,)``.
 
     ``doubt`` is d, in labels; ``cost`` is that of one label of each stratum, in any unit;
-    ``share_by_size`` the share of the passed labels that is spread by size.
+    ``share_by_size`` the share of the passed labels that is spread by size. ``uniform`` is u of
+    the round where strata are score cells, whose labels are made whole by it (``cell_sizes``).
     """
 
     size: Values
@@ -63,6 +66,19 @@ class AllocationProblem:
     z: float
     in_window: bool
     share_by_size: float = 0.0
+    uniform: float | None = None
+
+    def whole(self, plan: Values) -> Labels:
+        """Make a plan whole: bands rounded up, cells by u, none past its size."""
+        if self.uniform is None:
+            return rounded_up(plan, self.size)
+        return np.minimum(systematic_sizes(plan, self.uniform), self.size.astype(np.int64))
+
+    def whole_of(self, plan: Values, total: int) -> Labels:
+        """Make a plan whole with exactly this total."""
+        if self.uniform is None:
+            return at_most_total(plan, self.is_flagged, total)
+        return self.whole(plan * (total / max(float(plan.sum()), 1.0)))
 
     def mixed(self, optimal: Values) -> Values:
         """Keep labels within their bounds, a share of the passed ones spread by size."""

@@ -51,6 +51,8 @@ class Prospect:
         Of one label of each stratum, shape ``(H,)``, in any unit.
     share_by_size
         Share of the passed labels that its plans spread by size.
+    uniform
+        u of the round where strata are score cells, as for `monitor.stats.design.allocation`.
     """
 
     size: NDArray[np.int64]
@@ -58,6 +60,7 @@ class Prospect:
     prior_rates: PriorRates
     cost: Values
     share_by_size: float = SHARE_BY_SIZE
+    uniform: float | None = None
 
     @classmethod
     def of(
@@ -67,12 +70,13 @@ class Prospect:
         prior_rates: PriorRates,
         cost: ArrayLike = 1.0,
         share_by_size: float = SHARE_BY_SIZE,
+        uniform: float | None = None,
     ) -> Prospect:
         """Make a prospect of lists."""
         items = np.asarray(size, dtype=np.int64)
         price = np.broadcast_to(np.asarray(cost, dtype=np.float64), items.shape)
         up = np.asarray(is_flagged, dtype=np.bool_)
-        return cls(items, up, prior_rates, price, share_by_size)
+        return cls(items, up, prior_rates, price, share_by_size, uniform)
 
     @classmethod
     def assumed(
@@ -170,6 +174,7 @@ class Prospect:
             cost=self.cost,
             share_by_size=self.share_by_size,
             assurance=assurance,
+            uniform=self.uniform,
         )
 
 

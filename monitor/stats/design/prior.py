@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-Source = Literal["rates", "reference", "scores", "rounds", "nothing"]
+Source = Literal["rates", "reference", "scores", "rounds", "cells", "nothing"]
 
 SCORE_WEIGHT = 100.0
 """How many labels a band's mean score is worth as knowledge of its rate. Enough to follow the
@@ -33,8 +33,9 @@ class PriorRates:
     alpha, beta
         Parameters of :math:`\pi_h \sim \mathrm{Beta}(a_h, b_h)`, shape ``(H,)``, positive.
     source
-        Where it comes from. ``scores`` may be wrong in ways that labels cannot be, and
-        ``nothing`` predicts no margin, so plans treat these two with care.
+        Where it comes from; ``cells`` are rounds labeled by score cells. ``scores`` may be wrong
+        in ways that labels cannot be, and ``nothing`` predicts no margin, so plans treat these two
+        with care.
 
     Raises
     ------

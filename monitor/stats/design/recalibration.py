@@ -12,8 +12,10 @@ the window; it has a weak prior, half a count of each answer shared out over the
     \kappa_h = \min\Big\{\frac{2}{\min(m_h, 1-m_h)},\ 200\Big\}:
 
 the line is worth two answers of the rarer kind, and 200 labels at most, so that misses appearing
-where it expects none are believed soon. These rates steer where labels go, and what the detector
-looks for. No estimate and no promise rests on them, so a line that fits badly costs labels only.
+where it expects none are believed soon. Items without a score have no rank, so their cell stays
+out of the line, and the rate of the whole class takes its place. These rates steer where labels
+go, and what the detector looks for. No estimate and no promise rests on them, so a line that fits
+badly costs labels only.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
+
+from monitor.stats.design.prior import PriorRates
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -43,7 +47,11 @@ _LONGEST_STEP = 2.0  # of Newton's, in log odds: a full one may overshoot from f
 
 
 def recalibrated_rates(
-    size: ArrayLike, is_flagged: ArrayLike, labeled: ArrayLike, positive: ArrayLike
+    size: ArrayLike,
+    is_flagged: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    unscored: ArrayLike | None = None,
 ) -> Values:
     """Rate of each cell by the labels of earlier rounds.
 
@@ -55,6 +63,8 @@ def recalibrated_rates(
         Which cells are predicted positive, shape ``(H,)``. They lie above the others.
     labeled, positive
         Labels of earlier rounds, shape ``(..., H)``: sums, which may be weighted.
+    unscored
+        Which cells hold the items without a score, shape ``(H,)``; none if not given.
 
     Returns
     -------
@@ -73,6 +83,38 @@ def recalibrated_rates(
     ... ).round(4).tolist()
     [0.6536, 0.9372, 0.0003, 0.0256, 0.1982]
     """
+    y, n, line, worth = _smoothed(size, is_flagged, labeled, positive, unscored)
+    return np.asarray((y + worth * line) / (n + worth))
+
+
+def recalibrated_prior(
+    size: ArrayLike,
+    is_flagged: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    unscored: ArrayLike | None = None,
+) -> PriorRates:
+    """Knowledge of each cell's rate, for a plan: ``recalibrated_rates``, and how sure they are.
+
+    Each is a Beta with the cell's own labels and those that the line is worth.
+
+    Parameters
+    ----------
+    size, is_flagged, labeled, positive, unscored
+        As for ``recalibrated_rates``, all of shape ``(H,)``.
+    """
+    y, n, line, worth = _smoothed(size, is_flagged, labeled, positive, unscored)
+    return PriorRates(y + worth * line, n - y + worth * (1 - line), "cells")
+
+
+def _smoothed(
+    size: ArrayLike,
+    is_flagged: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    unscored: ArrayLike | None,
+) -> tuple[Values, Values, Values, Values]:
+    """Positives and labels of each cell, its rate by the line, and the labels that is worth."""
     sizes, up = np.asarray(size, dtype=np.float64), np.asarray(is_flagged, dtype=np.bool_)
     n, y = np.asarray(labeled, dtype=np.float64), np.asarray(positive, dtype=np.float64)
     if not sizes.shape == up.shape == n.shape[-1:] == y.shape[-1:] or sizes.ndim != 1:
@@ -81,13 +123,27 @@ def recalibrated_rates(
             f"and positive {y.shape} must have the shape (H,)"
         )
         raise ValueError(message)
-    place = _places(sizes, up)
-    line = np.empty(np.broadcast_shapes(n.shape, y.shape))
+    n, y = np.broadcast_arrays(n, y)
+    ranked = ~np.broadcast_to(
+        np.asarray(False if unscored is None else unscored, dtype=np.bool_), sizes.shape
+    )
+    place = np.full(len(sizes), np.nan)
+    place[ranked] = _places(sizes[ranked], up[ranked])
+    line = np.empty(n.shape)
     for members in (up, ~up):
-        if members.any():
-            line[..., members] = _line(place[members], n[..., members], y[..., members])
+        here, others = members & ranked, members & ~ranked
+        if here.any():
+            line[..., here] = _line(place[here], n[..., here], y[..., here])
+        if others.any():
+            whole = (each[..., members].sum(axis=-1, keepdims=True) for each in (y, n))
+            line[..., others] = _share(*whole)
     worth = np.minimum(RARER_WORTH / np.minimum(line, 1 - line), MOST_WORTH)
-    return np.asarray((y + worth * line) / (n + worth))
+    return y, n, line, worth
+
+
+def _share(positive: Values, labeled: Values) -> Values:
+    """Rate of a class as a whole, with half a count of each answer."""
+    return np.asarray((positive + 0.5) / (labeled + 1))
 
 
 def _places(size: Values, is_flagged: Flags) -> Values:

@@ -5,7 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import special
 
-from monitor.stats.design.recalibration import recalibrated_rates
+from monitor.stats.design.recalibration import recalibrated_prior, recalibrated_rates
 
 SIZE = np.array([100.0, 200.0, 300.0, 400.0, 9000.0, 4000.0, 2000.0, 1000.0])
 UP = np.array([True, True, True, True, False, False, False, False])
@@ -74,3 +74,30 @@ def test_without_labels_of_a_class_nothing_is_claimed():
 def test_shapes_that_disagree_are_refused():
     with pytest.raises(ValueError, match="the shape"):
         recalibrated_rates(SIZE, UP, np.zeros(7), np.zeros(8))
+
+
+def test_items_without_a_score_move_no_other_rate_and_have_that_of_their_class():
+    labeled = np.array([50.0, 50, 50, 50, 100, 100, 100, 100])
+    positive = np.array([25.0, 40, 45, 48, 0, 1, 2, 9])
+    size, up = np.append(SIZE, 500.0), np.append(UP, False)
+
+    for own in (0, 10_000):
+        more = np.append(labeled, own), np.append(positive, own / 2)
+        rates = recalibrated_rates(size, up, *more, unscored=np.arange(9) == 8)
+
+        assert rates[:8] == pytest.approx(recalibrated_rates(SIZE, UP, labeled, positive))
+        passed = (12 + own / 2 + 0.5) / (400 + own + 1)
+        worth = min(2 / min(passed, 1 - passed), 200)
+        assert rates[8] == pytest.approx((own / 2 + worth * passed) / (own + worth))
+
+
+def test_what_is_known_of_a_cell_is_as_sure_as_its_labels_and_those_of_the_line():
+    labeled = np.array([50.0, 50, 50, 50, 100, 100, 100, 5000])
+    positive = np.array([25.0, 40, 45, 48, 0, 1, 2, 450])
+
+    known = recalibrated_prior(SIZE, UP, labeled, positive)
+
+    assert known.rate == pytest.approx(recalibrated_rates(SIZE, UP, labeled, positive))
+    sureness = known.alpha + known.beta - labeled
+    assert np.all((sureness >= 4) & (sureness <= 200))
+    assert (known.source, sureness[4]) == ("cells", pytest.approx(200))

@@ -1,0 +1,91 @@
+r"""Half-widths of precision and recall by score cells, for many outcomes of a round at once.
+
+As ``cell_matrix`` has them, by the delta method: each class is one stratum of the plain labels that
+its cells are worth (``cell_counts``), with Jeffreys' prior. For the window these are the labels of
+the items left, :math:`n_h(1 - n_h/N_h)` of them for :math:`N_h - n_h` items.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from monitor.stats.core.beta_mixture import prior_count
+from monitor.stats.design.cell_counts import cell_counts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Values = NDArray[np.float64]
+
+
+class _Positives(NamedTuple):
+    """Positives of a class by its labels: expected number and variance, shape ``(...)``."""
+
+    mean: Values
+    variance: Values
+
+
+def cell_half_widths(
+    size: ArrayLike,
+    is_flagged: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    *,
+    z: float,
+    in_window: bool,
+) -> dict[str, Values]:
+    """Half-widths of the intervals that these answers would give.
+
+    Parameters
+    ----------
+    size
+        Items of each cell, shape ``(H,)``, the cells of a class in order of score.
+    is_flagged
+        Which cells are predicted positive, shape ``(H,)``.
+    labeled
+        Answers of each cell, whole or expected, shape ``(H,)``.
+    positive
+        Positive ones, shape ``(..., H)``.
+    z
+        Standard errors in a half-width.
+    in_window
+        Whether the intervals are those of the window's own items, or of the rates behind it.
+
+    Returns
+    -------
+    Precision and recall, shape ``(...)``; 1 where a class with items has no answer.
+    """
+    items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
+    up = np.asarray(is_flagged, dtype=np.bool_)
+    found, missed = (
+        _positives(items[of], n[of], y[..., of], in_window=in_window) for of in (up, ~up)
+    )
+    flagged, all_positive = float(items[up].sum()), found.mean + missed.mean
+    recall = found.mean / np.maximum(all_positive, 1e-9)
+    spread = (1 - recall) ** 2 * found.variance + recall**2 * missed.variance
+    blind = [bool(items[of].sum() > 0 and n[of].sum() == 0) for of in (up, ~up)]
+    widths = {
+        "precision": z * np.sqrt(found.variance) / max(flagged, 1.0),
+        "recall": z * np.sqrt(spread) / np.maximum(all_positive, 1e-9),
+    }
+    unknown = {"precision": blind[0], "recall": any(blind)}
+    return {
+        name: np.ones_like(half) if unknown[name] else np.minimum(half, 1.0)
+        for name, half in widths.items()
+    }
+
+
+def _positives(size: Values, labeled: Values, positive: Values, *, in_window: bool) -> _Positives:
+    known, left, part = np.zeros(positive.shape[:-1]), size, np.ones_like(size)
+    if in_window:
+        known, left = positive.sum(axis=-1), size - labeled
+        part = np.divide(left, size, out=np.zeros_like(size), where=size > 0)
+    worth = cell_counts(left, labeled * part, positive * part)
+    prior = prior_count(1)
+    alpha = prior + worth.positive[..., 0]
+    beta = prior + (worth.labeled - worth.positive)[..., 0]
+    items, both = float(left.sum()), alpha + beta
+    variance = items**2 * alpha * beta / (both**2 * (both + 1))
+    return _Positives(known + items * alpha / both, variance)

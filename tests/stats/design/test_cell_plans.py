@@ -1,0 +1,129 @@
+"""Plans over score cells: against the closed form, whole numbers, the widths that they promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.cells import cut, scored
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.metrics import metric
+from monitor.stats.design.allocation import allocate
+from monitor.stats.design.cell_sizes import expected_sizes
+from monitor.stats.design.cell_widths import cell_half_widths
+from monitor.stats.design.notes import FloorsLowered, Remark
+from monitor.stats.design.prior import PriorRates
+from monitor.stats.estimation.cell_matrix import cell_matrix
+
+DESIGN = cut(scored("Phi1", "good"))
+SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)  # a window of 100,000
+UP = DESIGN.is_flagged
+RATES = np.clip(DESIGN.rate, 1e-9, 1 - 1e-9)
+KNOWN = PriorRates.of_rates(RATES)
+U = (np.arange(64) + 0.5) / 64
+
+
+def test_cells_in_a_large_window_get_the_labels_of_the_closed_form():
+    size = SIZE * 10_000
+    wanted = expected_sizes(size, UP, RATES, labels=1000, share=0.25)
+
+    plans = [allocate(size, UP, KNOWN, max_labels=1000, uniform=u).labels for u in U]
+
+    assert np.mean(plans, axis=0) == pytest.approx(wanted, rel=0.03, abs=0.1)
+
+
+@pytest.mark.parametrize("budget", [40, 119, 130, 1000])
+def test_a_budget_is_spent_to_the_label_whatever_the_chance(budget):
+    plans = [allocate(SIZE, UP, KNOWN, max_labels=budget, uniform=u) for u in U]
+
+    assert {plan.total for plan in plans} == {budget}
+    assert all(np.all(plan.labels <= SIZE) for plan in plans)
+    lowered = [any(isinstance(note, FloorsLowered) for note in plan.notes) for plan in plans]
+    assert all(lowered) if budget < 120 else not any(lowered)
+
+
+def test_every_cell_has_two_labels_and_small_ones_are_labeled_whole():
+    size = SIZE.copy()
+    size[[3, 30]] = [1, 0]
+
+    plans = np.array([allocate(size, UP, KNOWN, max_labels=500, uniform=u).labels for u in U])
+
+    assert np.all(plans[:, 3] == 1)
+    assert np.all(plans[:, 30] == 0)
+    assert np.all(np.delete(plans, [3, 30], axis=1) >= 2)
+
+
+def test_dear_labels_of_one_class_are_asked_for_less_often():
+    margins = {"precision": 0.1, "recall": 0.05}
+    dear = np.where(UP, 1.0, 5.0)
+
+    even = allocate(SIZE, UP, KNOWN, margins=margins, uniform=0.5)
+    uneven = allocate(SIZE, UP, KNOWN, margins=margins, uniform=0.5, cost=dear)
+
+    assert uneven.labels[~UP].sum() < even.labels[~UP].sum()
+    assert uneven.cost < dear @ even.labels
+
+
+def test_a_window_with_flagged_items_only_is_planned_for_precision():
+    known = PriorRates.of_rates(RATES[UP])
+
+    plan = allocate(SIZE[UP], UP[UP], known, max_labels=200, uniform=0.5)
+
+    assert (plan.total, list(plan.margins)) == (200, ["precision"])
+
+
+def test_a_window_with_nothing_flagged_is_looked_at_in_every_cell():
+    known = PriorRates.of_rates(RATES[~UP])
+
+    plan = allocate(SIZE[~UP], UP[~UP], known, max_labels=200, uniform=0.5)
+
+    assert np.all(plan.labels >= 2)
+    assert plan.notes == (Remark.NOTHING_FLAGGED, Remark.NO_NARROWER)  # as with bands
+
+
+@pytest.mark.parametrize("uniform", [-0.1, 1.0, np.nan])
+def test_a_chance_out_of_range_is_refused(uniform):
+    with pytest.raises(ValueError, match="uniform must lie in"):
+        allocate(SIZE, UP, KNOWN, max_labels=200, uniform=uniform)
+
+
+@pytest.mark.parametrize("in_window", [False, True])
+def test_half_widths_are_those_of_the_draws(in_window):
+    labeled = allocate(SIZE, UP, KNOWN, max_labels=1000, uniform=0.3).labels
+    positive = np.random.default_rng(1).binomial(labeled, RATES)
+
+    widths = cell_half_widths(SIZE, UP, labeled, positive, z=1.96, in_window=in_window)
+
+    for name, half in drawn_widths(labeled, positive, "window" if in_window else "rate").items():
+        assert widths[name] == pytest.approx(half, rel=0.04)
+
+
+def test_nothing_is_known_of_a_class_without_answers():
+    labeled = np.where(UP, 5, 0)
+
+    widths = cell_half_widths(SIZE, UP, labeled, 0 * labeled, z=1.96, in_window=True)
+
+    assert widths["recall"] == 1
+    assert widths["precision"] < 1
+
+
+def test_margins_are_kept_as_often_as_asked():
+    margins = {"precision": 0.07, "recall": 0.07}
+    rng = np.random.default_rng(2)
+
+    plan = allocate(SIZE, UP, KNOWN, margins=margins, assurance=0.8, uniform=0.3)
+
+    answers = rng.binomial(plan.labels, RATES, size=(300, len(SIZE)))
+    found = [drawn_widths(plan.labels, y, "window", points=2**9) for y in answers]
+    kept = {name: np.mean([each[name] <= 0.07 for each in found]) for name in margins}
+    assert min(kept.values()) == pytest.approx(0.8, abs=0.08)  # s.e. .023, and that of the plan
+    assert plan.assured == pytest.approx(kept, abs=0.08)
+
+
+def drawn_widths(labeled, positive, estimand, points=2**12):
+    counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+    draws = cell_matrix(counts, estimand, points=points)
+    ends = {
+        name: np.quantile(metric(name)(draws), [0.025, 0.975]) for name in ("precision", "recall")
+    }
+    return {name: (high - low) / 2 for name, (low, high) in ends.items()}
