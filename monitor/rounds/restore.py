@@ -171,7 +171,7 @@ def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> Ro
 
     Labels that came late, or rounds that closed in another order, would make another one.
     """
-    strata = [] if report is None else report.get("strata", [])
+    strata = [] if report is None else report.get("cells") or report.get("strata", [])
     planned = {str(row["stratum"]): int(row["planned"]) for row in strata}
     return settings.model_copy(update={"planned": planned or None})
 

@@ -7,7 +7,7 @@ import pytest
 
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.model import ShownRun
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.settings import Bands, Cells, Sample
 from monitor.rounds import run
 from monitor.rounds.opening.skipped_slots import record_missed
 from monitor.rounds.restore import do_again, reconcile
@@ -128,6 +128,19 @@ def test_a_round_keeps_the_plan_that_it_was_drawn_by(scene, runs):
         planned[row["number"]].append(row["planned"])
     assert planned[2] == [17, 23]
     assert planned[3] not in ([17, 20, 23], [17, 23])  # of other bands: planned anew
+
+
+def test_a_round_of_score_cells_is_drawn_by_its_cells_again_and_not_by_the_bands_shown(scene, runs):
+    scene.settings = settings(sample=Sample(max_labels=60, cells=Cells(flagged=2, passed=3)))
+    runs.of(2, planned={"flagged": 40, "passed": 20})
+    plan = {"flagged-1": 21, "flagged-2": 12, "passed-1": 3, "passed-2": 9, "passed-3": 15}
+    runs.reports["run2"]["cells"] = [{"stratum": name, "planned": n} for name, n in plan.items()]
+
+    scene.restored()
+
+    query = "select s.stratum, s.planned from strata s join rounds r on r.id = s.round_id"
+    rows = scene.rows(f"{query} where r.number = 2")
+    assert {row["stratum"]: row["planned"] for row in rows} == plan
 
 
 def test_what_cannot_be_drawn_any_more_holds_nothing_up_and_says_why(scene, runs):

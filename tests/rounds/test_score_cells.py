@@ -1,11 +1,21 @@
 """Rounds whose strata are score cells."""
 
-import pytest
+import json
+from datetime import timedelta
 
+import numpy as np
+import pytest
+from scipy import stats
+
+from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Cells, Sample
+from monitor.rounds.forecast.plan_window import forecast_monitor
+from monitor.rounds.forecast.simulate import expected_round
+from monitor.rounds.opening import due
+from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.draw import base_key
 from monitor.storage import frame_store, report_store
-from tests.rounds.scene import Scene, settings
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))
 COUNTED = ("size", "planned", "labeled", "positive", "declined")
@@ -40,18 +50,143 @@ def test_few_labels_are_drawn_from_fewer_cells(scene):
 def test_a_report_sums_the_cells_to_bands_and_keeps_them(scene):
     scene.play(1)
 
-    with scene.database.read() as connection:
-        report = report_store.read_report(connection, scene.round(1).id, 1)
+    report = report_of(scene, 1)
     bands, cells = report["strata"], report["cells"]
-    assert [row["stratum"] for row in bands] == [
-        *("flagged-1", "flagged-2"),
-        *("passed-1", "passed-2", "passed-3", "passed-4"),
-    ]
+    assert [row["stratum"] for row in bands] == BANDS
     assert len(cells) == 60
     assert [[row[name] for name in COUNTED] for row in bands] == [
         [sum(cell[name] for cell in cells[10 * i : 10 * i + 10]) for name in COUNTED]
         for i in range(6)
     ]
+
+
+def test_every_round_spends_its_budget_and_looks_into_every_cell(scene):
+    for number in (1, 2, 3):
+        scene.play(number)
+
+    for number in (1, 2, 3):
+        strata = strata_of(scene, number)
+        assert sum(part.planned for part in strata) == 360
+        assert all(part.planned >= min(2, part.size) for part in strata)
+
+
+def test_after_a_round_labels_go_where_answers_differ(scene):
+    scene.source.rows, scene.truth = steep_weeks(2)
+    for number in (1, 2):
+        scene.run(number)
+        scene.answer()
+        scene.run()
+
+    first, second = (passed_labels(strata_of(scene, n)) for n in (1, 2))
+    # The lowest half of the passed scores holds no positive: only the share by size goes there.
+    assert second[:20].sum() < 0.7 * first[:20].sum()
+    assert second[-5:].sum() > 1.3 * first[-5:].sum()
+
+
+def test_other_rounds_of_the_same_plan_round_it_by_another_chance():
+    cells = settings(sample=CELLS)
+    found = [uniform_of(cells, f"round {i}") or 0.0 for i in range(400)]
+
+    assert uniform_of(cells, "round 0") == found[0]
+    assert stats.kstest(found, "uniform").pvalue > 0.01
+    assert uniform_of(settings(), "round 0") is None
+
+
+def test_a_plan_is_shown_by_bands_and_adds_up(scene):
+    scene.play(1)
+    scene.week(2)
+    scene.now = MONDAY + WEEK
+
+    found = forecast_monitor(scene.context, margins=None, max_labels=None).as_json()
+
+    assert [row["stratum"] for row in found["strata"]] == BANDS
+    assert sum(row["labels"] for row in found["strata"]) == found["labels"] == 360
+    assert sum(row["size"] for row in found["strata"]) == found["size"]
+    assert found["basis"] == "one earlier round"
+
+
+def test_the_next_round_of_a_simulation_is_planned_by_cells(scene):
+    scene.play(1)
+
+    expected = expected_round(scene.context, None, None)
+
+    assert (expected.plan.labels.size, expected.plan.total) == (60, 360)
+
+
+def test_items_without_a_score_are_a_cell_and_a_band_of_their_own(scene):
+    for number in (1, 2):
+        scene.week(number)
+        start = MONDAY + (number - 2) * WEEK
+        for row in scene.source.rows[::10]:
+            if row["time"] >= start:
+                row |= {"predicted": row["score"] >= 0.5, "score": None}
+    for row in scene.source.rows:
+        row.setdefault("predicted", row["score"] is not None and row["score"] >= 0.5)
+    scene.source.threshold = None
+    scene.settings = settings(sample=CELLS, threshold=None)
+    for number in (1, 2):
+        scene.run(number)
+        scene.answer()
+        scene.run()
+
+    unscored = [part for part in strata_of(scene, 2) if part.stratum.unscored]
+    assert [part.stratum.name for part in unscored] == ["flagged-unscored", "passed-unscored"]
+    assert all(part.planned >= 2 for part in unscored)
+    shown = report_of(scene, 2)["strata"]
+    assert [row["size"] for row in shown if row["stratum"].endswith("unscored")] == [
+        part.size for part in unscored
+    ]
+
+
+def test_an_abandoned_round_is_drawn_again_by_cells(scene):
+    scene.settings = settings(sample=CELLS, grace=timedelta(0))
+    scene.week(1)
+    scene.run(1)
+    before = strata_of(scene, 1)
+    scene.now += timedelta(days=5)
+    scene.run()
+    assert scene.round(1).state == "abandoned"
+
+    due.open_slot(scene.context, MONDAY, backfill=False)
+    scene.run()
+
+    again = strata_of(scene, 1)
+    assert [part.stratum for part in again] == [part.stratum for part in before]
+    assert sum(part.planned for part in again) == 360
+
+
+def test_a_late_label_of_one_cell_corrects_its_round_and_those_after_it(scene):
+    for number in (1, 2, 3):
+        scene.play(number)
+    [row] = scene.rows(
+        "select i.id, i.stratum from items i join rounds r on r.id = i.round_id"
+        " where r.number = 2 and i.stratum = 'passed-40' limit 1"
+    )
+    was = scene.labeler.answers[row["id"]]
+    flipped = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
+    before = {cell["stratum"]: cell["positive"] for cell in report_of(scene, 2)["cells"]}
+
+    scene.labeler.answers[row["id"]] = flipped
+    scene.run()
+
+    assert [scene.round(n).version for n in (1, 2, 3)] == [1, 2, 2]
+    after = {cell["stratum"]: cell["positive"] for cell in report_of(scene, 2, 2)["cells"]}
+    changed = {name for name in after if after[name] != before[name]}
+    assert changed == {"passed-40"}
+
+
+def test_the_labels_under_bands_are_the_reference_of_the_cells_and_the_other_way_round(scene):
+    bands = settings(sample=Sample(max_labels=360, bands=Bands(flagged=2, passed=4)))
+    for number, asked in enumerate((bands, settings(sample=CELLS), bands), start=1):
+        scene.settings = asked
+        scene.play(number)
+
+    rows = scene.rows("select reference from histories order by id")
+    found = [json.loads(r) if isinstance(r := row["reference"], str) else r for row in rows]
+    assert [len(each or {}) for each in found] == [0, 60]  # the bands' own history goes on
+    assert sum(n for _, n in found[1].values()) > 250
+    first, third = (scene.round(n).history_id for n in (1, 3))
+    assert first == third
 
 
 def test_histories_with_bands_keep_the_key_that_they_were_opened_with():
@@ -65,3 +200,29 @@ def test_cells_are_another_history_than_as_many_bands():
     bands = settings(sample=Sample(bands=Bands(flagged=4, passed=10)))
 
     assert base_key(cells) != base_key(bands)
+
+
+BANDS = ["flagged-1", "flagged-2", "passed-1", "passed-2", "passed-3", "passed-4"]
+
+
+def report_of(scene, number, version=1):
+    with scene.database.read() as connection:
+        return report_store.read_report(connection, scene.round(number).id, version)
+
+
+def passed_labels(strata):
+    return np.array([part.planned for part in strata if not part.stratum.flagged])
+
+
+def steep_weeks(count):
+    """Weeks whose positives among the passed all lie close under the threshold."""
+    rows: list[dict[str, object]] = []
+    truth: dict[str, Answer] = {}
+    for number in range(1, count + 1):
+        more, answers = week_of_rows(MONDAY + (number - 2) * WEEK, seed=number)
+        for row in more:
+            if row["score"] < 0.5:
+                is_near = row["score"] > 0.4 and int(row["id"][-1]) % 2
+                answers[row["id"]] = Answer.POSITIVE if is_near else Answer.NEGATIVE
+        rows, truth = rows + more, truth | answers
+    return rows, truth

@@ -60,9 +60,7 @@ def sentences(forecast: PlanForecast) -> list[str]:
 
 def _whole(forecast: PlanForecast) -> list[str]:
     """Name the strata of which every item gets a label."""
-    size, labels = forecast.planned.prospect.size.tolist(), forecast.outlook.plan.labels.tolist()
-    named = zip(forecast.planned.strata, size, labels, strict=True)
-    return [name for name, items, count in named if items == count > 0]
+    return [band.stratum for band in forecast.bands() if band.size == band.labels > 0]
 
 
 def _say_window(forecast: PlanForecast) -> None:
@@ -79,23 +77,21 @@ def _say_window(forecast: PlanForecast) -> None:
 
 
 def _say_strata(forecast: PlanForecast) -> None:
-    prospect, labels = forecast.planned.prospect, forecast.outlook.plan.labels
     known = bool(forecast.outlook.plan.margins)
     rows = [
-        [name, f"{size:,}", f"{rate:.4f}" if known else "-", f"{count:,}"]
-        for name, size, rate, count in zip(
-            forecast.planned.strata,
-            prospect.size.tolist(),
-            prospect.prior_rates.rate.tolist(),
-            labels.tolist(),
-            strict=True,
-        )
+        [
+            band.stratum,
+            f"{band.size:,}",
+            f"{band.rate:.4f}" if known and band.rate is not None else "-",
+            f"{band.labels:,}",
+        ]
+        for band in forecast.bands()
     ]
     say_table(["stratum", "size", "positive rate", "labels"], rows, right="123")
 
 
 def _say_needed(forecast: PlanForecast) -> None:
-    banded = len(forecast.planned.strata) > len(forecast.planned.prospect.without_bands.size)
+    banded = len(forecast.planned.bands) > len(forecast.planned.prospect.without_bands.size)
     say()
     head = ["interval", "labels", "without bands", "random sampling"]
     rows = [

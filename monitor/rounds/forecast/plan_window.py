@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from monitor.domain.bands import bands_of
 from monitor.domain.errors import SourceRefused
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
+from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.draw import look, why_unusable
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
 from monitor.rounds.sampling.prior import known_before, reference_of
@@ -36,12 +40,22 @@ NO_ROUND = -1  # an id that no row has
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedWindow:
-    """A window as its plan sees it: names of the strata and where the rates come from."""
+    """A window as its plan sees it: the band of each stratum and where the rates come from."""
 
     prospect: Prospect
-    strata: tuple[str, ...]
+    bands: tuple[str, ...]
     basis: str
     window: Window | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBand:
+    """What a plan asks of a band; ``rate`` is None where nothing is known of it."""
+
+    stratum: str
+    size: int
+    labels: int
+    rate: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +85,7 @@ class PlanForecast:
             "assured": dict(plan.assured),
             "needed": plan.needed,
             "notes": [plan_note(note) for note in plan.notes],
-            "strata": self._strata_json(),
+            "strata": [asdict(band) for band in self.bands()],
             "labels_for_margins": [asdict(needed) for needed in self.outlook.needed],
             "margins_for_labels": [asdict(bought) for bought in self.outlook.bought],
             "alerts": [_alert_json(power) for power in self.alerts],
@@ -83,24 +97,18 @@ class PlanForecast:
     def _is_known(self) -> bool:
         return self.planned.prospect.prior_rates.source != "nothing"
 
-    def _strata_json(self) -> list[dict[str, Any]]:
-        prospect = self.planned.prospect
-        rows = zip(
-            self.planned.strata,
-            prospect.size.tolist(),
-            self.outlook.plan.labels.tolist(),
-            prospect.prior_rates.rate.tolist(),
-            strict=True,
-        )
-        return [
-            {
-                "stratum": name,
-                "size": size,
-                "labels": labels,
-                "rate": rate if self._is_known else None,
-            }
-            for name, size, labels, rate in rows
-        ]
+    def bands(self) -> list[PlannedBand]:
+        """Sum the plan over the strata of each band, in the order of the strata."""
+        of, prospect = np.array(self.planned.bands), self.planned.prospect
+        found = []
+        for name in dict.fromkeys(self.planned.bands):
+            mine = of == name
+            size, rates = prospect.size[mine], prospect.prior_rates.rate[mine]
+            rate = float(np.average(rates, weights=size if size.any() else None))
+            labels = int(self.outlook.plan.labels[mine].sum())
+            known_rate = rate if self._is_known else None
+            found.append(PlannedBand(name, int(size.sum()), labels, known_rate))
+        return found
 
 
 def _alert_json(power: AlertPower) -> dict[str, Any]:
@@ -143,8 +151,10 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
         prior_rates,
         label_cost(seen.frame, round_.settings),
         round_.settings.sample.share_by_size,
+        uniform_of(round_.settings, round_.seed),
     )
-    names = tuple(part.stratum.name for part in seen.frame.strata)
+    bands = bands_of([part.stratum for part in seen.frame.strata], round_.settings.sample)
+    names = tuple(band.name for band in bands)
     basis = PLAN_SOURCES[prior_rates.source] if known is None else _basis(context, seen)
     return PlannedWindow(prospect, names, basis, round_.window)
 

@@ -19,11 +19,13 @@ from monitor.presentation.forecasts import (
 )
 from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.sampling.cells import rates_of_cells, uniform_of
 from monitor.rounds.sampling.edges import edges_of
 from monitor.rounds.sampling.rebin import binned
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.detection.delay import Detection, false_alarms, played
 from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Scenario
@@ -244,13 +246,24 @@ def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
     if not tallies:
         return None
     settings = context.settings.round
-    pooled = pooled_before(tallies, tallies[-1].frame, reference, settings.pooling)
-    if pooled is None:
+    rates = _known_rates(tallies, reference, settings)
+    if rates is None:
         return None
     counts = tallies[-1].counts
-    planned = _planned(counts.size, counts.is_flagged, pooled.mean(), settings)
+    planned = _planned(counts.size, counts.is_flagged, rates, settings)
     source = closed_rounds_text(len(tallies), with_reference=reference is not None)
     return ExpectedRound(*planned, source)
+
+
+def _known_rates(
+    tallies: Sequence[Tally], reference: References | None, settings: RoundSettings
+) -> Floats | None:
+    newest = tallies[-1]
+    if settings.sample.cells is not None:
+        known = rates_of_cells(newest.frame, newest.counts.size.tolist(), tallies, reference)
+        return None if known is None else known.rate
+    pooled = pooled_before(tallies, newest.frame, reference, settings.pooling)
+    return None if pooled is None else pooled.mean()
 
 
 def _read_newest_history(context: MonitorContext) -> tuple[list[Tally], References | None]:
@@ -274,11 +287,18 @@ def _of_items(
     unscored = bool(np.isnan(items.score).any() and not np.isnan(items.score).all())
     edges = edges_of(flagged, passed, settings.sample, unscored=unscored)
     found = binned(items, edges)
-    is_flagged = np.array([stratum.flagged for stratum in edges.strata()])
-    positive, labeled = np.array([found[s.name] for s in edges.strata()], dtype=np.float64).T
-    prior = np.array([prior_count(int((is_flagged == up).sum())) for up in is_flagged])
+    strata = edges.strata()
+    is_flagged = np.array([stratum.flagged for stratum in strata])
+    positive, labeled = np.array([found[s.name] for s in strata], dtype=np.float64).T
     sizes = np.rint(size * labeled / labeled.sum()).astype(np.int64)
-    return _planned(sizes, is_flagged, (prior + positive) / (2 * prior + labeled), settings)
+    if settings.sample.cells is None:
+        prior = np.array([prior_count(int((is_flagged == up).sum())) for up in is_flagged])
+        rates = (prior + positive) / (2 * prior + labeled)
+    else:
+        rates = recalibrated_rates(
+            sizes, is_flagged, labeled, positive, [stratum.unscored for stratum in strata]
+        )
+    return _planned(sizes, is_flagged, rates, settings)
 
 
 def _planned(
@@ -296,6 +316,7 @@ def _planned(
         cost=[cost.flagged if up else cost.passed for up in is_flagged],
         share_by_size=settings.sample.share_by_size,
         assurance=settings.sample.assurance,
+        uniform=uniform_of(settings, "simulate"),
     )
     return Scenario.of(size, plan.labels, is_flagged, rates), plan
 

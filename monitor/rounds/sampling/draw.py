@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.plausibility import Concern
     from monitor.rounds.sampling.rebin import References
-    from monitor.stats.core.draws import JointPosterior
+    from monitor.stats.design.prior import PriorRates
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_store import Round
 
@@ -262,7 +262,7 @@ def _write_sample(
     settings = round_.settings
     reference = reference_of(context, round_, scan)
     known = known_before(context, round_, scan, reference)
-    plan = plan_labels(frame, known, settings)
+    plan = plan_labels(frame, known, settings, round_.seed)
     untestable = _untestable(frame, known, settings)
     odd = look_odd(context, frame, round_.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
@@ -374,14 +374,14 @@ def _doubled(drawn: Sequence[Item], overlap: float) -> set[str]:
     return {item.id for item in drawn if item.order < first[item.stratum]}
 
 
-def _untestable(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> list[str]:
+def _untestable(frame: Frame, known: PriorRates | None, settings: RoundSettings) -> list[str]:
     """Limits that no labels of such a window can test."""
     size = np.array([part.size for part in frame.strata])
     is_flagged = np.array([part.stratum.flagged for part in frame.strata])
     found = []
     for limit in settings.limits.watched():
         try:
-            check_testable(limit, size, is_flagged, None if known is None else known.mean())
+            check_testable(limit, size, is_flagged, None if known is None else known.rate)
         except LimitCannotBeTested as error:
             found.append(str(error))
     return found

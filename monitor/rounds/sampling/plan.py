@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.rounds.sampling.cells import uniform_of
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import look_like_probabilities
@@ -13,10 +14,11 @@ from monitor.stats.design.score_bands import look_like_probabilities
 if TYPE_CHECKING:
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
-    from monitor.stats.core.draws import JointPosterior
 
 
-def plan_labels(frame: Frame, known: JointPosterior | None, settings: RoundSettings) -> Allocation:
+def plan_labels(
+    frame: Frame, known: PriorRates | None, settings: RoundSettings, seed: str
+) -> Allocation:
     """Plan a round within its margins and budget.
 
     Parameters
@@ -24,10 +26,10 @@ def plan_labels(frame: Frame, known: JointPosterior | None, settings: RoundSetti
     frame
         The counted window.
     known
-        The reference and the earlier rounds of the history, pooled, or None before both. Then
+        What the reference and the earlier rounds of the history say, or None before both. Then
         the launch matrix, then the scores, then nothing steers the plan.
-    settings
-        The round's settings.
+    settings, seed
+        Those of the round.
     """
     sizes = [part.size for part in frame.strata]
     is_flagged = [part.stratum.flagged for part in frame.strata]
@@ -40,6 +42,7 @@ def plan_labels(frame: Frame, known: JointPosterior | None, settings: RoundSetti
         cost=label_cost(frame, settings),
         share_by_size=settings.sample.share_by_size,
         assurance=settings.sample.assurance,
+        uniform=uniform_of(settings, seed),
     )
 
 
@@ -49,13 +52,11 @@ def label_cost(frame: Frame, settings: RoundSettings) -> list[float]:
     return [cost.flagged if part.stratum.flagged else cost.passed for part in frame.strata]
 
 
-def prior_rates_of(
-    frame: Frame, known: JointPosterior | None, settings: RoundSettings
-) -> PriorRates:
+def prior_rates_of(frame: Frame, known: PriorRates | None, settings: RoundSettings) -> PriorRates:
     """Choose the best that is known of the strata: see `plan_labels`."""
     is_flagged = [part.stratum.flagged for part in frame.strata]
     if known is not None:
-        return PriorRates.of_posterior(known)
+        return known
     if settings.reference is not None:
         matrix = settings.reference
         return PriorRates.of_reference(

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from monitor.domain.model import BandEdges
 from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.sampling.cells import rates_of_cells
 from monitor.rounds.sampling.rebin import binned, earlier_rounds, pooled_reference
+from monitor.stats.design.prior import PriorRates
 from monitor.storage import estimate_store, round_store
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.draw import WindowScan
     from monitor.rounds.sampling.rebin import References
-    from monitor.stats.core.draws import JointPosterior
     from monitor.storage.round_store import Round
 
 
@@ -26,8 +27,11 @@ def known_before(
     round_: Round,
     scan: WindowScan,
     reference: Mapping[str, tuple[int, int]] | None,
-) -> JointPosterior | None:
-    """Pool the reference and the earlier rounds of the history, stratum by stratum."""
+) -> PriorRates | None:
+    """Find what the reference and the earlier rounds of the history say of the strata's rates.
+
+    They are pooled band by band, and smoothed along the score where strata are cells.
+    """
     earlier: list[Tally] = []
     if scan.known is not None:
         with context.database.read() as connection:
@@ -35,7 +39,11 @@ def known_before(
             ids = [this_round.id for this_round in closed if this_round.slot < round_.slot]
             stored = estimate_store.read_counts(connection, ids)
         earlier = [Tally(stored[each]) for each in ids]
-    return pooled_before(earlier, scan.edges.strata(), reference, round_.settings.pooling)
+    strata = scan.edges.strata()
+    if round_.settings.sample.cells is not None:
+        return rates_of_cells(strata, [part.size for part in scan.frame.strata], earlier, reference)
+    pooled = pooled_before(earlier, strata, reference, round_.settings.pooling)
+    return None if pooled is None else PriorRates.of_posterior(pooled)
 
 
 def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> References | None:

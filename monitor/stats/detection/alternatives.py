@@ -94,17 +94,41 @@ def guess(
     known = [*([] if reference is None else [reference]), *rounds]
     if not any(counts.labeled.any() for counts in known):
         return None
+    positive, labeled = decayed_labels(known, decay)
     layout = known[0].is_flagged
+    flagged, passed = len(known[0].flagged), len(known[0].passed)
+    prior = np.where(layout, prior_count(flagged), prior_count(passed))
+    return np.asarray((prior + positive) / (2 * prior + labeled))
+
+
+def decayed_labels(rounds: Sequence[Counts], decay: float = DECAY) -> tuple[Floats, Floats]:
+    """Add up the labels of rounds, each worth ``decay`` of the one after it.
+
+    Parameters
+    ----------
+    rounds
+        One or more of the same strata, in slot order.
+    decay
+        In (0, 1].
+
+    Returns
+    -------
+    Positive and labeled, shape ``(H,)`` each.
+
+    Raises
+    ------
+    ValueError
+        If the strata differ between rounds.
+    """
+    layout = rounds[0].is_flagged
     positive, labeled = np.zeros(layout.size), np.zeros(layout.size)
-    for counts in known:
+    for counts in rounds:
         if not np.array_equal(counts.is_flagged, layout):
             message = "all rounds and the reference need the same strata; found another layout"
             raise ValueError(message)
         positive = decay * positive + counts.positive
         labeled = decay * labeled + counts.labeled
-    flagged, passed = len(known[0].flagged), len(known[0].passed)
-    prior = np.where(layout, prior_count(flagged), prior_count(passed))
-    return np.asarray((prior + positive) / (2 * prior + labeled))
+    return positive, labeled
 
 
 def alternatives(
