@@ -8,13 +8,15 @@ import pytest
 from scipy import stats
 
 from monitor.domain.model import Answer
-from monitor.domain.settings import Bands, Cells, Sample
+from monitor.domain.settings import AuditCounts, Bands, Cells, Sample
+from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round
 from monitor.rounds.opening import due
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.draw import base_key
-from monitor.storage import frame_store, report_store
+from monitor.stats.estimation.posterior import estimates
+from monitor.storage import estimate_store, frame_store, report_store
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))
@@ -202,12 +204,42 @@ def test_cells_are_another_history_than_as_many_bands():
     assert base_key(cells) != base_key(bands)
 
 
+def test_the_round_alone_is_estimated_by_its_cells_in_every_basis_that_rests_on_it(scene):
+    audit = AuditCounts(tp=190, fn=10, tn=990, fp=10)
+    scene.settings = settings(sample=CELLS, audit=audit)
+    scene.week(1)
+    scene.run(1)
+    scene.answer(0.9)
+    scene.now += timedelta(days=5)
+    scene.run()
+
+    with scene.database.read() as connection:
+        round_ = scene.round(1)
+        tally = Tally(estimate_store.read_counts(connection, [round_.id])[round_.id])
+        rows = estimate_store.read_estimates(connection, round_.id, 1)
+    found = {(row.metric, row.estimand, row.basis): row for row in rows}
+    expected = estimates(tally.counts, seed=round_.sobol_seed, cells=True)
+    for each in expected:
+        row = found[each.metric, each.estimand, "round"]
+        assert (row.point, row.low, row.high) == pytest.approx((each.point, each.low, each.high))
+        assert row.method.startswith("Beta posterior by score cells")
+        rising(row.bound_low, row.low, row.high, row.bound_high)
+    corrected = found["recall", "window", "corrected"]
+    rising(corrected.low, found["recall", "window", "round"].point, corrected.high)
+
+
 BANDS = ["flagged-1", "flagged-2", "passed-1", "passed-2", "passed-3", "passed-4"]
 
 
 def report_of(scene, number, version=1):
     with scene.database.read() as connection:
         return report_store.read_report(connection, scene.round(number).id, version)
+
+
+def rising(*values):
+    known = [value for value in values if value is not None]
+    assert len(known) == len(values)
+    assert known == sorted(set(known))
 
 
 def passed_labels(strata):

@@ -38,7 +38,11 @@ def look_for_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:
     disputed = np.array([len(items.get(s.name, ())) for s in member.tally.frame])
     for limit in settings.limits.watched():
         ways = point_range(
-            member.tally.counts, disputed, limit.metric, seed=member.round.sobol_seed
+            member.tally.counts,
+            disputed,
+            limit.metric,
+            seed=member.round.sobol_seed,
+            cells=settings.sample.cells is not None,
         )
         if ways is not None and _crosses(ways, limit):
             found[limit.metric] = _sentence(member, int(disputed.sum()), ways, limit)

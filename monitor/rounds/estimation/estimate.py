@@ -128,7 +128,8 @@ def _rows(
     seed: int,
 ) -> list[ReportedEstimate]:
     counts, metrics = now.counts, tuple(METRICS)
-    own = estimates(counts, metrics=metrics, seed=seed, basis="round")
+    cells = settings.sample.cells is not None
+    own = estimates(counts, metrics=metrics, seed=seed, basis="round", cells=cells)
     with_history = estimates(
         counts,
         metrics=metrics,
@@ -140,18 +141,24 @@ def _rows(
     )
     corrected = corrected_rows(counts, metrics, settings, seed=seed)
     return [
-        *(reported(row, bounds=_missing_bounds(row, now, seed)) for row in own),
+        *(reported(row, bounds=_missing_bounds(row, now, seed, cells=cells)) for row in own),
         *(reported(row) for row in with_history),
         *corrected,
     ]
 
 
-def _missing_bounds(own: MetricEstimate, now: Tally, seed: int) -> Interval | None:
+def _missing_bounds(own: MetricEstimate, now: Tally, seed: int, *, cells: bool) -> Interval | None:
     """Find how far missing answers could move an estimate of the round alone."""
     if own.metric not in BOUNDED or not now.missing.any():
         return None
     return missing_bounds(
-        now.counts, now.missing, own.metric, estimand=own.estimand, level=own.level, seed=seed
+        now.counts,
+        now.missing,
+        own.metric,
+        estimand=own.estimand,
+        level=own.level,
+        seed=seed,
+        cells=cells,
     )
 
 

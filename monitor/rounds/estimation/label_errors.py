@@ -9,6 +9,7 @@ from monitor.domain.settings import CREDIBLE_LEVEL, AuditCounts
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.reported import reported
 from monitor.stats.core.draws import ESTIMANDS
+from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import METHOD, corrected_estimates
 
@@ -36,6 +37,8 @@ def corrected_rows(
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]
+    if settings.sample.cells is not None:
+        counts = plain_counts(counts)
     estimates = corrected_estimates(counts, audit, metrics=metrics, seed=seed)
     return [reported(estimate, basis=BASIS) for estimate in estimates]
 

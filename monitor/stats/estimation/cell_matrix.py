@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.design.cell_counts import cell_counts
+from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.stats.core.counts import Counts, StratumCounts
+    from monitor.stats.core.counts import StratumCounts
 
     Values = NDArray[np.float64]
 
@@ -33,7 +35,6 @@ def cell_posterior(counts: Counts) -> JointPosterior:
 
     Examples
     --------
-    >>> from monitor.stats.core.counts import Counts
     >>> counts = Counts.of_arrays(
     ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
     ...     is_flagged=[True, True, False, False],
@@ -67,7 +68,6 @@ def cell_matrix(
 
     Examples
     --------
-    >>> from monitor.stats.core.counts import Counts
     >>> counts = Counts.of_arrays(
     ...     size=[60, 100, 9000, 840], labeled=[60, 100, 65, 90], positive=[33, 95, 0, 9],
     ...     is_flagged=[True, True, False, False],
@@ -87,6 +87,38 @@ def cell_matrix(
         for part, found in zip(parts, open_positive, strict=True)
     )
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
+
+
+def plain_counts(counts: Counts) -> Counts:
+    """Make of each class one stratum of the whole plain labels that its cells are worth.
+
+    For what needs counts, such as the correction of label errors.
+
+    Parameters
+    ----------
+    counts
+        Strata are the cells of each class, in order of score.
+
+    Examples
+    --------
+    >>> plain = plain_counts(Counts.of_arrays(
+    ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
+    ...     is_flagged=[True, True, False, False],
+    ... ))
+    >>> plain.size, plain.labeled, plain.positive
+    (array([ 160, 9840]), array([ 61, 530]), array([50,  5]))
+    """
+    classes = [_arrays(cells) for cells in (counts.flagged, counts.passed)]
+    size = np.array([items.sum() for items, _, _ in classes])
+    found = [cell_counts(*each) for each in classes]
+    worth = np.concatenate([each.labeled for each in found])
+    share = np.minimum(1.0, size / np.maximum(worth, 1.0))  # never more labels than items
+    positive, labeled = EffectiveCounts(
+        np.concatenate([each.positive for each in found]) * share, worth * share
+    ).whole()
+    return Counts.of_arrays(
+        size=size.astype(np.int64), labeled=labeled, positive=positive, is_flagged=[True, False]
+    )
 
 
 class _Rest(NamedTuple):

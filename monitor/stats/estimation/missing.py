@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ def missing_bounds(
     level: float = 0.95,
     seed: int = 0,
     points: int = POINTS,
+    cells: bool = False,
 ) -> Interval | None:
     """Bounds on a metric when drawn items stayed without an answer.
 
@@ -41,7 +43,7 @@ def missing_bounds(
         Items drawn but not answered in each stratum, shape ``(H,)``, flagged first.
     name
         The metric.
-    estimand, level, seed, points
+    estimand, level, seed, points, cells
         As in ``estimates``.
 
     Returns
@@ -66,18 +68,18 @@ def missing_bounds(
     0.727 [0.464, 0.843]
     """
     _check_missing(counts, missing)
-    plain = estimates(
-        counts, metrics=(name,), estimands=(estimand,), level=level, seed=seed, points=points
+    found = partial(
+        estimates,
+        metrics=(name,),
+        estimands=(estimand,),
+        level=level,
+        seed=seed,
+        points=points,
+        cells=cells,
     )
+    plain = found(counts)
     corners = [
-        estimates(
-            _filled(counts, missing, flagged_value, passed_value),
-            metrics=(name,),
-            estimands=(estimand,),
-            level=level,
-            seed=seed,
-            points=points,
-        )[0]
+        found(_filled(counts, missing, flagged_value, passed_value))[0]
         for flagged_value, passed_value in _corners(counts, missing)
     ]
     lows = [estimate.low for estimate in (*plain, *corners) if estimate.low is not None]
@@ -88,7 +90,13 @@ def missing_bounds(
 
 
 def point_range(
-    counts: Counts, undecided: NDArray[np.int64], name: str, *, seed: int = 0, points: int = POINTS
+    counts: Counts,
+    undecided: NDArray[np.int64],
+    name: str,
+    *,
+    seed: int = 0,
+    points: int = POINTS,
+    cells: bool = False,
 ) -> tuple[float, float] | None:
     """Lowest and highest estimate of a metric, whichever way undecided answers are counted.
 
@@ -103,7 +111,7 @@ def point_range(
         Items of each stratum whose answer is open, shape ``(H,)``, flagged first.
     name
         The metric.
-    seed, points
+    seed, points, cells
         As in ``estimates``.
 
     Returns
@@ -131,6 +139,7 @@ def point_range(
             estimands=("rate",),
             seed=seed,
             points=points,
+            cells=cells,
         )[0].point
         for flagged_value, passed_value in _corners(counts, undecided)
     ]

@@ -32,6 +32,7 @@ from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
 from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
+from monitor.stats.estimation.matrix_draws import matrix_draws
 from monitor.stats.estimation.small_counts import small_count_caution
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ def estimates(
     scaled: Matrix | None = None,
     points: int = POINTS,
     draws: Draws | None = None,
+    cells: bool = False,
 ) -> list[MetricEstimate]:
     """Estimate several metrics of several estimands from one set of draws.
 
@@ -209,6 +211,9 @@ def estimates(
         Sobol points, a power of 2.
     draws
         Draws of the posterior, where they are made already; seed and points then do nothing.
+    cells
+        Whether strata are score cells, of which each class is one rate (``cell_matrix``); then
+        there is no ``posterior`` and no ``draws``.
 
     Returns
     -------
@@ -260,15 +265,10 @@ def estimates(
     wanted = [metric(name) for name in metrics]
     if scaled is None and posterior is None and draws is None:
         scaled = scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
-    posterior = round_posterior(counts) if posterior is None else posterior
-    _check_strata(counts, posterior)
-    if draws is None:
-        draws = draw(posterior, seed=seed, points=points, size=counts.size)
-    kind = "Beta mixture" if posterior.components > 1 else "Beta"
-    method = f"joint {kind} posterior, {len(draws.rates)} Sobol points"
+    drawn = matrix_draws(counts, posterior, draws, seed=seed, points=points, cells=cells)
     rows: list[MetricEstimate] = []
     for estimand in estimands:
-        matrix = draws.matrix(counts, estimand)
+        matrix = drawn.of(estimand)
         edges = matrices_at_the_edge(counts, matrix) if basis == "round" else []
         rows += [
             _estimate_of(
@@ -280,7 +280,8 @@ def estimates(
                 estimand=estimand,
                 basis=basis,
                 level=level,
-                method=method,
+                method=drawn.method,
+                cells=cells,
             )
             for one in wanted
         ]
@@ -298,6 +299,7 @@ def _estimate_of(
     basis: Basis,
     level: float,
     method: str,
+    cells: bool,
 ) -> MetricEstimate:
     """Estimate one metric from draws of the confusion matrix, or say why it has no value."""
     values = wanted(matrix)
@@ -312,7 +314,7 @@ def _estimate_of(
         )
         point, low, high = interval.point, interval.low, interval.high
         if basis == "round":  # pooled values rest on earlier labels too
-            caution = small_count_caution(counts, wanted.name, estimand=estimand)
+            caution = small_count_caution(counts, wanted.name, estimand=estimand, cells=cells)
     return MetricEstimate(
         metric=wanted.name,
         estimand=estimand,
@@ -338,17 +340,6 @@ def _check_request(estimands: Sequence[str], level: float, basis: str) -> None:
             raise ValueError(message)
     if basis not in get_args(Basis):
         message = f"no basis is called {basis!r}; there are {', '.join(get_args(Basis))}"
-        raise ValueError(message)
-
-
-def _check_strata(counts: Counts, posterior: JointPosterior) -> None:
-    ours = (len(counts.flagged), len(counts.passed))
-    theirs = (posterior.flagged.strata, posterior.passed.strata)
-    if ours != theirs:
-        message = (
-            f"the counts have {ours[0]} flagged and {ours[1]} passed strata, "
-            f"the posterior {theirs[0]} and {theirs[1]}"
-        )
         raise ValueError(message)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
+from monitor.stats.estimation.cell_matrix import cell_posterior
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +73,7 @@ class FewLabels:
 
 
 def small_count_caution(
-    counts: Counts, name: str, *, estimand: Estimand = "rate"
+    counts: Counts, name: str, *, estimand: Estimand = "rate", cells: bool = False
 ) -> FewLabels | None:
     r"""Which few labels decide a metric, or ``None``.
 
@@ -98,6 +99,8 @@ def small_count_caution(
         The metric, as ``metrics.metric`` knows it.
     estimand
         In a ``window``, a class that is labeled whole decides nothing.
+    cells
+        Whether strata are score cells; m and V are then those of ``cell_posterior``.
 
     Returns
     -------
@@ -123,13 +126,7 @@ def small_count_caution(
     True
     """
     wanted = metric(name)
-    posterior = round_posterior(counts)
-    split = len(counts.flagged)
-    size, labeled = counts.size, counts.labeled
-    classes = [
-        _class_of(FLAGGED, posterior.flagged, size[:split], labeled[:split], estimand),
-        _class_of(PASSED, posterior.passed, size[split:], labeled[split:], estimand),
-    ]
+    classes = _classes(counts, estimand, cells=cells)
     moved = [_variance(wanted, classes, index) for index in range(2)]
     few = tuple(
         class_.deciding
@@ -138,7 +135,7 @@ def small_count_caution(
     )
     if few:
         return FewLabels(few)
-    heavy = _heavy_stratum(wanted, classes, counts, posterior.mean(), estimand)
+    heavy = _heavy_stratum(wanted, classes, counts, round_posterior(counts).mean(), estimand)
     return None if heavy is None else FewLabels((heavy,))
 
 
@@ -216,6 +213,20 @@ def _heavy_stratum(
         answer = "negative"
     predicted = FLAGGED if counts.is_flagged[heaviest] else PASSED
     return DecidingClass(predicted, answer, float(found), float(moves[heaviest]))
+
+
+def _classes(counts: Counts, estimand: Estimand, *, cells: bool) -> list[_Class]:
+    posterior = cell_posterior(counts) if cells else round_posterior(counts)
+    found = []
+    for name, mixture, members in (
+        (FLAGGED, posterior.flagged, counts.is_flagged),
+        (PASSED, posterior.passed, ~counts.is_flagged),
+    ):
+        size, labeled = counts.size[members], counts.labeled[members]
+        if cells:  # one rate for the whole class
+            size, labeled = (each.sum(keepdims=True) for each in (size, labeled))
+        found.append(_class_of(name, mixture, size, labeled, estimand))
+    return found
 
 
 def _class_of(
