@@ -369,8 +369,9 @@ def _audit_tag(audit: object) -> str:
     """Name the shape of an audit by its keys, so that refusals are about the one that was meant."""
     if isinstance(audit, ClassAuditCounts):
         return "by class"
-    by_class = isinstance(audit, dict) and not ClassAuditCounts.model_fields.keys().isdisjoint(
-        audit
+    by_class = isinstance(audit, dict) and (
+        not ClassAuditCounts.model_fields.keys().isdisjoint(audit)
+        or any(isinstance(counts, dict) for counts in audit.values())
     )
     return "by class" if by_class else "of all items"
 

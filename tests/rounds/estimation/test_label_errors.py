@@ -135,6 +135,13 @@ def test_an_audit_of_one_class_alone_is_refused_for_the_one_that_it_lacks():
     assert (error["loc"][-1], error["type"]) == ("passed", "missing")
 
 
+def test_a_misspelt_class_of_an_audit_is_refused_as_a_class():
+    with pytest.raises(ValidationError) as refused:
+        Labeling.model_validate({"audit": {"flaged": AUDIT.model_dump()}})
+
+    assert {error["loc"][-1] for error in refused.value.errors()} == {"flaged", "flagged", "passed"}
+
+
 def test_missing_answers_are_told_with_their_share_and_when_the_others_came(database):
     scene = Scene(database, settings())
     scene.week(1)
