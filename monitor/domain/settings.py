@@ -170,13 +170,16 @@ class Sample(Settings):
     """How many labels a round may ask for.
 
     With a margin: the fewest labels that reach it, at most ``max_labels``. Without: all of
-    ``max_labels``.
+    ``max_labels``. The first round of a history with score bands hands them out in two waves, the
+    second by the answers to the first: once these are in, at the latest after the share
+    ``second_wave`` of the time for labeling; null for one wave.
     """
 
     margin: Margin = Margin()
     max_labels: Annotated[int, Field(ge=2, le=200_000)] = 1000
     bands: Bands = Bands()
     cost: Cost = Cost()
+    second_wave: Annotated[float, Field(gt=0, lt=1)] | None = 0.5
 
 
 class Pooling(Settings):
@@ -367,7 +370,8 @@ class RoundSettings(Settings):
 
     ``origin`` is why it was opened: because its slot was due (``schedule``, as recorded skips
     are), because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``planned`` are
-    the labels of each stratum where a round is done again whose plan is known. ``labeling`` is what
+    the labels of each stratum where a round is done again whose plan is known, and ``first_wave``
+    those of its first wave, where it had two. ``labeling`` is what
     the labeler's kind has alone (`Labeling.own`), so that a round is read from where its tasks
     went; None in rounds of older versions.
     """
@@ -391,6 +395,7 @@ class RoundSettings(Settings):
     hooks: tuple[str, ...] = ()
     origin: Literal["schedule", "by_hand", "backfill"] = "schedule"
     planned: dict[str, int] | None = None
+    first_wave: dict[str, int] | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -46,6 +46,17 @@ def closed_reason(
     return f"the deadline passed with {answered} of {wanted} answers{copies}"
 
 
+def second_wave_reason(drawn: int, *, answered: int, wanted: int) -> str:
+    """Say that the second wave of a round goes out, and after how much of the first.
+
+    >>> second_wave_reason(300, answered=180, wanted=200)
+    'the second wave went out: 300 items, by 180 of 200 answers to the first'
+    """
+    return (
+        f"the second wave went out: {drawn} items, by {answered} of {wanted} answers to the first"
+    )
+
+
 def unlabeled_reason(predicted: str, *, answered: int, wanted: int) -> str:
     """Say why a round gives no estimate: no item of a predicted class has a label.
 

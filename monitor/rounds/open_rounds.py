@@ -31,6 +31,8 @@ class OpenRound:
     reason: str | None
     waits_until: datetime | None = None
     """When it gives up on predictions that cannot be used yet."""
+    second_wave_at: datetime | None = None
+    """When its second wave goes out at the latest; None where none is to come."""
 
     def time_for_labels(self, now: datetime) -> timedelta | None:
         """How long labels may still come, negative once that is over; None before it is drawn."""
@@ -50,6 +52,7 @@ class OpenRound:
             deadline=round_.deadline,
             reason=round_.reason,
             waits_until=gives_up_at(round_),
+            second_wave_at=round_.second_wave_at,
         )
 
 

@@ -28,6 +28,7 @@ from monitor.rounds.claims import renewed
 from monitor.rounds.labels.collect import collect, retire, send
 from monitor.rounds.labels.places import Asked, ask
 from monitor.rounds.opening.due import open_due, open_slot
+from monitor.rounds.sampling import second_wave
 from monitor.rounds.sampling.draw import draw
 from monitor.storage import copy_store, label_store, round_claims, round_moves, round_store
 from monitor.storage.copy_store import Copies
@@ -208,6 +209,9 @@ def go_through(context: MonitorContext, round_id: int) -> None:
     if _is_out(round_, _read_sent(context, [round_])):
         collect(context, [round_id])
     finish(context, round_id)
+    if round_.second_wave_at is not None and _read(context, round_id).second_wave_at is None:
+        collect(context, [round_id])  # the second wave is out
+        finish(context, round_id)
 
 
 def begin(context: MonitorContext, round_id: int) -> None:
@@ -234,8 +238,8 @@ def finish(context: MonitorContext, round_id: int) -> None:
         with context.database.read() as connection:
             round_ = round_store.read_round(connection, round_id)
             stand = _stand(connection, round_) if round_.state is RoundState.LABELING else None
-        if stand is not None:
-            _close_if_due(context, stand, claim)
+        if stand is not None and not _hands_out_more(context, stand, claim):
+            _close_if_due(context, _stand_again(context, stand), claim)
         elif round_.state is RoundState.CLOSED and _changed(round_):
             _retried(lambda: publish.correct(context, round_, claim))
 
@@ -315,6 +319,30 @@ def _stand(connection: Connection, round_: Round) -> _Stand:
     has_copies = round_.settings.overlap > 0
     copies = copy_store.read_copies(connection, round_.id) if has_copies else Copies(0, 0)
     return _Stand(round_, labels, copies)
+
+
+def _hands_out_more(context: MonitorContext, stand: _Stand, claim: Claim) -> bool:
+    """Hand out the second wave if it is time, or give it up; whether the round goes on with it.
+
+    Nobody is asked after the deadline. Labels that come by themselves are there all the same.
+    """
+    round_, labels = stand.round, stand.labels
+    if not second_wave.is_due(round_, labels, context.clock()):
+        return False
+    if _is_late(context, round_) and context.asks_people(round_.settings):
+        second_wave.give_up(context, labels, claim)
+        return False
+    second_wave.hand_out_rest(context, round_, labels, claim)
+    send(context, round_, claim)
+    return True
+
+
+def _stand_again(context: MonitorContext, stand: _Stand) -> _Stand:
+    """Read a round again that gave up its second wave just now."""
+    if stand.round.second_wave_at is None:
+        return stand
+    with context.database.read() as connection:
+        return _stand(connection, round_store.read_round(connection, stand.round.id))
 
 
 def _close_if_due(context: MonitorContext, stand: _Stand, claim: Claim) -> None:

@@ -22,6 +22,7 @@ from monitor.presentation.status import (
     overdue_line,
     round_line,
     row_lines,
+    second_wave_line,
     unanswered_line,
     unopened_line,
     unread_labels_line,
@@ -344,6 +345,7 @@ def _notes(one: _OneMonitor) -> list[str]:
     """Say what is worth knowing, and needs nobody."""
     return [
         *_ahead(one.seen.ahead),
+        *_second_waves(one),
         *_closing(one),
         *(note for notes in one.labels for note in notes.notes),
         *_of_newest(one),
@@ -362,6 +364,14 @@ def _closing(one: _OneMonitor) -> list[str]:
         closing_line(round_.round, left, missing=round_.wanted - round_.answered)
         for round_, left in _near_deadline(one)
         if 0 < round_.answered < round_.wanted
+    ]
+
+
+def _second_waves(one: _OneMonitor) -> list[str]:
+    return [
+        second_wave_line(round_.round, round_.second_wave_at)
+        for round_ in one.open_rounds
+        if round_.second_wave_at is not None
     ]
 
 

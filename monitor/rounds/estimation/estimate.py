@@ -15,7 +15,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.detection.alternatives import guess
-from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.waves import log_e_of_waves
 from monitor.stats.estimation.missing import missing_bounds
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.probability import (
@@ -74,7 +74,7 @@ def estimate_round(
     earlier: Sequence[Tally],
     known: HistoryState,
     *,
-    evidence: Tally,
+    evidence: Sequence[Tally],
     reference: Mapping[str, tuple[int, int]] | None,
     settings: RoundSettings,
     seed: int,
@@ -89,7 +89,7 @@ def estimate_round(
     known
         What they and the reference, pooled, give for the strata.
     evidence
-        This round with its labels as evidence counts them.
+        This round with its labels as evidence counts them, wave by wave.
     reference
         Positive and labeled per stratum from before launch, or None.
     settings
@@ -104,7 +104,7 @@ def estimate_round(
     return RoundEstimate(
         rows=_rows(now, pooled, draws, settings, seed),
         pooled=pooled,
-        readings=_readings(evidence.counts, earlier, before, draws, settings),
+        readings=_readings(evidence, earlier, before, draws, settings),
         proposed_limits={}
         if settings.limits.bounds
         else propose_limits([*earlier, now], reference, seed=seed),
@@ -161,23 +161,24 @@ def _with_robust_weight(
 
 
 def _readings(
-    counts: Counts,
+    waves: Sequence[Tally],
     earlier: Sequence[Tally],
     reference: Counts | None,
     draws: Draws,
     settings: RoundSettings,
 ) -> list[LimitReading]:
-    rates = guess([tally.counts for tally in earlier], reference)
-    if rates is None and settings.reference is not None:
-        rates = _guess_of_matrix(settings.reference, counts)
-    readings = []
+    counts, known = [wave.counts for wave in waves], [tally.counts for tally in earlier]
+    first_guess = None
+    if guess(known, reference) is None and settings.reference is not None:
+        first_guess = _guess_of_matrix(settings.reference, counts[0])
+    size, readings = counts[0].size, []
     for limit in settings.limits.watched():
         keeps = probability_at_least if limit.side == "at_least" else probability_at_most
         readings.append(
             LimitReading(
                 limit=limit,
-                log_e=tuple(float(v) for v in log_e_factor(limit, counts, rates)),
-                recovered=keeps(draws, counts.size, limit.metric, limit.value),
+                log_e=tuple(log_e_of_waves(limit, counts, known, reference, first_guess).tolist()),
+                recovered=keeps(draws, size, limit.metric, limit.value),
             )
         )
     return readings

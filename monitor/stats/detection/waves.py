@@ -39,6 +39,7 @@ def log_e_of_waves(
     waves: Sequence[Counts],
     earlier: Sequence[Counts] = (),
     reference: Counts | None = None,
+    first_guess: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     r"""Log e of each alternative over the waves of one round.
 
@@ -53,6 +54,8 @@ def log_e_of_waves(
         Of each wave its own labels and answers, and the sizes of the whole window.
     earlier, reference
         What was known before the round, as for ``alternatives.guess``.
+    first_guess
+        The guess where those give none, such as that of four counts.
 
     Returns
     -------
@@ -70,5 +73,6 @@ def log_e_of_waves(
     """
     found = np.zeros(len(ERRORS))
     for i, wave in enumerate(waves):
-        found = found + log_e_factor(limit, wave, guess([*earlier, *waves[:i]], reference))
+        rates = guess([*earlier, *waves[:i]], reference)
+        found = found + log_e_factor(limit, wave, first_guess if rates is None else rates)
     return found
