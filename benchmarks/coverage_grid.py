@@ -29,12 +29,13 @@ from monitor.stats import (
 from monitor.stats.design.score_bands import affordable_bands
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-Score = Literal["good", "weak"]
 Known = Literal["scores", "rounds"]
 
 NODES = 4000
@@ -58,7 +59,7 @@ class Setting:
     labels: int
     bands: tuple[int, int] | None = None
     times: int | None = None
-    score: Score = "good"
+    score: str = "good"
     plan: Known = "rounds"
     ratio: float | None = None  # Shang et al.'s over-sampling ratio s, in place of a plan
     named: bool = False
@@ -133,13 +134,20 @@ def weakened(claimed: Values) -> Values:
 
 def make_cell(setting: Setting) -> Cell:
     """Cut the setting's population into bands and plan its labels as the monitor does."""
+    claims = class_probabilities(setting.k, setting.precision, setting.recall)
+    return cut_cell(
+        setting,
+        [
+            (claimed, claimed if setting.score == "good" else weakened(claimed))
+            for claimed in claims
+        ],
+    )
+
+
+def cut_cell(setting: Setting, classes: Sequence[tuple[Values, Values]]) -> Cell:
+    """Cut a population by what its score claims: claims and true probabilities of each class."""
     parts = []
-    for claimed, bands in zip(
-        class_probabilities(setting.k, setting.precision, setting.recall),
-        setting.cut,
-        strict=True,
-    ):
-        true = claimed if setting.score == "good" else weakened(claimed)
+    for (claimed, true), bands in zip(classes, setting.cut, strict=True):
         band = band_of(claimed, band_edges(claimed, bands))
         members = [band == index for index in range(band.max() + 1)]
         parts.append([(m.mean(), true[m].mean(), claimed[m].mean()) for m in members])

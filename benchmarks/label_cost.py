@@ -13,7 +13,8 @@ classifiers of Shang et al. 2023, Table 4; no finite window, the estimand `rate`
 
 The labels are those at which the *mean half-width* of the 95 % interval over the replicates is
 .05 for the wider of the two metrics; the plan's own margins are moved until that holds, and
-`planned` is what the plan asked for unmoved. Coverage and its standard error come from other
+`planned` is what the plan asked for unmoved, for the expected half-width; a quarter of the passed
+labels goes by size. Coverage and its standard error come from other
 replicates than the search. `by rounds` plans by the rates that earlier rounds found. The second
 table is a first round: what is known are the scores (with and without the blend) or nothing.
 """
@@ -132,12 +133,12 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=6000)
     replicates = parser.parse_args().replicates
     print(f"Rates known from earlier rounds; {replicates} replicates")
-    _say_head()
+    _say_head(replicates)
     for name in CLASSIFIERS:
         print(f"{name} random sampling, Wilson{random_sampling(population(name, 'good')):>19}")
         known_rates(name, replicates)
     print("\nFirst round; labels against those of two strata with the rates known")
-    _say_head("    x")
+    _say_head(replicates, "    x")
     for name in CLASSIFIERS:
         first_round(name, replicates)
 
@@ -283,8 +284,9 @@ def random_sampling(whole: Population) -> int:
     return math.ceil(needed)
 
 
-def _say_head(more: str = "") -> None:
-    print(f"{'':34}{'labels':>7}{more} flagged planned   half-widths   coverage (s.e. .003)")
+def _say_head(replicates: int, more: str = "") -> None:
+    error = f"{math.sqrt(0.95 * 0.05 / replicates):.3f}".lstrip("0")
+    print(f"{'':34}{'labels':>7}{more} flagged planned   half-widths   coverage (s.e. {error})")
 
 
 def _say(text: str, design: Design, plan: Plan, replicates: int, base: int | None = None) -> None:

@@ -139,7 +139,6 @@ def _evidence_of(round_id: int) -> Iterator[dict[str, Any]]:
             "log_evidence": 0.5,
             "log_threshold": 4.0,
             "fires": False,
-            "recovered": 0.5,
         }
 
 

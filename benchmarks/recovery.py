@@ -33,13 +33,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from benchmarks import pooling_coverage
 from benchmarks.drift import QUIET, drawn_from_population, limits_of
+from benchmarks.pooling_coverage import metric_draws, pooled
+from benchmarks.pooling_stories import Window
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.projection import inside, project_many
 from monitor.stats.detection.recovery import ERRORS, LOG_ENDS_AT, advance, opposite
 from monitor.stats.detection.simulated_paths import Paths, log_e_many
-from monitor.stats.history.run_length import Run, begin
+from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
+from monitor.stats.history.run_length import Run, RunLength, begin
 from monitor.stats.history.run_length import advance as advance_run
 
 if TYPE_CHECKING:
@@ -256,10 +258,10 @@ def best_power(story: Story, rounds: int, level: float = 0.05) -> float:
 
 def ended_before(story: Story, answers: Answers) -> Flags:
     """Which alerts the rule before would have ended, shape ``(rounds, paths)``."""
-    scenario, scheme = story.after[0], pooling_coverage.DEFAULT
+    scenario, settings = story.after[0], RunLength()
     labels: Values = scenario.labeled.astype(np.float64)
     size: Values = scenario.size.astype(np.float64)
-    window = pooling_coverage.Window(scenario.is_flagged, size, scenario.rates)
+    window = Window(scenario.is_flagged, size, scenario.rates)
     rng, runs = np.random.default_rng(14), dict[bool, Run]()
     before, after = answers
     kept = []
@@ -268,16 +270,14 @@ def ended_before(story: Story, answers: Answers) -> Flags:
         for up in (True, False):
             mine = window.of_class(up)
             counts = found[:, mine], labels[mine]
-            runs[up] = (
-                advance_run(runs[up], *counts, t, scheme.settings)[0] if t else begin(*counts)
-            )
+            runs[up] = advance_run(runs[up], *counts, t, settings)[0] if t else begin(*counts)
         if t < len(before):
             continue
-        drawn = {
-            up: pooling_coverage.pooled(run, window, labels, found, up, scheme)
-            for up, run in runs.items()
-        }
-        draws = pooling_coverage.metric_draws(window, drawn, story.limit.metric, rng, size)
+        known = {}
+        for up, run in runs.items():
+            mine = window.of_class(up)
+            known[up] = pooled(run, found[:, mine], labels[mine], ROBUST_WEIGHT)
+        draws = metric_draws(window, known, story.limit.metric, rng)
         kept.append((draws >= story.limit.value).mean(axis=1) > ENOUGH)
     twice = np.array([np.zeros_like(kept[0]), *(np.array(kept[1:]) & np.array(kept[:-1]))])
     return np.asarray(np.maximum.accumulate(twice, axis=0))

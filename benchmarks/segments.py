@@ -5,8 +5,9 @@
 One window of a classifier with precision .78 and recall .62, 27,000 predicted positives (x 1/5)
 and 964,000 others, in 3 + 5 score bands with 200 + 1,050 labels or in 1 + 1 strata with 307 +
 1,943. Six segments hold 40 to 1 % of every band. They are alike; or their log odds differ by a
-normal amount of sd .5 per predicted class; or one of them (4 % or 15 %) is worse by 1.5 in both
-classes: a factor of 4.5 in the odds, precision .78 to .46 and recall .62 to .25.
+normal amount of sd .5 per predicted class; or one of them is worse in both classes: that of 10 % by
+.7, a factor of 2 in the odds, or that of 4 % or 15 % by 1.5, a factor of 4.5 (precision .78 to .46
+and recall .62 to .25).
 
 Priors: `own` takes every cell of stratum and segment alone, with the prior of a round; `pooled`
 adds the stratum's rate over all segments, worth 2 labels a cell; `ours` is
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 SHARES = np.array([0.40, 0.30, 0.15, 0.10, 0.04, 0.01])
 METRICS = ("precision", "recall")
+WORSE = {"x 2, of 10 %": (3, 0.7), "x 4.5, of 4 %": (4, 1.5), "x 4.5, of 15 %": (2, 1.5)}
+"""Place of the segment that is worse, and by how much in the log odds."""
 BANDS_RATE = np.array([0.62, 0.80, 0.93, 0.0004, 0.002, 0.008, 0.03, 0.12])
 BANDS_SIZE = np.array([9000, 9000, 9000, 700_000, 150_000, 70_000, 30_000, 14_000]) // 5
 BANDS_LABELS = np.array([66, 67, 67, 300, 220, 200, 180, 150])
@@ -121,9 +124,9 @@ def shifts(scenario: str, design: Design, rng: np.random.Generator) -> Values:
     if scenario == "differ":
         found[:, up] = rng.normal(0, 0.5, (len(SHARES), 1))
         found[:, ~up] = rng.normal(0, 0.5, (len(SHARES), 1))
-    elif scenario.startswith("one worse"):
-        chosen = {"one worse 4 %": 4, "one worse 15 %": 2}[scenario]
-        found[chosen, up], found[chosen, ~up] = -1.5, 1.5
+    elif scenario in WORSE:
+        chosen, by = WORSE[scenario]
+        found[chosen, up], found[chosen, ~up] = -by, by
     return found
 
 
@@ -236,7 +239,7 @@ def main() -> None:
     print(f"{'':44}coverage{'':36}width")
     print(f"{'strata':12}  {'segments':14}  {'prior':6}  {'metric':9}{shares}  {shares}")
     for design in (BANDS, _two_strata()):
-        for scenario in ("alike", "differ", "one worse 4 %", "one worse 15 %"):
+        for scenario in ("alike", "differ", *WORSE):
             for (prior, name), values in rates_covered(design, scenario, replicates).items():
                 cover, width = values.mean(axis=0).T
                 cells = "  ".join(

@@ -57,7 +57,7 @@ def estimate(
     >>> found = estimate(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48400)
     >>> recall = next(e for e in found["estimates"] if e["metric"] == "recall")
     >>> print(f"{recall['point']:.3f} [{recall['low']:.3f}, {recall['high']:.3f}]")
-    0.560 [0.512, 0.609]
+    0.561 [0.512, 0.609]
     """
     from monitor import api  # noqa: PLC0415
 

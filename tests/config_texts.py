@@ -98,7 +98,9 @@ late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
 pooling: {hazard => carry: {hazard
     19, monitors[mail-travel].carry: there is no such setting here; it is called pooling now
 pooling: {hazard => pooling: {lean: 0.4, hazard
-    19, monitors[mail-travel].pooling.lean: there is no such setting here; it is called shift now
+    19, monitors[mail-travel].pooling.lean: there is no such setting here; leave it out: rises and falls are treated alike now
+pooling: {hazard => pooling: {shift: 0.4, hazard
+    19, monitors[mail-travel].pooling.shift: there is no such setting here; leave it out: rises and falls are treated alike now
 kind: files,  => <nothing>
     15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column
 tp: 138 => tp: 0.3

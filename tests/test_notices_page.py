@@ -22,7 +22,7 @@ def test_an_alert_says_what_how_sure_what_changed_and_what_to_do():
         "precision is under its limit 0.7",
         "% interval ",
         "At most one false alarm per 52 rounds is promised",
-        "prevalence 7.4 % -> 1.6 % explains",
+        "prevalence 7.4 % -> 1.2 % explains",
         "What to do: pr-monitor show",
         "In MLflow:",
     ):

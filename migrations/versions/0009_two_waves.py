@@ -1,13 +1,10 @@
-"""a first round may hand out its items in two waves; the second takes them from a reserve.
-
-To follow 0008 once that is merged: ``down_revision`` then names it.
-"""
+"""a first round may hand out its items in two waves; the second takes them from a reserve."""
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0009"
-down_revision = "0007"
+down_revision = "0008"
 branch_labels = None
 depends_on = None
 

@@ -30,7 +30,10 @@ MOST_PROBLEMS = 50  # lines of a refusal; whoever has more to fix begins with th
 _LONGEST = 500  # characters of a message; a value in it may be as long as the file
 _LONGEST_VALUE = 60  # characters of a value that a sentence shows
 # Settings of configs that were written for an earlier version.
-_RENAMED = {"carry": "pooling", "own_share": "robust_weight", "lean": "shift", "gold": "audit"}
+_RENAMED = {"carry": "pooling", "own_share": "robust_weight", "gold": "audit"}
+_REMOVED = dict.fromkeys(
+    ("pooling.shift", "pooling.lean"), "leave it out: rises and falls are treated alike now"
+)
 _PLAIN = (  # what pydantic says, one a line, without reasons and words of Python
     (r"(?m)^\w+ should", "it should"),
     (r" after validation.*|, (unable|got|not|exceeded) .*", ""),
@@ -129,7 +132,7 @@ def _explained(way: Way, errors: list[ErrorDetails], known: list[str]) -> tuple[
         case {"type": "missing" | "union_tag_not_found"}:
             return way, _missing_setting(str(way[-1]), known)
         case {"type": "extra_forbidden"}:
-            return way, _unknown_setting(str(way[-1]), known)
+            return way, _unknown_setting(way, known)
         case {"type": "union_tag_invalid", "ctx": {"tag": kind, "expected_tags": kinds}}:
             close = _closest(kind, re.findall(r"'(.*?)'", kinds))
             return way, f"{shown(kind)} is not known; {close}"
@@ -144,10 +147,12 @@ def _missing_setting(key: str, known: list[str]) -> str:
     return f"this setting is missing; add {line}"
 
 
-def _unknown_setting(key: str, known: list[str]) -> str:
+def _unknown_setting(way: Way, known: list[str]) -> str:
+    key = str(way[-1])
     now = _RENAMED.get(key)
     hint = f"it is called {now} now" if now in known else _closest(key, known)
-    return f"there is no such setting here; {hint}"
+    removed = _REMOVED.get(".".join(str(part) for part in way[-2:]))
+    return f"there is no such setting here; {removed or hint}"
 
 
 def _closest(word: str, known: list[str]) -> str:

@@ -15,7 +15,7 @@ from monitor.domain.sinks import LOG
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.reporting.report import find_row
 from monitor.rounds.run import backfill
-from monitor.storage import estimate_store, schema
+from monitor.storage import estimate_store, evidence_store, schema
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def watch(application: Application, written: Written) -> Iterator[DemoRound]:
 
 def _read(connection: Connection, round_: Round, truth: Confusion, news: list[Notice]) -> DemoRound:
     rows = estimate_store.read_points(connection, [round_.id], METRICS)[round_.id]
-    readings = estimate_store.frozen_readings(connection, round_.id).values()
+    readings = evidence_store.frozen_readings(connection, round_.id).values()
     return DemoRound(
         number=round_.number,
         week=round_.window.start,

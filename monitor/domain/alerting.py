@@ -1,9 +1,8 @@
 """How evidence turns into alerts: firing, resolved, and revised when late labels change it.
 
 Only the evidence of a round's first version, frozen at its closing, may fire. While an alert is
-open no evidence is gathered; it resolves when the metric is back inside its limit with
-probability over ``RECOVERED`` in two rounds in a row, both of the time after the one that fired
-(docs/method.md).
+open, evidence is gathered that its metric keeps the limit again, by the rounds of the time after
+the one that fired; with enough of it the alert ends (docs/method.md).
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.detection.e_detector import Evidence
-
-RECOVERED = 0.9
+    from monitor.stats.detection.recovery import Recovery
 
 
 class AlertState(StrEnum):
@@ -61,8 +59,11 @@ class Reading:
         Evidence of the chain so far, or None while an alert is open.
     fires
         Whether this closing opens an alert.
-    recovered
-        Probability that the metric keeps the limit, under the pooled posterior.
+    recovery
+        Evidence after this closing that the metric keeps its limit again; None while no alert is
+        open, and in rows of versions that gathered none.
+    log_recovery
+        Log e of the step that this round took there, or None where it took none.
     """
 
     limit: float
@@ -72,7 +73,8 @@ class Reading:
     log_e: tuple[float, ...]
     log_m: tuple[float, ...] | None
     fires: bool
-    recovered: float
+    recovery: Recovery | None = None
+    log_recovery: float | None = None
 
     @property
     def log_evidence(self) -> float | None:
@@ -81,6 +83,12 @@ class Reading:
             return None
         mean = _chain(self.log_m).log_mean
         return mean if math.isfinite(mean) else None
+
+    @property
+    def ends_alert(self) -> bool:
+        """Whether the alert that was open ends by this closing; one without a step ends none."""
+        took_step = self.log_recovery is not None
+        return took_step and self.recovery is not None and self.recovery.ends
 
 
 def evidence_state(reading: Reading, *, is_compared: bool) -> EvidenceState:
@@ -105,12 +113,21 @@ def next_reading(
     limit: float,
     log_threshold: float,
     log_e: tuple[float, ...],
-    recovered: float,
+    log_recovery: float | None,
 ) -> Reading:
-    """Read one more closing, after ``last``."""
+    """Read one more closing, after ``last``.
+
+    ``log_recovery`` is the round's evidence that the metric keeps its limit again, which counts
+    while an alert is open; None for a round of the time before it, which takes no step.
+    """
     order, chain = (1, 1) if last is None else (last.order + 1, last.chain)
     if alert_open:
-        return Reading(limit, log_threshold, chain, order, log_e, None, False, recovered)
+        recovery = recovery_after(last)
+        if log_recovery is not None:
+            recovery = recovery.updated(log_recovery)
+        return Reading(
+            limit, log_threshold, chain, order, log_e, None, False, recovery, log_recovery
+        )
     gathered = _gathered(last, (limit, log_threshold), len(log_e))
     if last is not None and gathered is None:
         chain += 1
@@ -125,8 +142,17 @@ def next_reading(
         log_e=log_e,
         log_m=after.log_m,
         fires=after.fires(log_threshold),
-        recovered=recovered,
     )
+
+
+def recovery_after(last: Reading | None) -> Recovery:
+    """Evidence of recovery of an open alert after the last closing of its limit.
+
+    It begins with nothing: at the firing, and where an older version gathered none.
+    """
+    from monitor.stats.detection.recovery import Recovery  # noqa: PLC0415  scipy takes half a second
+
+    return Recovery() if last is None or last.recovery is None else last.recovery
 
 
 def _gathered(
@@ -140,9 +166,9 @@ def _gathered(
     return last.log_m if same_limit and same_alternatives else None
 
 
-def resolves(last: Reading, now: Reading) -> bool:
-    """Whether two rounds in a row, both after the one that fired, show that the limit is kept."""
-    return last.recovered > RECOVERED and now.recovered > RECOVERED
+def keeps(side: str, limit: float, value: float) -> bool:
+    """Whether a value is on the wanted side of a limit, or exactly at it."""
+    return value >= limit if side == "at_least" else value <= limit
 
 
 def evidence_of(log_e: Sequence[Sequence[float]]) -> Evidence:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -53,11 +54,14 @@ class DecidingRow(Report):
     """A predicted class whose labels decide a metric and are worth few of one answer.
 
     ``answer`` is the rarer one, ``positive`` or ``negative``, and ``worth`` how many of it.
+    ``moves`` is how far one such label moves the metric, where those of one stratum decide; None
+    elsewhere, and in reports of versions that did not look at single strata.
     """
 
     predicted: str
     answer: str
     worth: float
+    moves: float | None = None
 
 
 class ReportedEstimate(EstimateRow):
@@ -93,13 +97,23 @@ class StratumRow(Report):
         return self.planned - self.labeled - self.declined
 
 
+class OwnEstimate(NamedTuple):
+    """What a segment's own labels say; None where they say nothing."""
+
+    point: float | None
+    low: float | None
+    high: float | None
+
+
 class SegmentRow(Report):
     """Precision or recall of one segment in this round alone, of the window's own items.
 
-    ``segment`` is the column and ``value`` its value; ``flagged`` counts the predicted positives
-    of its ``size`` items. ``more_round`` and ``more_segment`` are the labels that ``margin`` still
-    needs: added to the whole round, drawn as it was (None: no number suffices), or to items of
-    the segment only. All three are None where the metric does not exist.
+    ``point``, ``low`` and ``high`` borrow from the labels of the other segments, the three that
+    begin with ``alone`` come from the segment's own labels only (None in rounds that closed before
+    they were kept). ``segment`` is the column and ``value`` its value; ``flagged`` counts the
+    predicted positives of its ``size`` items. ``more_round`` and ``more_segment`` are the labels
+    that ``margin`` still needs: added to the whole round, drawn as it was (None: no number
+    suffices), or to items of the segment only. All three are None where the metric does not exist.
     """
 
     segment: str
@@ -111,10 +125,18 @@ class SegmentRow(Report):
     point: float | None
     low: float | None
     high: float | None
+    alone_point: float | None = None
+    alone_low: float | None = None
+    alone_high: float | None = None
     reason: str | None = None
     margin: float | None = None
     more_round: int | None = None
     more_segment: int | None = None
+
+    @property
+    def alone(self) -> OwnEstimate:
+        """The estimate from the segment's own labels only."""
+        return OwnEstimate(self.alone_point, self.alone_low, self.alone_high)
 
 
 class AnswersRow(Report):
@@ -174,10 +196,29 @@ class EvidenceRow(Report):
     state: str | None = None
 
 
+class RecoveryRow(Report):
+    """How far an open alert is from its end, as of the last closing.
+
+    ``evidence`` that the metric keeps its limit again, of the ``rounds`` since the firing; the
+    alert ends when it reaches ``ends_at``. ``level`` is the metric with earlier rounds, None where
+    it is not estimable. If it stays there the alert ends ``within`` so many more rounds with
+    probability ``share``; None where it is beyond the limit, or that takes over ``at_most`` rounds.
+    """
+
+    rounds: int
+    evidence: float
+    ends_at: float
+    level: float | None
+    within: int | None
+    share: float
+    at_most: int
+
+
 class AlertRow(Report):
     """An alert that is open, or changed in this round.
 
-    The window is that of the round which fired it; times are None in older reports.
+    The window is that of the round which fired it; times are None in older reports. ``recovery``
+    is None once the alert has ended, and in older reports.
     """
 
     id: str
@@ -189,6 +230,7 @@ class AlertRow(Report):
     window_start: datetime | None = None
     window_end: datetime | None = None
     fired_at: datetime | None = None
+    recovery: RecoveryRow | None = None
 
 
 class NoticeRow(Report):
@@ -244,7 +286,11 @@ class TimelinePoint(Report):
 
 
 class RoundReport(Report):
-    """A closed or abandoned round, as one version of it stands."""
+    """A closed or abandoned round, as one version of it stands.
+
+    ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
+    and in quiet times; None where its way of pooling was not measured.
+    """
 
     store_id: str
     round_key: str
@@ -283,6 +329,7 @@ class RoundReport(Report):
     cause: CauseRow | None = None
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
+    pooled_coverage: tuple[float, float] | None = None
 
     def estimate(self, metric: str, *, basis: str, estimand: str) -> EstimateRow | None:
         """Find one estimate."""

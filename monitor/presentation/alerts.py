@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from monitor.domain.alerting import keeps
 from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.evidence import recovery_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_text,
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.model import Window
-    from monitor.domain.report import EstimateRow, RoundReport
+    from monitor.domain.report import EstimateRow, RecoveryRow, RoundReport
 
 
 LIMIT_CHANGED = "its limit was changed or removed in the config"
@@ -92,11 +94,55 @@ def resolved_sentence(
     alert: Alert, pooled: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
     """Say that a round ended an alert."""
-    reason = why or "it kept its limit in two rounds running with probability over 0.9"
+    reason = why or (
+        "the labels of the rounds since then show that it keeps its limit again. Of alerts on a "
+        "metric that stays beyond its limit at most 1 in 20 ever end so"
+    )
     return (
         f"{report.monitor}: the alert on {_limit(alert)} is resolved in round {report.round}: "
         f"{reason}. It is {number_text(pooled)} with earlier rounds. The alert {fired(alert)}."
     )
+
+
+def recovery_sentence(alert: Limited, recovery: RecoveryRow) -> str:
+    """Say how far an open alert is from its end, and how long that may take."""
+    return f"{_where(alert, recovery)}. {_gathered(recovery)}{_ahead(alert, recovery)}."
+
+
+def _where(alert: Limited, recovery: RecoveryRow) -> str:
+    """Say where the metric was last estimated to be, seen from its limit."""
+    if recovery.level is None:
+        return f"{alert.metric} is {NOT_ESTIMABLE} with earlier rounds"
+    beyond = "under" if alert.side == "at_least" else "over"
+    place = "within" if keeps(alert.side, alert.limit, recovery.level) else beyond
+    return (
+        f"{alert.metric} is {recovery.level:.2f} with earlier rounds, {place} its limit "
+        f"{alert.limit:g}"
+    )
+
+
+def _gathered(recovery: RecoveryRow) -> str:
+    """Say how much evidence of recovery there is, and how much ends the alert."""
+    if not recovery.rounds:
+        wanted = f"evidence of recovery of {recovery.ends_at:g}"
+        return f"No later round has closed yet, and {wanted} ends the alert"
+    return capital(recovery_text(recovery.evidence, recovery.rounds, recovery.ends_at))
+
+
+def _ahead(alert: Limited, recovery: RecoveryRow) -> str:
+    """Say how long that takes if nothing changes."""
+    if recovery.level is None:
+        return ""
+    if not keeps(alert.side, alert.limit, recovery.level):
+        return f"; no end is to be expected while {alert.metric} stays there"
+    if recovery.within is None:
+        return (
+            f"; if {alert.metric} stays there, that may well take more than {recovery.at_most} "
+            "rounds"
+        )
+    rounds = "1 more round" if recovery.within == 1 else f"{recovery.within} more rounds"
+    often = f"{10 * recovery.share:g} of 10 cases"
+    return f"; if {alert.metric} stays there, that takes at most {rounds} in {often}"
 
 
 def revised_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundReport) -> str:
@@ -132,7 +178,8 @@ def alert_to_do(alert: Alert, *, monitor: str, number: int) -> str:
     return (
         f"pr-monitor show {number} -m {monitor} has the counts and the evidence. If "
         f"labels are wrong, correct them: the alert is then revised. If they are right, fix what "
-        f"feeds the classifier, move its threshold or retrain it; the alert ends by itself. To "
+        f"feeds the classifier, move its threshold or retrain it; the alert ends by itself once "
+        f"the labels of later rounds show it, and pr-monitor status says how far that is. To "
         f'end it now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
     )
 

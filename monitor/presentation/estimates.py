@@ -14,6 +14,26 @@ BASES = {"round": "this round alone", "pooled": "with earlier rounds"}
 """What an estimate rests on, as tables head it."""
 
 
+POOLED_INTERVALS = "intervals with earlier rounds are of calibrated pooling"
+
+
+def pooled_intervals_text(coverage: tuple[float, float] | None) -> str:
+    """Say what pooled intervals are, and how often they held the truth where that was measured.
+
+    >>> pooled_intervals_text(None)
+    'intervals with earlier rounds are of calibrated pooling'
+    >>> pooled_intervals_text((0.9, 0.98)).split(", and ")[1]
+    'in at least 98% in quiet times'
+    """
+    if coverage is None:
+        return POOLED_INTERVALS
+    changed, quiet = coverage
+    return (
+        f"{POOLED_INTERVALS}: they held the truth in at least {changed:.0%} of simulated rounds "
+        f"after changes of 3 to 15 points either way, and in at least {quiet:.0%} in quiet times"
+    )
+
+
 class Reasoned(Protocol):
     """An estimate that may have no value."""
 
@@ -37,6 +57,10 @@ class Deciding(Protocol):
     def worth(self) -> float:
         """How many labels with that answer its labels are worth."""
 
+    @property
+    def moves(self) -> float | None:
+        """How far one of them moves the metric, where those of one stratum decide."""
+
 
 def reason_text(reason: Reasoned) -> str:
     """Say why there is no number."""
@@ -49,11 +73,21 @@ def caution_text(classes: Sequence[Deciding]) -> str | None:
     >>> from monitor.domain.report import DecidingRow
     >>> caution_text([DecidingRow(predicted="passed", answer="positive", worth=2.1)])
     'few labels decide this, about 2 positive among the passed'
+    >>> caution_text([DecidingRow(predicted="passed", answer="positive", worth=3, moves=0.031)])
+    'few labels decide this, 3 positive in one band of the passed: each moves it by 3.1 points'
     """
     if not classes:
         return None
-    named = (f"about {one.worth:.0f} {one.answer} among the {one.predicted}" for one in classes)
-    return f"few labels decide this, {' and '.join(named)}"
+    return f"few labels decide this, {' and '.join(_named(one) for one in classes)}"
+
+
+def _named(one: Deciding) -> str:
+    if one.moves is None:
+        return f"about {one.worth:.0f} {one.answer} among the {one.predicted}"
+    return (
+        f"{one.worth:.0f} {one.answer} in one band of the {one.predicted}: each moves it by "
+        f"{100 * one.moves:.2g} points"
+    )
 
 
 def caution_lines(cautions: Iterable[tuple[str, str | None]]) -> list[str]:

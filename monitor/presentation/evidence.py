@@ -33,6 +33,8 @@ def evidence_sentence(
     log_evidence: float | None,
     log_threshold: float,
     fires: bool,
+    recovery_rounds: int | None = None,
+    log_r: float | None = None,
 ) -> str:
     """Say how much evidence there is against a limit, or why there is none.
 
@@ -43,9 +45,30 @@ def evidence_sentence(
     'limit precision at least 0.8: evidence 4.48, an alert fires at 54.6'
     """
     parts = [_NO_EVIDENCE[state]] if state in _NO_EVIDENCE else []
+    if recovery_rounds:
+        parts = ["alert open", _recovery(recovery_rounds, log_r)]
     if log_evidence is not None:
         found, wanted = math.exp(min(log_evidence, _LARGEST)), math.exp(log_threshold)
         parts.append(f"evidence {found:.3g}, an alert fires at {wanted:.3g}")
     if fires:
         parts.append("the alert fired here")
     return f"limit {limit_text(metric, side, limit)}: {', '.join(parts)}"
+
+
+def recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
+    """Say how much evidence there is that the metric of an alert keeps its limit again.
+
+    >>> recovery_text(4.218, 3, 20)
+    'evidence of recovery is 4.21 after 3 later rounds, and 20 ends the alert'
+    """
+    found = math.floor(evidence * 100) / 100  # so that what is just too little does not look enough
+    shown = f"{found:g}" if found else "under 0.01"
+    later = "1 later round" if rounds == 1 else f"{rounds} later rounds"
+    return f"evidence of recovery is {shown} after {later}, and {ends_at:g} ends the alert"
+
+
+def _recovery(rounds: int, log_r: float | None) -> str:
+    from monitor.stats.detection.recovery import WRONGLY_ENDED  # noqa: PLC0415  scipy takes half a second
+
+    found = 0.0 if log_r is None else math.exp(min(log_r, _LARGEST))
+    return recovery_text(found, rounds, 1 / WRONGLY_ENDED)

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from monitor.stats.detection.scenario import Misses
+
 PLAN_SOURCES = {
     "rates": "the values given",
     "reference": "the reference matrix, spread evenly over the bands",
@@ -34,3 +41,40 @@ def closed_rounds_text(rounds: int, *, with_reference: bool) -> str:
     """
     more = " and the reference" if with_reference else ""
     return f"{rounds} closed round{'' if rounds == 1 else 's'}{more}"
+
+
+def assured_text(
+    margins: Mapping[str, float], asked: Mapping[str, float], assured: Mapping[str, float]
+) -> str:
+    """Say which half-widths are expected, and how sure it is that they are within their margins.
+
+    >>> assured_text({"recall": 0.046, "precision": 0.03}, {"recall": 0.05}, {"recall": 0.812})
+    'recall +-0.046 expected, within +-0.05 with probability 0.81'
+    """
+    return ", ".join(
+        f"{metric} +-{margins[metric]:.3f} expected, within +-{margin:g} with probability "
+        f"{assured[metric]:.2f}"
+        for metric, margin in asked.items()
+        if metric in assured
+    )
+
+
+def smallest_drop_texts(drops: Mapping[str, Mapping[Misses, float | None]]) -> list[str]:
+    """Say which drops are found, by metric and by where the misses of a fall of recall appear.
+
+    >>> smallest_drop_texts({"precision": {"in_proportion": None}})
+    ['no drop of precision']
+    >>> smallest_drop_texts({"recall": {"in_proportion": 0.08, "in_lowest_band": 0.21}})
+    ['recall down by 0.08 (0.21 if all new misses lie in the lowest band)']
+    """
+    return [_smallest_drop_text(metric, found) for metric, found in drops.items()]
+
+
+def _smallest_drop_text(metric: str, found: Mapping[Misses, float | None]) -> str:
+    drop = found["in_proportion"]
+    text = f"no drop of {metric}" if drop is None else f"{metric} down by {drop:.2f}"
+    if "in_lowest_band" not in found:
+        return text
+    lowest = found["in_lowest_band"]
+    there = "none" if lowest is None else f"{lowest:.2f}"
+    return f"{text} ({there} if all new misses lie in the lowest band)"

@@ -19,7 +19,7 @@ from monitor.stats.core.reasons import (
     UndefinedDraws,
     Unlabeled,
 )
-from monitor.stats.design.notes import FloorsLowered, OutOfReach, PlanNote, Remark
+from monitor.stats.design.notes import BudgetShort, FloorsLowered, OutOfReach, PlanNote, Remark
 
 if TYPE_CHECKING:
     from monitor.stats.estimation.posterior import MetricEstimate
@@ -103,6 +103,10 @@ def plan_note(note: PlanNote) -> str:
 
     >>> plan_note(OutOfReach("precision", 0.043, 0.01))
     'precision: even every item labeled leaves +-0.043, more than 0.01'
+    >>> for part in plan_note(BudgetShort("recall", 0.05, 0.058, 0.124, 0.8, 1530)).split("; "):
+    ...     print(part)
+    recall: +-0.058 is expected, within +-0.05 with probability 0.12
+    1,530 labels would make that 0.8
     """
     match note:
         case OutOfReach():
@@ -112,6 +116,12 @@ def plan_note(note: PlanNote) -> str:
             return (
                 f"{note.budget} labels are fewer than the floors of all strata ask for "
                 f"({note.floors}), so every stratum's floor was lowered alike"
+            )
+        case BudgetShort():
+            return (
+                f"{note.metric}: +-{note.expected:.3f} is expected, within +-{note.margin} with "
+                f"probability {note.assured:.2f}; {note.needed:,} labels would make that "
+                f"{note.assurance:g}"
             )
         case Remark():
             return _REMARKS[note]

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from monitor.domain.report import AgreementRow, AnswersRow, SegmentRow
 
 
+OWN_LABELS = "its labels alone"
+"""Names the line under a segment's that does not borrow from the other segments."""
+
+
 def needs_text(row: SegmentRow) -> str | None:
     """Say how many labels a segment's margin still needs; None where that means nothing."""
     if row.margin is None or row.more_segment is None:

@@ -18,6 +18,8 @@ from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.disputes import look_for_disputes
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.own_rows import with_stored_own_rows
+from monitor.rounds.estimation.recovery import recovery_rows
 from monitor.rounds.estimation.score_order import inverted_order
 from monitor.rounds.estimation.supplements import is_as_stored, read_supplements, write_supplements
 from monitor.rounds.estimation.tally import Tally
@@ -26,6 +28,7 @@ from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
 from monitor.storage import (
     alert_store,
     estimate_store,
+    evidence_store,
     frame_store,
     round_claims,
     round_moves,
@@ -65,7 +68,7 @@ def close(
     ``labels`` are its labels if they were read already; newer ones count.
     """
     batch = _read_batch(context, round_, known=labels)
-    estimates = with_pictures(batch, _estimated(batch))
+    estimates = with_pictures(batch, _shown(context, batch))
     supplements = read_supplements(context.database, batch)
     disputes = look_for_disputes(batch.affected[0], batch.labels[round_.id])
     inverted = inverted_order(context.database, batch, estimates[round_.id].pictures)
@@ -98,7 +101,8 @@ def close(
         alerts = after_moves(alerts, revised)
         _write_readings(connection, later, corrected)
         readings_by_round = {closed.id: readings} | corrected
-        evidence = BatchEvidence(readings_by_round, (*moves, *revised), tuple(alerts))
+        recoveries = recovery_rows(connection, batch, estimates, alerts)
+        evidence = BatchEvidence(readings_by_round, (*moves, *revised), tuple(alerts), recoveries)
         if inverted is not None:
             note(connection, closed, INVERTED, inverted, now)
         enqueue(connection, batch, estimates, evidence, supplements, reason, now)
@@ -123,7 +127,7 @@ def correct(
                 connection, due.id, due.version, estimated_revision=due.label_revision
             )
         return
-    estimates = with_pictures(batch, _estimated(batch))
+    estimates = with_pictures(batch, _shown(context, batch))
     supplements = read_supplements(context.database, batch)
     now = context.clock()
     version = batch.affected[0].version
@@ -137,7 +141,9 @@ def correct(
         alerts = alert_store.find_alerts(connection, monitor=round_.monitor)
         readings, moves = correct_evidence(connection, batch.affected, estimates, alerts, now)
         _write_readings(connection, batch.affected, readings)
-        evidence = BatchEvidence(readings, tuple(moves), tuple(after_moves(alerts, moves)))
+        alerts = after_moves(alerts, moves)
+        recoveries = recovery_rows(connection, batch, estimates, alerts)
+        evidence = BatchEvidence(readings, tuple(moves), tuple(alerts), recoveries)
         enqueue(connection, batch, estimates, evidence, supplements, reason, now)
 
 
@@ -240,6 +246,12 @@ def _labeled_tally(labels: RoundLabels) -> Tally:
     return Tally(tuple(labels.counts()))
 
 
+def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
+    estimates = _estimated(batch)
+    with context.database.read() as connection:
+        return with_stored_own_rows(connection, batch, estimates)
+
+
 def _estimated(batch: HistoryBatch) -> Estimates:
     tallies = [member.tally for member in batch.members]
     known = _known(batch, tallies)
@@ -316,4 +328,4 @@ def _write_readings(
         for member in members
         for side, reading in readings[member.round.id].items()
     ]
-    estimate_store.write_readings(connection, rows)
+    evidence_store.write_readings(connection, rows)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
 from monitor.domain.receipts import why_untagged
-from monitor.domain.report import EstimateRow, Notice, Status
-from monitor.domain.sinks import LOG
+from monitor.domain.report import EstimateRow, Status
 from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.attention import attention_text
@@ -32,8 +31,8 @@ from monitor.presentation.status import (
 )
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS, proposed_limits
 from monitor.rounds.grace import gives_up_at
+from monitor.rounds.open_alerts import firing_notices, recoveries
 from monitor.rounds.open_rounds import OpenRound
-from monitor.rounds.reporting.notices import notice_id
 from monitor.rounds.reporting.report import SHOWN
 from monitor.storage import (
     alert_store,
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.attention import Attention
+    from monitor.domain.report import Notice, RecoveryRow
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.alert_store import Alert
     from monitor.storage.database import Database
@@ -78,6 +78,7 @@ class _OfMonitor(Protocol):
 
 
 Of = TypeVar("Of", bound=_OfMonitor)
+Known = TypeVar("Known")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ class Overview:
 
     ``problems`` need somebody, ``concerns`` need a look, ``notes`` are worth knowing.
 
-    ``firing_notices`` has, by the id of each open alert, the notice that was sent when it fired.
+    ``firing_notices`` has, by the id of each open alert, the notice that was sent when it fired,
+    and ``recoveries`` how far it is from its end, as of the last closing.
     """
 
     monitor: str
@@ -105,6 +107,7 @@ class Overview:
     concerns: list[str]
     notes: list[str]
     firing_notices: dict[str, Notice]
+    recoveries: dict[str, RecoveryRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,7 @@ class _Read:
     issues: Mapping[int, Mapping[str, tuple[int, bool]]]
     notices: Mapping[int, list[dict[str, Any]]]
     firing_notices: Mapping[str, Notice]
+    recoveries: Mapping[str, RecoveryRow]
     without_estimate: Mapping[str, list[Attention]]
     attention: Mapping[str, list[Attention]]
     labels: Mapping[str, list[LabelNotes]]
@@ -208,7 +212,8 @@ def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
         held_up=_by_monitor(effect_store.find_waiting(connection, monitor)),
         issues=many_rounds.read_all_issues(connection, newest),
         notices=many_rounds.read_notices(connection, closed),
-        firing_notices=_firing_notices(connection, alerts),
+        firing_notices=firing_notices(connection, alerts),
+        recoveries=recoveries(connection, alerts),
         without_estimate=_by_monitor(attention_store.without_estimate(connection, now, monitor)),
         attention=_by_monitor(attention_store.read_attention(connection, now, monitor)),
         labels=label_notes.notes_of_open_rounds(connection, monitor),
@@ -239,12 +244,14 @@ def _overview(
         problems=problems,
         concerns=[attention_text(attention) for attention in one.attention],
         notes=[*_notes(one), *_untagged(connection, settings)],
-        firing_notices={
-            alert.id: read.firing_notices[alert.id]
-            for alert in one.alerts
-            if alert.id in read.firing_notices
-        },
+        firing_notices=_of_alerts(read.firing_notices, one.alerts),
+        recoveries=_of_alerts(read.recoveries, one.alerts),
     )
+
+
+def _of_alerts(known: Mapping[str, Known], alerts: Sequence[Alert]) -> dict[str, Known]:
+    """Choose what is known of some alerts, by their ids."""
+    return {alert.id: known[alert.id] for alert in alerts if alert.id in known}
 
 
 def _by_monitor(rows: Iterable[Of]) -> dict[str, list[Of]]:
@@ -389,13 +396,6 @@ def _of_last(one: _OneMonitor) -> list[str]:
     number, watches = one.last.number, one.settings.round.limits.bounds
     unwatched = [unwatched_line(number)] if one.only_learns and watches else []
     return [*unwatched, *(round_line(number, row["sentence"]) for row in one.notices)]
-
-
-def _firing_notices(connection: Connection, alerts: Sequence[Alert]) -> dict[str, Notice]:
-    """Read the notices of open alerts as the log has them; none of one still to be written."""
-    keys = {f"{notice_id('alert.firing', alert.id)}/{LOG}": alert.id for alert in alerts}
-    found = effect_admin.with_keys(connection, list(keys)) if keys else {}
-    return {keys[key]: Notice.model_validate(payload) for key, payload in found.items()}
 
 
 def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:

@@ -26,6 +26,7 @@ from monitor.stats.core.reasons import (
     Unlabeled,
 )
 from monitor.stats.core.sample import LabeledSample, ScoredSample
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.curves.curve_draws import CurveBands, curve_bands
 from monitor.stats.curves.gain import GainCurve, area_under_gain, gain_curve
 from monitor.stats.curves.precision_band import (
@@ -44,8 +45,8 @@ from monitor.stats.curves.weighted_curves import (
     average_precision,
     roc_curve,
 )
-from monitor.stats.design.allocation import Allocation, allocate, random_sampling_labels
-from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
+from monitor.stats.design.allocation import Allocation, allocate
+from monitor.stats.design.notes import BudgetShort, FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.planning import (
     LabelsNeeded,
     MarginsBought,
@@ -56,6 +57,7 @@ from monitor.stats.design.planning import (
     width_curve,
 )
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import (
     FLAGGED_BANDS,
@@ -76,7 +78,12 @@ from monitor.stats.detection.delay import (
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.fleet import expected_alarms, shared_promise
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits
+from monitor.stats.detection.power import (
+    AlertPower,
+    alert_power,
+    assumed_limits,
+    smallest_drops,
+)
 from monitor.stats.detection.projection import project
 from monitor.stats.detection.recovery import Recovery, log_recovery_factor
 from monitor.stats.detection.recovery_delay import Ending, ending
@@ -112,6 +119,7 @@ from monitor.stats.estimation.quick import estimate_matrix
 from monitor.stats.estimation.segments import (
     MoreLabels,
     more_labels,
+    segment_alone,
     segment_estimates,
     segment_posterior,
 )
@@ -123,6 +131,7 @@ from monitor.stats.estimation.small_counts import (
 )
 from monitor.stats.history.change_point import PoolingStep, pool, pooling_steps
 from monitor.stats.history.change_probability import change_probability
+from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.robust_mixture import with_robust_weight
 from monitor.stats.labels.agreement import (
     Agreement,
@@ -132,13 +141,8 @@ from monitor.stats.labels.agreement import (
     fleiss_kappa,
     krippendorff_alpha,
 )
-from monitor.stats.labels.label_error import (
-    CorrectedDraws,
-    LabelAudit,
-    NoBetterThanChance,
-    corrected_draws,
-    corrected_estimates,
-)
+from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
+from monitor.stats.labels.label_error import CorrectedDraws, corrected_draws, corrected_estimates
 
 __all__ = [
     "FLAGGED_BANDS",
@@ -150,6 +154,8 @@ __all__ = [
     "AuditAtChance",
     "Basis",
     "BetaMixture",
+    "BudgetShort",
+    "ClassAudits",
     "Comparison",
     "Contradiction",
     "CorrectedDraws",
@@ -259,6 +265,7 @@ __all__ = [
     "plan_options",
     "point_range",
     "pool",
+    "pooled_rates",
     "pooling_steps",
     "population_stability_index",
     "precision_at",
@@ -273,11 +280,14 @@ __all__ = [
     "restratify",
     "roc_curve",
     "round_posterior",
+    "scaled_matrix",
+    "segment_alone",
     "segment_estimates",
     "segment_posterior",
     "shared_promise",
     "small_count_caution",
     "smallest_drop",
+    "smallest_drops",
     "split_change",
     "steps",
     "stratified_estimate",

@@ -10,9 +10,10 @@ from sqlalchemy import insert, or_, select, update
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Window
-from monitor.storage.tables import alerts, monitors, rounds
+from monitor.storage.tables import alerts, evidence, monitors, rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row, Select
@@ -55,6 +56,26 @@ def current_alerts(connection: Connection, since: datetime) -> list[Alert]:
     """Read the alerts that are open or ended after ``since``, oldest first."""
     is_current = or_(alerts.c.state == AlertState.FIRING, alerts.c.ended_at > since)
     return [_alert(row) for row in connection.execute(_alerts().where(is_current))]
+
+
+def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str, int]:
+    """Find, for each of some alerts, which round was the last that closed about its limit."""
+    newest = (
+        select(evidence.c.round_id)
+        .join(rounds, rounds.c.id == evidence.c.round_id)
+        .where(
+            rounds.c.monitor_id == alerts.c.monitor_id,
+            evidence.c.metric == alerts.c.metric,
+            evidence.c.side == alerts.c.side,
+            evidence.c.version == rounds.c.first_version,
+        )
+        .order_by(evidence.c.order.desc())
+        .limit(1)
+        .correlate(alerts)
+        .scalar_subquery()
+    )
+    query = select(alerts.c.id, newest.label("round_id")).where(alerts.c.id.in_(alert_ids))
+    return {row.id: row.round_id for row in connection.execute(query) if row.round_id is not None}
 
 
 def fire(

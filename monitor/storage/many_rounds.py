@@ -153,6 +153,13 @@ def read_notices(
     return _of_reports(connection, round_ids, "notices")
 
 
+def read_alert_rows(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, list[dict[str, Any]]]:
+    """Read the alerts that the latest version of some rounds reported."""
+    return _of_reports(connection, round_ids, "alerts")
+
+
 def _of_reports(
     connection: Connection, round_ids: Sequence[int], field: str
 ) -> dict[int, list[dict[str, Any]]]:

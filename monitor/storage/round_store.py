@@ -204,20 +204,6 @@ def closed_rounds(
     return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
 
 
-def closed_slots(connection: Connection, monitor_id: int, after: datetime) -> dict[int, datetime]:
-    """Read the slots of a monitor's closed rounds later than a time, in slot order."""
-    query = (
-        select(rounds.c.id, rounds.c.slot)
-        .where(
-            rounds.c.monitor_id == monitor_id,
-            rounds.c.state == RoundState.CLOSED,
-            rounds.c.slot > after,
-        )
-        .order_by(rounds.c.slot)
-    )
-    return {int(row.id): row.slot for row in connection.execute(query)}
-
-
 def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> int | None:
     """Id of the closed round with the latest slot up to a time: a clock ahead makes later ones."""
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
@@ -292,7 +278,13 @@ def _round(row: Row[Any]) -> Round:
     )
 
 
+_BEFORE_THEY_WERE_SETTINGS = {"assurance": None, "share_by_size": 0.0}
+"""How rounds of older versions were planned, whose settings do not name these."""
+
+
 @lru_cache(maxsize=2_000)
 def _settings(frozen: str) -> RoundSettings:
     """Read settings once, since nearly all rounds of a monitor were opened with the same."""
-    return RoundSettings.model_validate_json(frozen)
+    settings = json.loads(frozen)
+    settings["sample"] = _BEFORE_THEY_WERE_SETTINGS | settings.get("sample", {})
+    return RoundSettings.model_validate_json(json.dumps(settings))

@@ -256,6 +256,9 @@ segment_estimates = Table(
     Column("point", Float),
     Column("low", Float),
     Column("high", Float),
+    Column("alone_point", Float),
+    Column("alone_low", Float),
+    Column("alone_high", Float),
     Column("reason", Text),
     Column("margin", Float),
     Column("more_round", BigInteger),
@@ -310,7 +313,10 @@ evidence = Table(
     Column("log_evidence", Float),
     Column("log_threshold", Float, nullable=False),
     Column("fires", Boolean, nullable=False),
-    Column("recovered", Float, nullable=False),
+    Column("recovered", Float),  # only in rows written before schema 0008
+    Column("log_recovery", Float),
+    Column("recovery_rounds", Integer),
+    Column("log_r", Float),
     comment="Evidence against each limit; version 1 is frozen at closing and alone may fire.",
 )
 

@@ -75,7 +75,7 @@ def _p3_figure(report: RoundReport, p3: PrevalenceRow) -> Figure:
         figure,
         f"{report.monitor}, round {report.round}: precision at other prevalences",
         f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}, with earlier rounds · "
-        f"{p3.level:.0%} credible band at each prevalence",
+        f"{p3.level:.0%} band of calibrated pooling at each prevalence",
     )
     return figure
 

@@ -6,8 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, EvidenceState
+from monitor.presentation.alerts import recovery_sentence
 from monitor.presentation.causes import cause_beside_alert
 from monitor.presentation.estimates import BASES as HEADS
+from monitor.presentation.estimates import pooled_intervals_text
 from monitor.presentation.evidence import LEARNS
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -15,7 +17,8 @@ from monitor.presentation.numbers import (
     interval_text,
     range_text,
 )
-from monitor.presentation.rows import agreement_sentence, answers_sentence
+from monitor.presentation.rows import OWN_LABELS, agreement_sentence, answers_sentence
+from monitor.presentation.sentences import capital
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
 if TYPE_CHECKING:
@@ -77,7 +80,10 @@ def _alerts(report: RoundReport) -> list[str]:
 
 def _alert(row: AlertRow) -> str:
     limit = f"{row.metric} {bound_sign(row.side, row.limit)}"
-    return f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}{_at(row)}."
+    fired = f"**Alert {row.state}:** limit {limit}, fired in round {row.fired_in_round}{_at(row)}."
+    if row.recovery is None:
+        return fired
+    return f"{fired} {capital(recovery_sentence(row, row.recovery))}"
 
 
 def _at(row: AlertRow) -> str:
@@ -210,18 +216,19 @@ def _segment_table(rows: list[SegmentRow], *, most: int) -> str:
     shown = list(by_value.items())[:most]
     table = _table(
         [_cell(rows[0].segment), "size", "labeled", *(row.metric for row in shown[0][1])],
-        [
-            [
-                _cell(value[:_LONGEST_VALUE]),
-                f"{of[0].size:,}",
-                f"{of[0].labeled:,}",
-                *map(interval_text, of),
-            ]
-            for value, of in shown
-        ],
+        [cells for value, of_value in shown for cells in _segment_cells(value, of_value)],
     )
     left = len(by_value) - len(shown)
     return f"{table}\n\n{left} more segments are in segments.json." if left else table
+
+
+def _segment_cells(value: str, rows: list[SegmentRow]) -> list[list[str]]:
+    """Write a line of a segment, and one of its own labels alone where the round kept them."""
+    counts = (f"{rows[0].size:,}", f"{rows[0].labeled:,}")
+    lines = [[_cell(value[:_LONGEST_VALUE]), *counts, *map(interval_text, rows)]]
+    if any(row.alone.point is not None for row in rows):
+        lines.append([OWN_LABELS, "", "", *(interval_text(row.alone) for row in rows)])
+    return lines
 
 
 def _strata_table(report: RoundReport) -> str:
@@ -252,7 +259,8 @@ def _footnote(report: RoundReport) -> str:
     facts = [
         f"Predictions from {minute(report.window_start)} to {minute(report.window_end)}: "
         f"{report.size:,}, of them {report.flagged:,} flagged",
-        f"{report.level:.0%} credible intervals, per metric",
+        f"{report.level:.0%} intervals, per metric",
+        pooled_intervals_text(report.pooled_coverage),
     ]
     if report.evidence:
         facts.append(f"at most one false alarm in {report.false_alarm_every:g} rounds")

@@ -211,7 +211,7 @@ def _footnote(report: RoundReport) -> str:
     prevalence = report.estimate("prevalence", basis="pooled", estimand="rate") or report.estimate(
         "prevalence", basis="round", estimand="window"
     )
-    facts = [f"{report.level:.0%} credible intervals, each for one metric"]
+    facts = [f"{report.level:.0%} intervals, each for one metric"]
     if prevalence is not None and prevalence.point is not None:
         facts.append(f"prevalence {prevalence.point:.2%}")
     if report.size:

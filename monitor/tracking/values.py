@@ -209,7 +209,8 @@ def counts_table(report: RoundReport) -> dict[str, list[Any]]:
 def segments_table(report: RoundReport) -> dict[str, list[Any]]:
     """Return precision and recall by segment in the form that MLflow's table view reads."""
     columns = ["segment", "value", "metric", "size", "flagged", "labeled"]
-    columns += ["point", "low", "high", "margin", "more_round", "more_segment", "reason"]
+    columns += ["point", "low", "high", "alone_point", "alone_low", "alone_high"]
+    columns += ["margin", "more_round", "more_segment", "reason"]
     rows = [[getattr(row, name) for name in columns] for row in report.segments]
     return {"columns": columns, "data": rows}
 

@@ -30,8 +30,12 @@ def test_assumed_values_need_neither_config_nor_data(bare):
     assert "an assumed window: 44,000 flagged, 956,000 passed" in done.lines
     assert "planned by the values given: precision 0.790, recall 0.670" in done.lines
     assert any(line.startswith("1,000 labels give precision +-") for line in done.lines)
-    assert "precision +-5 %, recall +-5 % would take 4,701." in done.lines
-    assert ["+-5 %", "4,701", "6,506"] in [line.rsplit(maxsplit=2) for line in done.lines]
+    assert (
+        "Probability that they are within precision +-5 %, recall +-5 %: precision 0.00, "
+        "recall 0.00." in done.lines
+    )
+    assert "To be within that with probability 0.8 would take 4,890." in done.lines
+    assert ["+-5 %", "4,890", "6,748"] in [line.rsplit(maxsplit=2) for line in done.lines]
     assert not list(bare.folder.iterdir())
 
 
@@ -64,7 +68,8 @@ def test_the_notebook_says_what_the_command_says(bare):
 
     assert json.loads(json.dumps(found)) == said
     assert found["asked"] == {"recall": 0.06}
-    assert found["margins"]["recall"] == pytest.approx(0.06, abs=1e-4)
+    assert found["margins"]["recall"] == pytest.approx(0.0587, abs=1e-4)
+    assert (found["assurance"], found["assured"]["recall"] >= 0.8) == (0.8, True)
     assert [each["metric"] for each in found["alerts"]] == ["precision", "recall"]
 
 

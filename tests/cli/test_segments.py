@@ -27,8 +27,9 @@ def test_show_has_a_table_of_the_segments_largest_first(teams):
     [head] = [line for line in shown.lines if line.startswith("team")]
     place = shown.lines.index(head)
     assert head.split()[:6] == ["team", "size", "flagged", "labeled", "precision", "recall"]
-    large, small = (shown.lines[place + 2].split(), shown.lines[place + 3].split())
-    assert (large[0], small[0]) == ("large", "small")
+    large, alone, small = (shown.lines[place + line].split() for line in (2, 3, 4))
+    assert (large[0], " ".join(alone[:3]), small[0]) == ("large", "its labels alone", "small")
+    assert alone[3:] != large[4:]
     assert int(large[1]) + int(small[1]) == 200
     assert "of its own" in shown.lines[place + 2]
 

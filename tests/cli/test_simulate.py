@@ -76,7 +76,8 @@ def test_without_a_drift_only_false_alarms_are_told(limited):
         "-----------------------  -----",
         "precision at least 0.76  0.790",
     ]
-    assert "found" not in done.out
+    assert "cases;" not in done.out
+    assert "found within 4 rounds in 8 of 10 cases: precision down by" in done.out
     assert json.loads(limited.run("simulate", "--json", *NUMBERS).out)["drift"] is None
 
 
@@ -134,6 +135,19 @@ def test_check_says_which_drops_the_labels_can_find(filled):
 
     assert told.startswith("ok       alerts of mail: found within 4 rounds in 8 of 10 cases: ")
     assert "(200 labels a round; more by simulate)" in told
+
+
+def test_check_says_how_sure_the_next_rounds_are_of_their_margins(filled):
+    text = (filled.folder / "config.yaml").read_text()
+    filled.write(
+        "config.yaml", text.replace("max_labels: 40", "max_labels: 40, margin: {recall: 0.1}")
+    )
+
+    [told] = [line for line in filled.run("check").lines if "plan of mail" in line]
+
+    assert "40 labels a round once its strata are known: recall +-" in told
+    assert "expected, within +-0.1 with probability 0." in told
+    assert told.endswith(" needed")
 
 
 def test_check_of_a_monitor_with_nothing_to_go_by_says_nothing_of_drops(limited):

@@ -1,12 +1,13 @@
-"""Evidence over closings: chains, firing, pausing, resolving."""
+"""Evidence over closings: chains, firing, pausing, and evidence of recovery."""
 
 import math
 from dataclasses import replace
 
 import pytest
 
-from monitor.domain.alerting import Reading, evidence_of, next_reading, resolves
+from monitor.domain.alerting import evidence_of, keeps, next_reading
 from monitor.stats.detection.e_detector import Evidence, log_threshold
+from monitor.stats.detection.recovery import Recovery
 
 THRESHOLD = log_threshold(52, 2)
 QUIET, STRONG = (-0.5, -0.7, -1.2), (3.0, 5.0, 6.0)
@@ -18,7 +19,7 @@ def read(last, log_e=QUIET, **changes):
         "limit": 0.8,
         "log_threshold": THRESHOLD,
         "log_e": log_e,
-        "recovered": 0.5,
+        "log_recovery": None,
     }
     return next_reading(last, **(asked | changes))
 
@@ -85,20 +86,79 @@ def test_another_limit_or_promise_restarts_the_evidence(change):
     assert after.log_m == Evidence().after(QUIET).log_m
 
 
-def reading(recovered):
-    return Reading(0.8, THRESHOLD, 1, 1, QUIET, None, fires=False, recovered=recovered)
+def recover(last, *log_recoveries):
+    """Read the closings of rounds while an alert is open; None is a round that takes no step."""
+    for log_recovery in log_recoveries:
+        last = read(last, alert_open=True, log_recovery=log_recovery)
+    return last
+
+
+def test_rounds_after_the_firing_gather_evidence_of_recovery_as_worked_by_hand():
+    fired = read(None, STRONG)
+
+    now = recover(fired, math.log(4), math.log(3))
+
+    # 4/2, then 4*3/2 + 3/6
+    assert fired.recovery is None
+    assert now.recovery.rounds == 2
+    assert math.exp(now.recovery.log_r) == pytest.approx(6.5)
+
+
+def test_an_alert_ends_in_the_round_that_brings_the_evidence_to_twenty():
+    before = recover(read(None, STRONG), math.log(39))
+    now = recover(before, math.log(1.1))
+
+    assert (before.ends_alert, now.ends_alert) == (False, True)
+
+
+def test_a_round_of_the_time_before_the_alert_takes_no_step_and_ends_nothing():
+    disputed = recover(read(None, STRONG), math.log(100))  # so that it ended nothing
+    late = recover(disputed, None)
+
+    assert disputed.ends_alert
+    assert late.recovery == disputed.recovery
+    assert late.log_recovery is None
+    assert not late.ends_alert
+
+
+def test_a_round_that_says_nothing_about_a_recovery_takes_a_step_all_the_same():
+    now = recover(read(None, STRONG), 0.0, 0.0)
+
+    assert now.recovery == Recovery().updated(0.0).updated(0.0)
+
+
+def test_a_late_round_right_after_the_firing_leaves_the_recovery_at_its_start():
+    now = recover(read(None, STRONG), None)
+
+    assert now.recovery == Recovery()
+
+
+def test_evidence_of_recovery_starts_anew_with_the_next_alert():
+    first = recover(read(None, STRONG), 2.0, 2.0)
+    between = read(first, QUIET, log_recovery=9.0)
+    again = recover(read(between, STRONG, log_threshold=0.1), 1.0)
+
+    assert between.recovery is None
+    assert again.recovery == Recovery().updated(1.0)
+
+
+def test_an_alert_that_was_open_before_such_evidence_was_gathered_starts_with_none():
+    older = replace(read(read(None, STRONG), alert_open=True), recovery=None)
+
+    assert recover(older, 1.0).recovery == Recovery().updated(1.0)
 
 
 @pytest.mark.parametrize(
-    ("last", "now", "expected"),
+    ("side", "value", "expected"),
     [
-        (reading(0.95), reading(0.95), True),
-        (reading(0.85), reading(0.99), False),
-        (reading(0.99), reading(0.85), False),
+        ("at_least", 0.8, True),
+        ("at_least", 0.79, False),
+        ("at_most", 0.8, True),
+        ("at_most", 0.81, False),
     ],
 )
-def test_an_alert_resolves_after_two_sure_rounds_running(last, now, expected):
-    assert resolves(last, now) is expected
+def test_a_value_keeps_a_limit_on_its_side_and_at_it(side, value, expected):
+    assert keeps(side, 0.8, value) is expected
 
 
 def test_recomputed_evidence_equals_the_running_one():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -258,6 +259,68 @@ def _place(row):
     return row.metric, row.estimand, row.basis
 
 
+def alerts_end_as_their_evidence_says(case):
+    """Each closing since a firing takes its step of the formula once, and at 20 the alert ends."""
+    found: list[str] = []
+    sides: dict[tuple[Any, ...], list[Any]] = {}
+    for row in _closings(case):
+        sides.setdefault((row.monitor_id, row.metric, row.side), []).append(row)
+    ended = {(of, metric, side) for of, metric, side, _ in case.rows(ENDED)}
+    for side, rows in sides.items():
+        fired: Any = None
+        steps: list[float] = []
+        for row in rows:
+            where = f"round {row.number} on {' '.join(map(str, side))}"
+            if not row.is_open:
+                fired, steps = (row.slot if row.fires else None), []
+                found += [f"{where} recovers from no alert"] * (row.recovery_rounds is not None)
+                continue
+            if (row.log_recovery is not None) != (fired is not None and row.slot > fired):
+                found.append(f"{where} takes a wrong step: {row.log_recovery}, fired {fired}")
+            steps += [] if row.log_recovery is None else [row.log_recovery]
+            if (row.recovery_rounds, _rounded(row.log_r)) != (len(steps), _rounded(_log_r(steps))):
+                found.append(f"{where} has {row.recovery_rounds} steps and log R {row.log_r}")
+            ends = row.log_recovery is not None and _log_r(steps) >= math.log(20)
+            if ends != ((row.round_id, row.metric, row.side) in ended):
+                found.append(
+                    f"{where} has log R {_log_r(steps)}, and its alert ended is {not ends}"
+                )
+    return found
+
+
+def _closings(case):
+    """What each first version said about its limits, in the order of closing."""
+    query = (
+        "select r.monitor_id, r.number, r.slot, e.round_id, e.metric, e.side, e.fires,"
+        " e.log_m is null as is_open, e.log_recovery, e.recovery_rounds, e.log_r from evidence e"
+        " join rounds r on r.id = e.round_id where e.version = r.first_version"
+        ' order by e."order"'
+    )
+    with case.database.read() as connection:
+        return connection.execute(text(query)).all()
+
+
+ENDED = (
+    "select ended_round_id, metric, side, id from alerts"
+    " where state = 'resolved' and ended_why like 'by round %'"
+)
+
+
+def _log_r(steps):
+    """Log of the sum over k of the product of all factors from the k-th on, times 1/(k(k+1))."""
+    terms = [
+        sum(steps[place:]) - math.log((place + 1) * (place + 2)) for place in range(len(steps))
+    ]
+    largest = max(terms, default=-math.inf)
+    if not terms:
+        return None
+    return largest + math.log(sum(math.exp(term - largest) for term in terms))
+
+
+def _rounded(value):
+    return None if value is None else round(value, 6)
+
+
 def all_effects_are_done(case):
     return case.none(
         "an effect is not done", "select key, status, last_error from effects"
@@ -365,6 +428,7 @@ CHECKS: tuple[Callable[[Case], list[str]], ...] = (
     one_estimate_per_version,
     counts_are_those_of_the_labels,
     estimates_can_be_computed_again,
+    alerts_end_as_their_evidence_says,
     all_effects_are_done,
     one_live_run_per_key,
     runs_show_the_last_version,

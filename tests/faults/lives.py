@@ -64,7 +64,7 @@ class Nursery:
             live(world)  # so that its forks find everything loaded and compiled
 
     @contextmanager
-    def world(self, rounds=1, *, late=False):
+    def world(self, rounds=1, *, late=False, recovers=False):
         """A new world, gone afterwards."""
         self.count += 1
         folder = self.folder / f"world{self.count}"
@@ -74,7 +74,14 @@ class Nursery:
         name = f"world_{os.getpid()}_{self.count}"
         url = self._new_store(folder, name)
         try:
-            yield World(url, str(folder), rounds, real_mlflow=bool(self.mlflow), late=late)
+            yield World(
+                url,
+                str(folder),
+                rounds,
+                real_mlflow=bool(self.mlflow),
+                late=late,
+                recovers=recovers,
+            )
         finally:
             if self.server:
                 self._ask(f"drop database if exists {name} with (force)")
@@ -161,9 +168,9 @@ class At:
         self.left -= 1
 
 
-def names_of_points(nursery, rounds=1, *, late=False) -> tuple[list[str], list[str]]:
+def names_of_points(nursery, rounds=1, **story) -> tuple[list[str], list[str]]:
     """Names of the crash points of a life that nothing happens to, in order, and what was wrong."""
-    with nursery.world(rounds, late=late) as world:
+    with nursery.world(rounds, **story) as world:
         code = whole_life(world, at_points=lambda name: world.note("point", name))
         found = [*judge(world, kills=0), *([f"it ended with {code}"] if code else [])]
         return world.noted("point"), [f"a quiet life: {each}" for each in found]
@@ -207,7 +214,16 @@ def commands():
     return {
         name: getattr(module, name)
         for module, names in (
-            (sweeps, ("everywhere", "where_a_late_round_fires", "points", "at_random")),
+            (
+                sweeps,
+                (
+                    "everywhere",
+                    "where_a_late_round_fires",
+                    "where_an_alert_ends",
+                    "points",
+                    "at_random",
+                ),
+            ),
             (replicas, ("together", "stopped", "stopped_twice")),
             (outages, ("cut_off", "file_faults", "server_restarts")),
         )

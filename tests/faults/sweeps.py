@@ -46,12 +46,21 @@ def everywhere(nursery, *, every=False, only=""):
 
 def where_a_late_round_fires(nursery, *, every_nth=1):
     """Kill at points of the pass in which a round closes after a newer one and fires an alert."""
-    names, found = names_of_points(nursery, LATE_ROUNDS, late=True)
-    with nursery.world(LATE_ROUNDS, late=True) as world:
+    return _where_a_late_round_closes(nursery, "alert.firing", every_nth, late=True)
+
+
+def where_an_alert_ends(nursery, *, every_nth=1):
+    """Kill at points of the pass in which a round closes after a newer one and ends an alert."""
+    return _where_a_late_round_closes(nursery, "alert.resolved", every_nth, recovers=True)
+
+
+def _where_a_late_round_closes(nursery, event, every_nth, **story):
+    names, found = names_of_points(nursery, LATE_ROUNDS, **story)
+    with nursery.world(LATE_ROUNDS, **story) as world:
         whole_life(world, at_points=lambda _: world.note("point", max(world.noted("stage"))))
         stages = world.noted("point")
-        fired = [line["event"] for line in world.noted("told")].count("alert.firing")
-    found += [f"the alert was told {fired} times, wanted by the log and a hook"] * (fired != 2)
+        told = [line["event"] for line in world.noted("told")].count(event)
+    found += [f"{event} was told {told} times, wanted by the log and a hook"] * (told != 2)
     of_stage = [
         place
         for place, (stage, name) in enumerate(zip(stages, names, strict=True))
@@ -59,7 +68,7 @@ def where_a_late_round_fires(nursery, *, every_nth=1):
     ]
     chosen = of_stage[::every_nth]
     for place in chosen:
-        with nursery.world(LATE_ROUNDS, late=True) as world:
+        with nursery.world(LATE_ROUNDS, **story) as world:
             found += _wrong_after_a_kill(world, place, names[place])
     return {"points": len(of_stage), "kills": len(chosen), "violations": found}
 

@@ -61,8 +61,9 @@ class Rounds(RuleBasedStateMachine):
         weeks=st.lists(st.none() | st.integers(0, 60), min_size=1, max_size=2),
         order=st.permutations(range(SEVERAL)),
         bad=st.integers(0, SEVERAL - 1),
+        recovers=st.booleans(),
     )
-    def begin(self, seed, weeks, order, bad):
+    def begin(self, seed, weeks, order, bad, recovers):
         path = self.folder / f"{next(numbers)}.db"
         shutil.copy(self.template, path)
         self.stage = Stage(f"sqlite:///{path}", seed)
@@ -74,7 +75,10 @@ class Rounds(RuleBasedStateMachine):
                 self.a_week_goes_by_and_people_answer(which=0, share=1)
             else:
                 self.a_week_goes_by_and_workers_are_killed(place, share=1)
+        self.a_person_ends_the_open_alerts()  # so that a new one can fire
         self.weeks_go_by_and_people_answer_their_rounds_in_any_order(order, bad, place=None)
+        if recovers:
+            self.weeks_go_by_and_people_answer_their_rounds_in_any_order(order, None, place=None)
 
     @rule()
     def tick(self):
@@ -118,7 +122,7 @@ class Rounds(RuleBasedStateMachine):
     @precondition(lambda self: self.stage.now < LAST)
     @rule(
         order=st.permutations(range(SEVERAL)),
-        bad=st.integers(0, SEVERAL - 1),
+        bad=st.none() | st.integers(0, SEVERAL - 1),
         place=st.none() | st.integers(0, 60),
     )
     def weeks_go_by_and_people_answer_their_rounds_in_any_order(self, order, bad, place):
@@ -153,6 +157,10 @@ class Rounds(RuleBasedStateMachine):
                 flagged = task.item_id in FLAGGED
                 self.stage.labeler.answers[task.item_id] = answer if flagged else Answer.NEGATIVE
         self.no_bug(self.stage.tick())
+
+    @rule()
+    def a_person_ends_the_open_alerts(self):
+        self.stage.end_alerts()
 
     @rule(weeks=st.integers(0, EARLIER))
     def past_weeks_are_filled(self, weeks):
@@ -220,6 +228,7 @@ class Rounds(RuleBasedStateMachine):
             found = [each for check in invariants.CHECKS for each in check(case)]
             played.update(kills=self.stage.kills, lives=1, **dict(case.rows(STATES)))
             played["late alerts"] += case.rows(LATE_ALERTS)[0][0]
+            played["recovered alerts"] += len(case.rows(invariants.ENDED))
 
             assert found == []
         finally:
@@ -303,10 +312,12 @@ def test_the_promise_holds_whatever_happens_in_whatever_order(cheap, tell_figure
     assert played["closed"] > EXAMPLES
     assert played["kills"] > EXAMPLES // 3
     assert played["late alerts"] > EXAMPLES // 10
+    assert played["recovered alerts"] > EXAMPLES // 10
     tell_figures(
         "R9",
         what=f"any order, {played['kills']} kills, {played['closed']} rounds closed, "
-        f"{played['late alerts']} alerts of a round that closed after a newer one",
+        f"{played['late alerts']} alerts of a round that closed after a newer one, "
+        f"{played['recovered alerts']} ended by evidence of recovery",
         size=f"{played['lives']} stories",
         violations=0,
     )

@@ -36,6 +36,20 @@ def test_a_round_that_fires_after_a_newer_one_closed_is_whole_wherever_it_is_kil
     )
 
 
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
+def test_a_round_that_ends_an_alert_ends_it_once_wherever_it_is_killed(lives, tell_figures, kind):
+    done = lives("where_an_alert_ends", store=kind, every_nth=sized(small=6, soak=1))
+
+    assert done["violations"] == []
+    assert done["kills"] > 8
+    tell_figures(
+        "R1",
+        what=f"kill -9 where a round ends an alert by evidence of recovery, {kind}",
+        size=f"{done['kills']} kills",
+        violations=len(done["violations"]),
+    )
+
+
 def test_the_round_that_is_killed_comes_by_all_that_is_done_outside(lives):
     points = lives("points", store="sqlite")
 

@@ -9,10 +9,11 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.rounds.delivery.deliver import deliver
+from monitor.stats.detection.recovery import Recovery
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.faults.sizes import SOAK
-from tests.rounds.scene import MONDAY, WEEK, Scene, settings
+from tests.rounds.scene import MONDAY, WEEK, Scene, overview, settings
 from tests.storage.old_stores import (
     REVISIONS,
     columns_of,
@@ -163,6 +164,47 @@ def test_the_rounds_of_an_old_store_go_on_to_their_end(old, revision):
     shown = {row["number"] for row in scene.rows(SHOWN)}
     assert 1 not in shown, "late labels are waited for as long as they were"
     assert 5 in shown
+
+
+def test_an_alert_that_was_open_stays_so_and_gathers_evidence_of_recovery_from_nothing(
+    old, revision
+):
+    before = sorted(written_rows(revision)["alerts"], key=str)
+    kept = {(row["round_id"], row["metric"]): row for row in written_rows(revision)["evidence"]}
+    schema.upgrade(old)
+    scene = resume(old)
+    upgraded = scene.rows("select id, state, ended_at from alerts")
+    unknown = recoveries_of(scene)
+
+    scene.run(7)
+    answer_all(scene)
+    scene.run()
+
+    assert before
+    assert sorted((row["id"], row["state"], row["ended_at"]) for row in upgraded) == sorted(
+        (row["id"], row["state"], row["ended_at"]) for row in before
+    )
+    assert unknown == {}
+    rows = scene.rows(
+        "select r.number, e.* from evidence e join rounds r on r.id = e.round_id where e.version"
+        " = r.first_version and e.metric = 'precision' order by r.number"
+    )
+    earlier, later = rows[:-2], rows[-2:]
+    assert [row["recovered"] for row in earlier] == [
+        kept[row["round_id"], "precision"]["recovered"] for row in earlier
+    ]
+    assert [row["recovery_rounds"] for row in rows] == [*[None] * len(earlier), 1, 2]
+    gathered = Recovery()
+    for row in later:
+        gathered = gathered.updated(row["log_recovery"])
+        assert (row["recovered"], row["log_r"]) == (None, pytest.approx(gathered.log_r))
+    [alert] = [row for row in scene.rows("select * from alerts") if row["metric"] == "precision"]
+    assert alert["state"] == "firing"
+    assert recoveries_of(scene)[alert["id"]].rounds == 2
+
+
+def recoveries_of(scene):
+    return overview(scene.database, scene.context.settings, scene.now).recoveries
 
 
 def resume(database):

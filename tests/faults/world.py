@@ -41,6 +41,9 @@ from tests.faults.recorded_mlflow import everything_in, recorded_handler, record
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, settings, week_of_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from monitor.domain.settings import RoundSettings
     from monitor.wiring import Application
 
 CANARY = "canary-of-a-payload"
@@ -65,7 +68,11 @@ LATE_STORY = (
     ("wait", 3, 2 * WEEK + 6 * DAY),
 )
 LATE_ALERT = 5
-"""The second round closes after the third and fires an alert in this stage of the story."""
+"""The second round closes after the third in this stage, and fires an alert or ends one."""
+RECOVERS = PATIENT.model_copy(
+    update={"limits": Limits.model_validate({"precision": 0.4, "false_alarm_every": 2})}
+)
+"""A limit so far from what good rounds have that two of them end an alert."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,8 @@ class Stage:
 class World:
     """Where everything is; ``real_mlflow`` tells that MLflow's own store stands in the folder.
 
-    In a ``late`` one only the second of three rounds fires an alert, and it closes last.
+    In a ``late`` one only the second of three rounds fires an alert, and it closes last; in one
+    that ``recovers`` the first fires it, and the second ends it, which closes last as well.
     """
 
     url: str
@@ -89,6 +97,7 @@ class World:
     rounds: int = 1
     real_mlflow: bool = False
     late: bool = False
+    recovers: bool = False
 
     @property
     def path(self) -> Path:
@@ -96,7 +105,7 @@ class World:
 
     @property
     def stages(self) -> list[Stage]:
-        if self.late:
+        if self.late or self.recovers:
             return [Stage(act, number, MONDAY + after) for act, number, after in LATE_STORY]
         stages = []
         for number in range(1, self.rounds + 1):
@@ -108,13 +117,26 @@ class World:
             ]
         return [*stages, Stage("wait", self.rounds, slot + 6 * DAY)]
 
+    @property
+    def asked(self) -> RoundSettings:
+        if self.recovers:
+            return RECOVERS
+        return PATIENT if self.late else SETTINGS
+
+    @property
+    def bad(self) -> Collection[int]:
+        """Rounds in which the classifier is bad."""
+        if self.recovers:
+            return {1}
+        return {2} if self.late else range(self.rounds + 1)
+
     def application(self, clock) -> Application:
         """Build what a pass of the service needs of `monitor.wiring.Application`."""
         store = Database(self.url)
         context = MonitorContext(
-            settings=MonitorSettings(name="mail", round=PATIENT if self.late else SETTINGS),
+            settings=MonitorSettings(name="mail", round=self.asked),
             database=store,
-            source=source(self.rounds, bad={2} if self.late else range(self.rounds + 1)),
+            source=source(self.rounds, self.bad, worst=0 if self.recovers else 0.15),
             labeler=FilesLabeler(FilesSettings(), self.path),
             clock=clock,
         )
@@ -154,11 +176,11 @@ class World:
         return json.dumps(asdict(self))
 
 
-def source(rounds, bad):
+def source(rounds, bad, worst):
     rows: list[dict[str, Any]] = []
     for number in range(1, rounds + 1):
         start = MONDAY + (number - 2) * WEEK
-        precision = 0.15 if number in bad else 1
+        precision = worst if number in bad else 1
         drawn, truth = week_of_rows(start, count=100, share=0.2, precision=precision, seed=number)
         for row in drawn:
             row["text"] = f"{CANARY}, in truth {truth[row['id']]}"

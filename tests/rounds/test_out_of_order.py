@@ -9,6 +9,7 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Limits, Sample
 from monitor.rounds import publish, run
+from monitor.stats.detection.recovery import Recovery
 from monitor.storage import alert_store
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
 
@@ -115,13 +116,39 @@ def test_an_alert_does_not_end_by_rounds_of_the_time_before_it(scene):
 
     close(scene, 2, 3, 4, 5)
 
-    rows = scene.rows("select recovered from evidence where metric = 'precision' and version = 1")
-    assert sum(row["recovered"] > 0.9 for row in rows) >= 4
+    rows = recoveries(scene)
+    assert [(row["number"], row["recovery_rounds"], row["log_r"]) for row in rows] == [
+        *((number, 0, None) for number in (2, 3, 4, 5))
+    ]
+    assert all(row["log_recovery"] is None for row in rows)
     assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
 
 
+def recoveries(scene):
+    """What closings said of the recovery of precision, in the order of closing."""
+    return scene.rows(
+        "select r.number, e.recovery_rounds, e.log_r, e.log_recovery from evidence e"
+        " join rounds r on r.id = e.round_id where e.metric = 'precision'"
+        ' and e.version = r.first_version and e.recovery_rounds is not null order by e."order"'
+    )
+
+
+def test_a_late_round_of_the_time_before_an_alert_leaves_its_recovery_as_it_is(scene):
+    scene.play(1, precision=0.85)
+    open_rounds(scene, {2: 0.9, 3: 0.3, 4: 0.6, 5: 0.6})
+    close(scene, 3, 4, 2, 5)
+
+    first, late, last = recoveries(scene)
+    assert [row["number"] for row in (first, late, last)] == [4, 2, 5]
+    assert [row["recovery_rounds"] for row in (first, late, last)] == [1, 1, 2]
+    assert (late["log_r"], late["log_recovery"]) == (first["log_r"], None)
+    assert last["log_r"] == pytest.approx(
+        Recovery(1, first["log_r"]).updated(last["log_recovery"]).log_r
+    )
+
+
 @pytest.mark.slow
-def test_an_alert_ends_by_two_rounds_in_a_row_after_it_whichever_closes_first(scene):
+def test_an_alert_ends_by_rounds_after_it_in_the_order_in_which_they_close(scene):
     scene.play(1, precision=0.85)
     open_rounds(scene, {2: 0.3, **dict.fromkeys(range(3, 9), 0.95)})
     close(scene, 2)
@@ -130,6 +157,12 @@ def test_an_alert_ends_by_two_rounds_in_a_row_after_it_whichever_closes_first(sc
     close(scene, 8, 4, 6, 3, 5, 7)
 
     assert [alert.state for alert in alerts(scene)] == [AlertState.RESOLVED]
+    rows = recoveries(scene)
+    assert [row["number"] for row in rows] == [8, 4, 6, 3, 5, 7][: len(rows)]
+    assert [Recovery(row["recovery_rounds"], row["log_r"]).ends for row in rows] == [
+        *[False] * (len(rows) - 1),
+        True,
+    ]
 
 
 @pytest.mark.slow

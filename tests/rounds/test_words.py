@@ -96,7 +96,7 @@ def test_the_report_of_a_first_round_says_in_mlflow_that_it_only_learns(scene):
 
 
 def read(log_e, **changes):
-    asked = {"alert_open": False, "limit": 0.7, "log_threshold": 4.0, "recovered": 0.5}
+    asked = {"alert_open": False, "limit": 0.7, "log_threshold": 4.0, "log_recovery": None}
     return next_reading(None, log_e=log_e, **(asked | changes))
 
 

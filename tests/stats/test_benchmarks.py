@@ -8,12 +8,19 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from benchmarks import assurance, coverage, misses, point_bias, score_prior
 from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell
 from benchmarks.fast_rounds import Design, FastRounds, beta_quantiles, binomial_quantiles
+from benchmarks.label_cost import DEFAULT, population
+from benchmarks.point_bias import points_of, recall_bias
 from benchmarks.rarer import expected_rarer, taken_whole
 from benchmarks.recovery import Story, best_power
+from benchmarks.score_prior import class_draws
+from benchmarks.second_grid import second_cells
 from benchmarks.two_waves import cell_of, intervals, largest_bias, result
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import round_posterior
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.estimation.posterior import Estimand, estimates
@@ -47,6 +54,92 @@ def test_ends_and_misses_are_those_of_the_monitors_estimate(design):
             assert ends[metric, :, index] == pytest.approx([estimate.low, estimate.high], abs=1e-8)
             told = [truth < estimate.low, truth > estimate.high]
             assert missed[metric, :, index].tolist() == told
+
+
+@pytest.mark.parametrize("design", [FINITE, INFINITE], ids=["window", "rates"])
+def test_the_points_of_simulated_rounds_are_those_of_the_monitor(design):
+    positive = design.simulate(6, np.random.default_rng(4))
+    estimand: Estimand = "rate" if design.rate is not None else "window"
+
+    found = points_of(FastRounds(design, positive, points=POINTS), len(positive))
+
+    for index, labels in enumerate(positive):
+        counts = Counts.of_arrays(
+            size=design.size,
+            labeled=design.labeled,
+            positive=labels,
+            is_flagged=np.arange(len(design.size)) < design.flagged,
+        )
+        for point, posterior in ((0, None), (1, round_posterior(counts))):
+            rows = estimates(counts, estimands=(estimand,), points=POINTS, posterior=posterior)
+            # the mean of a window is of binomial quantiles, which are expanded here
+            assert found[point, :, index] == pytest.approx([row.point for row in rows], abs=1e-4)
+
+
+def test_the_second_order_bias_of_recall_is_that_of_all_samples():
+    design = Design(
+        np.array([500, 9000]), np.array([40, 60]), flagged=1, rate=np.array([0.8, 0.05])
+    )
+    tp, fn = (np.arange(n + 1) for n in design.labeled)
+    chance = np.outer(stats.binom.pmf(tp, 40, 0.8), stats.binom.pmf(fn, 60, 0.05)).ravel()
+    positive = np.array([(y, z) for y in tp for z in fn])
+    matrix = scaled_matrix(design.size, design.labeled, positive, [True, False])
+    some = matrix.positive > 0
+    recall = matrix.tp[some] / matrix.positive[some]
+
+    exact = float(chance[some] @ recall) - design.truths[1]
+    corrected = float(chance[some] @ (recall - recall_bias(design, positive, matrix)[some]))
+
+    assert exact > 0.02
+    assert corrected - design.truths[1] == pytest.approx(0, abs=exact / 3)
+
+
+def test_the_second_grid_has_other_cells_whose_truth_is_what_was_asked_for():
+    cells = second_cells(12)
+
+    assert len({cell.setting for cell in cells}) == 12
+    assert not {cell.setting for cell in cells} & {*NAMED, *grid()}
+    for cell in cells:
+        precision, recall = cell.design.truths
+        assert precision == pytest.approx(cell.setting.precision, abs=0.01)
+        assert recall == pytest.approx(cell.setting.recall, abs=0.01)
+
+
+def test_the_coverage_command_says_targets_and_bias(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["coverage.py", "--grid", "second", "--replicates", "20"])
+    monkeypatch.setattr(coverage, "second_cells", lambda: second_cells(2))
+
+    coverage.main()
+
+    said = capsys.readouterr().out
+    assert "wanted .947 to .953" in said
+    assert "|bias| at most 0.1 where 5 or more are expected" in said
+    assert "2 cells, 40 rounds" in said
+
+
+def test_the_mean_bias_of_quiet_rounds_is_said_for_each_design(monkeypatch, capsys):
+    monkeypatch.setattr(point_bias, "QUIET_SETTINGS", point_bias.QUIET_SETTINGS[:1])
+
+    point_bias.say_quiet(1)
+
+    assert "mean bias over 52 quiet rounds, 1 histories" in capsys.readouterr().out
+
+
+def test_the_prior_along_the_score_leaves_a_well_labeled_band_alone():
+    one = np.array([100])
+
+    drawn = class_draws(one, np.array([400]), np.array([[240]]), np.random.default_rng(1))
+
+    assert drawn.mean() == pytest.approx(60, abs=0.3)
+    assert drawn.std() == pytest.approx(100 * (0.6 * 0.4 / 400) ** 0.5, rel=0.1)
+
+
+def test_the_prior_along_the_score_is_tried_on_the_same_rounds(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["score_prior.py", "--replicates", "5", "--every", "90"])
+
+    score_prior.main()
+
+    assert "pooled: mean least" in capsys.readouterr().out
 
 
 def test_splined_beta_quantiles_are_right_to_eight_digits():
@@ -121,6 +214,27 @@ def test_the_power_of_any_test_is_that_of_the_best_one_worked_by_hand():
     found = best_power(story, rounds=2)
 
     assert found == pytest.approx(0.9**10 + (0.05 - none) / one * 10 * 0.1 * 0.9**9, rel=1e-9)
+
+
+def test_a_history_of_assured_plans_has_labels_and_half_widths_for_every_round():
+    design, mean = population("Phi3", "good").strata(DEFAULT)
+
+    played = np.array(assurance.history(design, mean, 0.8, 0.25, seed=0))
+
+    assert played.shape == (assurance.ROUNDS, 3)
+    assert np.all((played[:, 1:] > 0.02) & (played[:, 1:] < 0.09))
+
+
+def test_a_share_by_size_finds_more_misses_in_the_lowest_band_and_covers_them_better(capsys):
+    for share in (0.0, 0.5):
+        misses.show_detection("Phi1", 1250, share, paths=200)
+
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    found, covered = (
+        [float(row[row.index("in_lowest_band") + step]) for row in rows[1::2]] for step in (1, 4)
+    )
+    assert found[1] > found[0]
+    assert covered[1] > covered[0] - 0.03
 
 
 def test_intervals_over_two_waves_are_those_of_the_monitors_estimate():

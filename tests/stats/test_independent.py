@@ -129,4 +129,4 @@ def test_a_single_stratum_is_the_jeffreys_interval_of_statsmodels(positive):
 
     ends = [0.0 if positive == 0 else low, 1.0 if positive == 30 else high]
     assert [row.low, row.high] == pytest.approx(ends, abs=2e-4)
-    assert row.point == pytest.approx((positive + 0.5) / 31, abs=1e-4)
+    assert row.point == pytest.approx(positive / 30)

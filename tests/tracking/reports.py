@@ -214,7 +214,8 @@ def segments(columns=("country",), values=("CZ", "SK")):
 
 def a_number():
     numbers = {"point": 0.8, "low": 0.71, "high": 0.88}
-    return {**numbers, "margin": 0.1, "more_round": 1200, "more_segment": 40}
+    alone = {"alone_point": 0.75, "alone_low": 0.6, "alone_high": 0.9}
+    return {**numbers, **alone, "margin": 0.1, "more_round": 1200, "more_segment": 40}
 
 
 def no_number(metric):

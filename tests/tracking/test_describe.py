@@ -15,7 +15,7 @@ from monitor.tracking.values import metrics, segments_table, tags, timestamp
 from tests.tracking.reports import estimates, make_report, segments, strata
 
 TAG_LIMIT = 8000  # characters that MLflow keeps
-NUMBERS = (0.8, 0.71, 0.88, 0.1, 1200, 40, None)
+NUMBERS = (0.8, 0.71, 0.88, 0.75, 0.6, 0.9, 0.1, 1200, 40, None)
 
 
 def cells(table):
@@ -46,6 +46,18 @@ def test_a_metric_without_an_estimate_says_why():
     assert ["recall", why, why, "≥ 0.5"] in cells(text)
 
 
+def test_what_pooled_intervals_held_is_said_where_it_was_measured_and_not_where_it_was_not():
+    measured = describe(make_report(3, pooled_coverage=(0.87, 0.98)))
+    other = describe(make_report(3))
+
+    held = "held the truth in at least 87% of simulated rounds after changes of 3 to 15 points"
+    assert held in measured
+    assert "at least 98% in quiet times" in measured
+    assert "95% intervals, per metric; intervals with earlier rounds are of calibrated" in other
+    assert "simulated" not in other
+    assert "credible" not in measured + other
+
+
 def test_many_strata_still_fit_into_a_tag():
     report = make_report(1, strata=strata() * 17)
 
@@ -63,8 +75,19 @@ def test_each_segment_has_a_line_with_precision_and_recall():
         ["country", "size", "labeled", "precision", "recall"],
         ["---"] * 5,
         ["CZ", "8,000", "90", "0.800 [0.710, 0.880]", "0.800 [0.710, 0.880]"],
+        ["its labels alone", "", "", "0.750 [0.600, 0.900]", "0.750 [0.600, 0.900]"],
         ["SK", "7,900", "90", "0.800 [0.710, 0.880]", "not estimable"],
+        ["its labels alone", "", "", "0.750 [0.600, 0.900]", "not estimable"],
     ]
+
+
+def test_segments_of_a_round_that_did_not_keep_their_own_estimate_have_one_line_each():
+    kept = [row.model_copy(update={"alone_point": None}) for row in segments()]
+
+    text = describe(make_report(1, segments=kept))
+
+    [table] = [part for part in text.split("\n\n") if part.startswith("| country")]
+    assert [line[0] for line in cells(table)[2:]] == ["CZ", "SK"]
 
 
 def test_many_segments_still_fit_into_a_tag():

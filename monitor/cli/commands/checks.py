@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from monitor.cli.commands.data_checks import Found
     from monitor.config.model import Config
     from monitor.rounds.context import MonitorContext
+    from monitor.rounds.forecast.simulate import ExpectedRound
     from monitor.storage.database import Database
     from monitor.wiring import Application
 
@@ -67,9 +68,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         name = context.settings.name
         yield _tried(f"source of {name}", partial(check_source, context))
         yield _tried(f"labels of {name}", partial(_labels, context))
-        found = alerts_line(context)
-        if found is not None:
-            yield Check(f"alerts of {name}", found)
+        yield from _expected(context)
     reached = _tried("MLflow", partial(_mlflow, application.config))
     yield reached
     if not reached.problem:
@@ -98,26 +97,48 @@ def promise_lines(config: Config) -> list[str]:
     return [f"false alarms: at most {sum(promised.values()):.3g} a year{over}"]
 
 
-def alerts_line(context: MonitorContext) -> str | None:
-    """Say which drops a monitor's labels can find; None without limits or anything to go by."""
-    limits = context.settings.round.limits
-    if not limits.bounds:
-        return None
-    from monitor.rounds.forecast.simulate import SOON, expected_round, smallest_drops
+def _expected(context: MonitorContext) -> Iterator[Check]:
+    """Say how sure the next rounds are of their margins and which drops their labels can find."""
+    settings, name = context.settings.round, context.settings.name
+    if not settings.limits.bounds and not settings.sample.margin.wanted():
+        return
+    from monitor.rounds.forecast.simulate import expected_round
 
     try:
         known = expected_round(context, None, None)
     except MonitorError:
-        return None  # a new monitor, or one whose source has a problem shown above
-    drops = smallest_drops(known, limits.watched(), limits.false_alarm_every)
-    shown = [
-        f"no drop of {metric}" if drop is None else f"{metric} down by {drop:.2f}"
-        for metric, drop in drops.items()
-    ]
+        return  # a new monitor, or one whose source has a problem shown above
+    for what, line in (("plan", plan_line(known)), ("alerts", alerts_line(context, known))):
+        if line is not None:
+            yield Check(f"{what} of {name}", line)
+
+
+def plan_line(known: ExpectedRound) -> str | None:
+    """Say the half-widths expected and the assurance of the margins; None without margins."""
+    from monitor.presentation.forecasts import assured_text
+
+    plan = known.plan
+    sure = assured_text(plan.margins, plan.asked, plan.assured)
+    if not sure:
+        return None
+    more = "" if plan.needed is None or plan.needed <= plan.total else f"; {plan.needed:,} needed"
+    return f"{plan.total:,} labels a round once its strata are known: {sure}{more}"
+
+
+def alerts_line(context: MonitorContext, known: ExpectedRound) -> str | None:
+    """Say which drops a monitor's labels can find; None without limits from below."""
+    limits = context.settings.round.limits
+    if not limits.bounds:
+        return None
+    from monitor.presentation.forecasts import smallest_drop_texts
+    from monitor.rounds.forecast.simulate import found_soon
+    from monitor.stats.detection.power import WITHIN
+
+    shown = smallest_drop_texts(found_soon(known, limits.watched(), limits.false_alarm_every))
     if not shown:
         return None
     return (
-        f"found within {SOON} rounds in 8 of 10 cases: {', '.join(shown)} "
+        f"found within {WITHIN} rounds in 8 of 10 cases: {', '.join(shown)} "
         f"({known.scenario.labels:,} labels a round; more by simulate)"
     )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.cli.views.printing import say, say_table
 from monitor.presentation.reasons import plan_note
+from monitor.stats.design.notes import BudgetShort
 from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN
 
 if TYPE_CHECKING:
@@ -41,13 +42,20 @@ def sentences(forecast: PlanForecast) -> list[str]:
     cost = "" if plan.cost == plan.total else f" (cost {plan.cost:,.6g})"
     gives = f" give {_widths(plan.margins)}" if plan.margins else ""
     lines = [f"{plan.total:,} labels{cost}{gives}."]
+    assurance = forecast.outlook.assurance
+    if plan.assured:
+        kept = [f"{name} {plan.assured[name]:.2f}" for name in METRICS if name in plan.assured]
+        lines.append(f"Probability that they are within {_widths(plan.asked)}: {', '.join(kept)}.")
     if plan.needed is not None and plan.needed > plan.total:
-        lines.append(f"{_widths(plan.asked)} would take {plan.needed:,}.")
+        sure = "on average" if assurance is None else f"with probability {assurance:g}"
+        lines.append(f"To be within that {sure} would take {plan.needed:,}.")
     if whole := _whole(forecast):
         lines.append(
             f"Every item of {', '.join(whole)} gets a label: none of it is left to chance."
         )
-    return [*lines, *(f"Note: {plan_note(note)}." for note in plan.notes)]
+    # What a short budget means is in the sentences above.
+    others = [note for note in plan.notes if not isinstance(note, BudgetShort)]
+    return [*lines, *(f"Note: {plan_note(note)}." for note in others)]
 
 
 def _whole(forecast: PlanForecast) -> list[str]:
@@ -116,10 +124,18 @@ def _say_bought(forecast: PlanForecast) -> None:
 def _say_alerts(forecast: PlanForecast) -> None:
     say()
     rows = [
-        [f"{power.limit.metric} at least {power.limit.value:.3g}", _smallest(power), _delay(power)]
+        [
+            f"{power.limit.metric} at least {power.limit.value:.3g}",
+            _smallest(power),
+            _in_lowest_band(power),
+            _delay(power),
+        ]
         for power in forecast.alerts
     ]
-    say_table(["limit", "finds", f"a drop of {DROP * 100:.0f} points takes"], rows)
+    heads = ["limit", "finds", "by misses in the lowest band", f"{DROP * 100:.0f} points take"]
+    if all(row[2] == "-" for row in rows):  # passed items in one stratum
+        heads, rows = [*heads[:2], heads[3]], [[*row[:2], row[3]] for row in rows]
+    say_table(heads, rows)
     if forecast.limits_assumed:
         say("(no limits are set; these are 5 points under what is expected)", indent="  ")
 
@@ -130,6 +146,14 @@ def _smallest(power: AlertPower) -> str:
     if power.smallest_drop is None:
         return f"nothing within {WITHIN} rounds"
     return f"{power.smallest_drop * 100:.0f} points in {WITHIN} rounds ({PROBABILITY:.0%})"
+
+
+def _in_lowest_band(power: AlertPower) -> str:
+    """Say the same where all new misses lie in the lowest band."""
+    if "in_lowest_band" not in power.smallest_drops or power.expected < power.limit.value:
+        return "-"
+    drop = power.smallest_drops["in_lowest_band"]
+    return "nothing" if drop is None else f"{drop * 100:.0f} points"
 
 
 def _delay(power: AlertPower) -> str:

@@ -18,7 +18,13 @@ from monitor.domain.report import (
     SegmentRow,
 )
 from monitor.presentation.causes import cause_beside_alert
-from monitor.presentation.estimates import BASES, caution_lines, caution_text, reason_text
+from monitor.presentation.estimates import (
+    BASES,
+    caution_lines,
+    caution_text,
+    pooled_intervals_text,
+    reason_text,
+)
 from monitor.presentation.evidence import evidence_sentence
 from monitor.presentation.numbers import interval_text
 from monitor.presentation.rows import agreement_sentence, answers_sentence
@@ -27,6 +33,7 @@ from monitor.rounds.reporting.report import stratum_row
 from monitor.storage import (
     copy_store,
     estimate_store,
+    evidence_store,
     frame_store,
     report_store,
     round_moves,
@@ -89,10 +96,11 @@ def round_page(
             "strata": strata,
             "estimates": [row.model_dump() for row in estimates],
             "cautions": _cautions(report, strata, estimates),
+            "pooled_coverage": report.get("pooled_coverage"),
             "answers": answers and answers.model_dump(),
             "agreement": agreement and agreement.model_dump(),
             "segments": _segments(connection, round_, version),
-            "evidence": estimate_store.read_evidence(
+            "evidence": evidence_store.read_evidence(
                 connection, round_.id, version, is_compared=_is_compared(connection, round_)
             ),
             "cause": report.get("cause"),
@@ -112,6 +120,7 @@ def say_round(page: dict[str, Any]) -> None:
     if page["estimates"]:
         say()
         _say_estimates([EstimateRow(**row) for row in page["estimates"]], page["cautions"])
+        say_block(_pooled_lines(page))
     for line in _people_lines(page):
         say(line, indent="  ")
     say_segments([SegmentRow(**row) for row in page["segments"]])
@@ -135,6 +144,13 @@ def _say_strata(strata: Sequence[dict[str, Any]]) -> None:
     say_table([*COUNTED[:-1], "cannot tell"], rows, right="12345")
     if whole := [row["stratum"] for row in strata if row["size"] == row["planned"] > 0]:
         say(f"census: every item of {', '.join(whole)} is drawn", indent="  ")
+
+
+def _pooled_lines(page: dict[str, Any]) -> list[str]:
+    """Say what the intervals with earlier rounds are, where there are any."""
+    rows = page["estimates"]
+    has_pooled = any(row["basis"] == "pooled" and row["point"] is not None for row in rows)
+    return [pooled_intervals_text(page["pooled_coverage"])] if has_pooled else []
 
 
 def _people_lines(page: dict[str, Any]) -> Iterator[str]:
@@ -337,4 +353,6 @@ def _evidence(row: dict[str, Any]) -> str:
         log_evidence=row["log_evidence"],
         log_threshold=row["log_threshold"],
         fires=row["fires"],
+        recovery_rounds=row["recovery_rounds"],
+        log_r=row["log_r"],
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.cli.views.printing import say, say_table
 from monitor.presentation.estimates import reason_text
 from monitor.presentation.numbers import interval_text
-from monitor.presentation.rows import needs_text
+from monitor.presentation.rows import OWN_LABELS, needs_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,12 @@ def say_segments(rows: Sequence[SegmentRow]) -> None:
         say()
         say_table(
             [segment, "size", "flagged", "labeled", "precision", "recall", "labels still needed"],
-            [_cells(*group) for group in _grouped(of_segment, attrgetter("value")).items()],
+            [
+                cells
+                for value, of_value in _grouped(of_segment, attrgetter("value")).items()
+                for cells in (_cells(value, of_value), _alone_cells(of_value))
+                if cells
+            ],
             right="123",
         )
         for row in of_segment:
@@ -46,3 +51,11 @@ def _cells(value: str, rows: Sequence[SegmentRow]) -> list[str]:
     needs = "; ".join(filter(None, map(needs_text, rows)))
     counts = (first.size, first.flagged, first.labeled)
     return [value, *map(str, counts), found["precision"], found["recall"], needs or "-"]
+
+
+def _alone_cells(rows: Sequence[SegmentRow]) -> list[str]:
+    """Cells of the line under a segment's: what its own labels say; none in rounds of before."""
+    own = {row.metric: row.alone for row in rows}
+    if all(estimate.point is None for estimate in own.values()):
+        return []
+    return [OWN_LABELS, "", "", "", *map(interval_text, (own["precision"], own["recall"])), ""]

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.views.printing import say, say_table
-from monitor.rounds.forecast.simulate import SOON
+from monitor.presentation.forecasts import smallest_drop_texts
+from monitor.stats.detection.power import WITHIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,12 +32,16 @@ def forecast_json(monitor: str, forecast: Forecast) -> dict[str, Any]:
         "alarms_without_drift": forecast.quiet,
         "alarms_at_limits": forecast.at_limits,
         "promised_alarms": forecast.rounds / forecast.every,
+        "smallest_drops": {metric: dict(drops) for metric, drops in forecast.smallest.items()},
         "drift": None
         if after is None
         else {
             "broken": [str(limit) for limit in forecast.broken],
             "alarms": forecast.alarms_after,
             **(_delay(after, forecast.rounds) if forecast.broken else {}),
+            "in_lowest_band": None
+            if forecast.in_lowest_band is None
+            else _delay(forecast.in_lowest_band, forecast.rounds),
         },
     }
 
@@ -76,6 +81,8 @@ def _alarm_lines(forecast: Forecast) -> Iterator[str]:
     )
     if forecast.at_limits is not None:
         yield f"with every metric exactly at its limit: {forecast.at_limits:.2f}"
+    if texts := smallest_drop_texts(forecast.smallest):
+        yield f"found within {WITHIN} rounds in 8 of 10 cases: {', '.join(texts)}"
 
 
 def _drift_lines(forecast: Forecast, after: Detection, words: str) -> Iterator[str]:
@@ -85,8 +92,15 @@ def _drift_lines(forecast: Forecast, after: Detection, words: str) -> Iterator[s
             f"{forecast.alarms_after or 0:.2f} alarms in {forecast.rounds} rounds"
         )
         return
-    soon = min(SOON, forecast.rounds)
-    yield f"{words}: found within {soon} rounds in {_percent(after.share_within(soon))} of cases"
+    soon = min(WITHIN, forecast.rounds)
+    lowest = forecast.in_lowest_band
+    more = (
+        ""
+        if lowest is None
+        else (f", {_percent(lowest.share_within(soon))} if all new misses lie in the lowest band")
+    )
+    found = _percent(after.share_within(soon))
+    yield f"{words}: found within {soon} rounds in {found} of cases{more}"
     if after.median is None:
         yield f"in half of them not within {forecast.rounds} rounds"
         return

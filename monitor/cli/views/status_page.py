@@ -9,6 +9,7 @@ from monitor.cli.common import minute, plural
 from monitor.cli.views.printing import painted, say, say_block
 from monitor.domain.state import RoundState
 from monitor.hooks.texts import body
+from monitor.presentation.alerts import recovery_sentence
 from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import BASES, reason_text
 from monitor.presentation.numbers import interval_text, limit_text, limits_text
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from monitor.config.model import Config
-    from monitor.domain.report import EstimateRow, Notice
+    from monitor.domain.report import EstimateRow
     from monitor.hooks.links import Link
     from monitor.rounds.open_rounds import OpenRound
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
@@ -58,21 +59,28 @@ def say_status(
 
 def overview_json(overview: Overview) -> dict[str, Any]:
     """Return an overview for programs."""
-    alerts = [alert_json(alert) for alert in overview.alerts]
-    for alert in alerts:
-        notice = overview.firing_notices.get(alert["id"])
-        alert["sentence"] = notice and notice.sentence
-        alert["to_do"] = notice and notice.to_do
-        alert["link"] = notice and notice.link
     plain = asdict(overview)
-    del plain["firing_notices"]
+    del plain["firing_notices"], plain["recoveries"]
     return {
         **plain,
-        "alerts": alerts,
+        "alerts": [_open_alert_json(alert, overview) for alert in overview.alerts],
         "estimates": [row.model_dump() for row in overview.estimates],
         "waiting": [
             {**asdict(effect), "sentence": waiting_sentence(effect)} for effect in overview.waiting
         ],
+    }
+
+
+def _open_alert_json(alert: Alert, overview: Overview) -> dict[str, Any]:
+    """Return an open alert with what was sent when it fired, and how far it is from its end."""
+    notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
+    return {
+        **alert_json(alert),
+        "sentence": notice and notice.sentence,
+        "to_do": notice and notice.to_do,
+        "link": notice and notice.link,
+        "recovery": recovery
+        and {**recovery.model_dump(), "sentence": recovery_sentence(alert, recovery)},
     }
 
 
@@ -109,7 +117,7 @@ def say_overview(overview: Overview) -> None:
     for line in _known(overview):
         say(f"  {line}", indent="  ")
     for alert in overview.alerts:
-        for line in _alert(alert, overview.firing_notices.get(alert.id)):
+        for line in _alert(alert, overview):
             say(f"  {line}", indent="  ")
     for line in (*_learning(overview), *_doing(overview)):
         say(f"  {line}", indent="  ")
@@ -124,13 +132,16 @@ def _known(overview: Overview) -> Iterator[str]:
         yield f"  {row.metric:<9}  {BASES[row.basis]:<19}  {_number(row)}"
 
 
-def _alert(alert: Alert, notice: Notice | None) -> Iterator[str]:
-    """Say what fires, and what people were notified of when it began to."""
+def _alert(alert: Alert, overview: Overview) -> Iterator[str]:
+    """Say what fires, how far it is from its end, and what was sent when it began to."""
+    notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
     limit = limit_text(alert.metric, alert.side, alert.limit)
     yield (
         f"alert {alert.id[:8]}: {limit}, firing since round "
         f"{alert.fired_in_round}: predictions of {alert.window}, fired {minute(alert.fired_at)} UTC"
     )
+    if recovery is not None:
+        yield f"  now: {recovery_sentence(alert, recovery)}"
     if notice is not None:
         yield from (f"  {text}" for text in body(notice))
 

@@ -11,13 +11,12 @@ from monitor.domain.alerting import (
     evidence_of,
     is_comparable,
     next_reading,
-    resolves,
 )
 from monitor.presentation.alerts import LIMIT_CHANGED, ended_by_round
 from monitor.rounds.estimation.batch import AlertMove
 from monitor.rounds.estimation.disputes import disputed_metrics
 from monitor.stats.detection.e_detector import log_threshold
-from monitor.storage import alert_store, estimate_store, round_store
+from monitor.storage import alert_store, evidence_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,8 +48,8 @@ def freeze_evidence(
     moves = _end_unwatched(connection, open_before, due, now)
     ended = {move.alert.id for move in moves}
     firing = {(a.metric, a.side): a for a in open_before if a.id not in ended}
-    last = estimate_store.last_readings(connection, due.monitor_id)
-    neighbours = _Neighbours.read(connection, due, list(firing.values()))
+    last = evidence_store.last_readings(connection, due.monitor_id)
+    disputed = disputed_metrics(connection, [due.id]).get(due.id, set()) if firing else set()
     readings: Readings = {}
     for found in estimate.readings:
         side = (found.limit.metric, found.limit.side)
@@ -63,14 +62,19 @@ def freeze_evidence(
                 due.settings.limits.false_alarm_every, len(estimate.readings)
             ),
             log_e=found.log_e,
-            recovered=found.recovered,
+            log_recovery=found.log_recovery if _is_after(due, alert) else None,
         )
         readings[side] = reading
-        if alert is not None and neighbours.resolve(alert, due, side, reading):
+        if alert is not None and reading.ends_alert and alert.metric not in disputed:
             moves += _end(connection, alert, AlertState.RESOLVED, due, now)
         if reading.fires:
             moves.append(_fire(connection, due, side, reading, now))
     return readings, moves
+
+
+def _is_after(due: Round, alert: Alert | None) -> bool:
+    """Whether a round is of the time after an alert fired: it may speak of a recovery."""
+    return alert is not None and due.slot > alert.fired_slot
 
 
 def correct_evidence(
@@ -111,7 +115,7 @@ def _read_frozen(
 ) -> dict[int, Readings]:
     """Read the first readings of corrected rounds, and of those that fired open alerts."""
     ids = {member.round.id for member in corrected} | {alert.fired_round_id for alert in firing}
-    return estimate_store.frozen_readings_of(connection, sorted(ids))
+    return evidence_store.frozen_readings_of(connection, sorted(ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,7 @@ class _Chains:
             key = side, reading.chain
             last[key] = max(reading.order, last.get(key, reading.order))
         stored = {
-            (side, chain): estimate_store.chain_log_e(connection, monitor_id, *side, chain, order)
+            (side, chain): evidence_store.chain_log_e(connection, monitor_id, *side, chain, order)
             for (side, chain), order in last.items()
         }
         return cls(stored, newer)
@@ -165,58 +169,6 @@ class _Chains:
             if (of, reading.chain) == (side, last.chain) and reading.order <= last.order
         }
         return [log_e[order] for order in sorted(log_e)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Neighbours:
-    """The closed rounds around a closing one, and how each stood to its limits, by round.
-
-    ``slots`` has the slots of those later than the first open alert's, in order; ``disputed`` the
-    metrics whose limit hangs on disputed items.
-    """
-
-    slots: Mapping[int, datetime]
-    readings: Mapping[int, Readings]
-    disputed: Mapping[int, set[str]]
-
-    @classmethod
-    def read(cls, connection: Connection, due: Round, firing: Sequence[Alert]) -> _Neighbours:
-        """Read what it takes to end these alerts; nothing where there is none."""
-        before_due = [alert.fired_slot for alert in firing if alert.fired_slot < due.slot]
-        if not before_due:
-            return cls({}, {}, {})
-        slots = round_store.closed_slots(connection, due.monitor_id, min(before_due))
-        near = [*_before(slots, due)[-1:], *_after(slots, due)[:1]]
-        return cls(
-            slots,
-            estimate_store.frozen_readings_of(connection, near),
-            disputed_metrics(connection, [due.id, *near]),
-        )
-
-    def resolve(self, alert: Alert, due: Round, side: Side, now: Reading) -> bool:
-        """Whether the due round and one next to it in time, both after the alert's, end the alert.
-
-        The one after it, where that closed first.
-        """
-        if due.slot <= alert.fired_slot or side[0] in self.disputed.get(due.id, ()):
-            return False
-        before = [each for each in _before(self.slots, due) if self.slots[each] > alert.fired_slot]
-        near = [*before[-1:], *_after(self.slots, due)[:1]]
-        return any(self._resolve_together(each, side, now) for each in near)
-
-    def _resolve_together(self, other: int, side: Side, now: Reading) -> bool:
-        if side[0] in self.disputed.get(other, ()):
-            return False
-        reading = self.readings.get(other, {}).get(side)
-        return reading is not None and resolves(reading, now)
-
-
-def _before(slots: Mapping[int, datetime], due: Round) -> list[int]:
-    return [each for each, slot in slots.items() if slot < due.slot]
-
-
-def _after(slots: Mapping[int, datetime], due: Round) -> list[int]:
-    return [each for each, slot in slots.items() if slot > due.slot]
 
 
 def _with_new_labels(frozen: Readings, estimate: RoundEstimate) -> Readings:
@@ -258,7 +210,7 @@ def _end_unwatched(
     }
     moves: list[AlertMove] = []
     for alert in firing:
-        if due.slot > alert.fired_slot and watched.get((alert.metric, alert.side)) != alert.limit:
+        if _is_after(due, alert) and watched.get((alert.metric, alert.side)) != alert.limit:
             moves += _end(connection, alert, AlertState.RESOLVED, due, now, LIMIT_CHANGED)
     return moves
 

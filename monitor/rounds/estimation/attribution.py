@@ -10,12 +10,14 @@ from monitor.domain.report import CauseRow
 from monitor.presentation.causes import cause_sentence
 from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import draw, round_posterior
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.rounds.estimation.tally import Tally
+    from monitor.stats.core.metrics import Matrix
 
 POINTS = 2**11
 """An explanation needs two digits."""
@@ -40,7 +42,12 @@ def precision_cause(now: Tally, earlier: Sequence[Tally], *, seed: int) -> Cause
         )
         for i, counts in enumerate((before, after))
     ]
-    return _row(precision_change(*works), len(earlier))
+    scaled = Working.of_matrix(_scaled(before)), Working.of_matrix(_scaled(after))
+    return _row(precision_change(*works, scaled=scaled), len(earlier))
+
+
+def _scaled(counts: Counts) -> Matrix:
+    return scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
 
 
 def pooled(rounds: Sequence[Counts]) -> Counts:

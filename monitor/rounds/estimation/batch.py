@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from monitor.domain.alerting import Reading
+    from monitor.domain.report import RecoveryRow
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Tally
     from monitor.storage.alert_store import Alert
@@ -75,11 +76,15 @@ class AlertMove:
 
 @dataclass(frozen=True, slots=True)
 class BatchEvidence:
-    """Readings of each affected round, the alert moves they caused, and all alerts after them."""
+    """Readings of each affected round, the alert moves they caused, and all alerts after them.
+
+    ``recoveries`` says of each open alert, by its id, how far it is from its end.
+    """
 
     readings: Mapping[int, Mapping[Side, Reading]] = field(default_factory=dict)
     moves: tuple[AlertMove, ...] = ()
     alerts: tuple[Alert, ...] = ()
+    recoveries: Mapping[str, RecoveryRow] = field(default_factory=dict)
 
 
 Estimates: TypeAlias = "Mapping[int, RoundEstimate]"

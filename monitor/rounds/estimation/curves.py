@@ -9,7 +9,7 @@ import numpy as np
 
 from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
 from monitor.rounds.estimation.attribution import precision_cause
-from monitor.stats.core.draws import JointPosterior, draw
+from monitor.stats.core.draws import draw
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import Band, curve_bands
 from monitor.stats.estimation.prevalence import prevalence_curve
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import CauseRow
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
+    from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.counts import Interval
     from monitor.storage.frame_store import StratumTally
@@ -60,7 +61,7 @@ def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
                 member,
                 batch.labels[member.round.id],
                 tallies[: batch.due + offset],
-                estimates[member.round.id].pooled,
+                estimates[member.round.id],
             ),
         )
         for offset, member in enumerate(batch.affected)
@@ -68,13 +69,13 @@ def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
 
 
 def _pictures(
-    member: Member, labels: RoundLabels, earlier: Sequence[Tally], pooled: JointPosterior
+    member: Member, labels: RoundLabels, earlier: Sequence[Tally], estimate: RoundEstimate
 ) -> Pictures:
     round_ = member.round
     seed = round_.sobol_seed
     return Pictures(
         cause=precision_cause(member.tally, earlier, seed=seed),
-        p3=_p3(member.tally, pooled, seed),
+        p3=_p3(member.tally, estimate, seed),
         # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=None
         if round_.label_revision == round_.estimated_revision
@@ -82,14 +83,14 @@ def _pictures(
     )
 
 
-def _p3(now: Tally, pooled: JointPosterior, seed: int) -> PrevalenceRow | None:
+def _p3(now: Tally, estimate: RoundEstimate, seed: int) -> PrevalenceRow | None:
     """Read precision at other prevalences from all that is known of the rates."""
     counts = now.counts
     labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
     if not all(labeled):
         return None
-    draws = draw(pooled, seed=seed, points=POINTS, size=counts.size)
-    curve = prevalence_curve(draws, counts.size)
+    draws = draw(estimate.pooled, seed=seed, points=POINTS, size=counts.size)
+    curve = prevalence_curve(draws, counts.size, scaled=estimate.scaled)
     return PrevalenceRow(
         curve=_row(Band(curve.prevalence, curve.point, curve.low, curve.high)),
         prevalence=_triple(curve.now),

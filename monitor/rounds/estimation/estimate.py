@@ -10,19 +10,16 @@ import numpy as np
 from monitor.rounds.estimation.history import of_class, reference_counts
 from monitor.rounds.estimation.label_errors import corrected_rows
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS
+from monitor.rounds.estimation.pooled_point import pooled_matrix
 from monitor.rounds.estimation.reported import reported
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.detection.alternatives import guess
-from monitor.stats.detection.waves import log_e_of_waves
+from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
 from monitor.stats.estimation.missing import missing_bounds
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.probability import (
-    metric_quantile,
-    probability_at_least,
-    probability_at_most,
-)
+from monitor.stats.estimation.probability import metric_quantile
 from monitor.stats.history.robust_mixture import with_robust_weight
 
 if TYPE_CHECKING:
@@ -37,6 +34,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Interval
+    from monitor.stats.core.metrics import Matrix
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.estimation.posterior import MetricEstimate
 
@@ -49,19 +47,24 @@ PROPOSED_QUANTILE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class LimitReading:
-    """One round against one limit: log e per alternative, and P(the metric keeps the limit)."""
+    """One round about one limit: log e against it per alternative, and log e of a recovery."""
 
     limit: Limit
     log_e: tuple[float, ...]
-    recovered: float
+    log_recovery: float
 
 
 @dataclass(frozen=True, slots=True)
 class RoundEstimate:
-    """All that is computed for one version of a round."""
+    """All that is computed for one version of a round.
+
+    ``pooled`` and ``scaled`` are its rates with earlier rounds: what intervals come from, and the
+    matrix that points are read off.
+    """
 
     rows: list[ReportedEstimate]
     pooled: JointPosterior
+    scaled: Matrix
     readings: list[LimitReading]
     proposed_limits: dict[str, float] = field(default_factory=dict)
     notices: list[NoticeRow] = field(default_factory=list)
@@ -101,10 +104,12 @@ def estimate_round(
     before = None if reference is None else reference_counts(now.frame, reference)
     pooled = _with_robust_weight(known.after, counts, settings)
     draws = draw(pooled, seed=seed, size=counts.size)
+    scaled = pooled_matrix(counts, known)
     return RoundEstimate(
-        rows=_rows(now, pooled, draws, settings, seed),
+        rows=_rows(now, pooled, draws, scaled, settings, seed),
         pooled=pooled,
-        readings=_readings(evidence, earlier, before, draws, settings),
+        scaled=scaled,
+        readings=_readings(evidence, earlier, before, settings),
         proposed_limits={}
         if settings.limits.bounds
         else propose_limits([*earlier, now], reference, seed=seed),
@@ -112,7 +117,12 @@ def estimate_round(
 
 
 def _rows(
-    now: Tally, pooled: JointPosterior, draws: Draws, settings: RoundSettings, seed: int
+    now: Tally,
+    pooled: JointPosterior,
+    draws: Draws,
+    scaled: Matrix,
+    settings: RoundSettings,
+    seed: int,
 ) -> list[ReportedEstimate]:
     counts, metrics = now.counts, tuple(METRICS)
     own = estimates(counts, metrics=metrics, seed=seed, basis="round")
@@ -123,6 +133,7 @@ def _rows(
         posterior=pooled,
         basis="pooled",
         draws=draws,
+        scaled=scaled,
     )
     corrected = corrected_rows(counts, metrics, settings, seed=seed)
     return [
@@ -144,44 +155,54 @@ def _missing_bounds(own: MetricEstimate, now: Tally, seed: int) -> Interval | No
 def _with_robust_weight(
     pooled: JointPosterior, counts: Counts, settings: RoundSettings
 ) -> JointPosterior:
-    """Reserve weight for the round alone: it is shifted down where flagged, up where passed."""
-    share, shift = settings.pooling.robust_weight, settings.pooling.shift
+    """Reserve weight for the round alone."""
 
-    def shared(mixture: BetaMixture, shift: float, *, flagged: bool) -> BetaMixture:
+    def shared(mixture: BetaMixture, *, flagged: bool) -> BetaMixture:
         if mixture.weight.size == 1:  # nothing was known before: it is the round alone
             return mixture
         return with_robust_weight(
-            mixture, *of_class(counts, flagged=flagged), share=share, shift=shift
+            mixture, *of_class(counts, flagged=flagged), share=settings.pooling.robust_weight
         )
 
     return JointPosterior(
-        flagged=shared(pooled.flagged, -shift, flagged=True),
-        passed=shared(pooled.passed, shift, flagged=False),
+        flagged=shared(pooled.flagged, flagged=True),
+        passed=shared(pooled.passed, flagged=False),
     )
+
+
+def expected_rates(
+    earlier: Sequence[Tally], reference: Counts | None, counts: Counts, settings: RoundSettings
+) -> NDArray[np.float64] | None:
+    """Rates to expect in a round with strata like those counted, by what came before it."""
+    rates = guess([tally.counts for tally in earlier], reference)
+    if rates is None and settings.reference is not None:
+        return _guess_of_matrix(settings.reference, counts)
+    return rates
 
 
 def _readings(
     waves: Sequence[Tally],
     earlier: Sequence[Tally],
     reference: Counts | None,
-    draws: Draws,
     settings: RoundSettings,
 ) -> list[LimitReading]:
-    counts, known = [wave.counts for wave in waves], [tally.counts for tally in earlier]
-    first_guess = None
-    if guess(known, reference) is None and settings.reference is not None:
-        first_guess = _guess_of_matrix(settings.reference, counts[0])
-    size, readings = counts[0].size, []
-    for limit in settings.limits.watched():
-        keeps = probability_at_least if limit.side == "at_least" else probability_at_most
-        readings.append(
-            LimitReading(
-                limit=limit,
-                log_e=tuple(log_e_of_waves(limit, counts, known, reference, first_guess).tolist()),
-                recovered=keeps(draws, size, limit.metric, limit.value),
-            )
+    """Read the evidence of a round on each limit, wave by wave.
+
+    What a wave is expected to find comes from what was there before it, the waves before it too.
+    """
+    counts = [wave.counts for wave in waves]
+    rates = [
+        expected_rates([*earlier, *waves[:i]], reference, wave, settings)
+        for i, wave in enumerate(counts)
+    ]
+    return [
+        LimitReading(
+            limit=limit,
+            log_e=tuple(float(v) for v in log_e_of_waves(limit, counts, rates)),
+            log_recovery=log_recovery_of_waves(limit, counts, rates),
         )
-    return readings
+        for limit in settings.limits.watched()
+    ]
 
 
 def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> NDArray[np.float64] | None:

@@ -5,21 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import ReportedEstimate
-from monitor.domain.settings import CREDIBLE_LEVEL
+from monitor.domain.settings import CREDIBLE_LEVEL, AuditCounts
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.reported import reported
 from monitor.stats.core.draws import ESTIMANDS
-from monitor.stats.labels.label_error import (
-    METHOD,
-    LabelAudit,
-    NoBetterThanChance,
-    corrected_estimates,
-)
+from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
+from monitor.stats.labels.label_error import METHOD, corrected_estimates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.domain.settings import RoundSettings
+    from monitor.domain.settings import Audit, RoundSettings
     from monitor.stats.core.counts import Counts
 
 BASIS = "corrected"
@@ -36,12 +32,18 @@ def corrected_rows(
     if settings.audit is None:
         return []
     try:
-        audit = LabelAudit(**settings.audit.model_dump())
+        audit = _audit_of(settings.audit)
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]
     estimates = corrected_estimates(counts, audit, metrics=metrics, seed=seed)
     return [reported(estimate, basis=BASIS) for estimate in estimates]
+
+
+def _audit_of(counts: Audit) -> LabelAudit | ClassAudits:
+    if isinstance(counts, AuditCounts):
+        return LabelAudit(**counts.model_dump())
+    return ClassAudits(*(LabelAudit(**of.model_dump()) for of in (counts.flagged, counts.passed)))
 
 
 def _nothing(metric: str, estimand: str, reason: str | None) -> ReportedEstimate:

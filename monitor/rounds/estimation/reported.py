@@ -37,6 +37,6 @@ def _deciding(few: FewLabels | None) -> tuple[DecidingRow, ...]:
     if few is None:
         return ()
     return tuple(
-        DecidingRow(predicted=one.predicted, answer=one.answer, worth=one.worth)
+        DecidingRow(predicted=one.predicted, answer=one.answer, worth=one.worth, moves=one.moves)
         for one in few.classes
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.report import SegmentRow
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.counts import Counts
-from monitor.stats.estimation.segments import more_labels, segment_estimates
+from monitor.stats.estimation.segments import more_labels, segment_alone, segment_estimates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,9 +41,11 @@ def segment_rows(cells: Sequence[Cell], settings: RoundSettings, *, seed: int) -
         whole = _counts(mine, strata)
         for value, cells_of in _by_value(mine):
             part = _counts(cells_of, strata)
-            estimates = segment_estimates(part, whole, metrics=METRICS, seed=seed)
+            borrowing = segment_estimates(part, whole, metrics=METRICS, seed=seed)
+            alone = segment_alone(part, metrics=METRICS, seed=seed)
             rows += [
-                _row(segment, value, part, whole, estimate, settings) for estimate in estimates
+                _row(segment, value, part, whole, *both, settings)
+                for both in zip(borrowing, alone, strict=True)
             ]
     return rows
 
@@ -78,6 +80,7 @@ def _row(
     part: Counts,
     whole: Counts,
     estimate: MetricEstimate,
+    alone: MetricEstimate,
     settings: RoundSettings,
 ) -> SegmentRow:
     flagged, size = int(part.size[part.is_flagged].sum()), int(part.size.sum())
@@ -91,6 +94,9 @@ def _row(
         point=estimate.point,
         low=estimate.low,
         high=estimate.high,
+        alone_point=alone.point,
+        alone_low=alone.low,
+        alone_high=alone.high,
         reason=no_estimate_reason(estimate.reason),
     )
     if flagged == 0 or (estimate.metric == "recall" and flagged == size):

@@ -17,6 +17,7 @@ from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.draw import look, why_unusable
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
 from monitor.rounds.sampling.prior import known_before, reference_of
+from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, Prospect, plan_options
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
 from monitor.storage import round_store
@@ -66,6 +67,8 @@ class PlanForecast:
             "cost": plan.cost,
             "margins": dict(plan.margins),
             "asked": dict(plan.asked),
+            "assurance": self.outlook.assurance,
+            "assured": dict(plan.assured),
             "needed": plan.needed,
             "notes": [plan_note(note) for note in plan.notes],
             "strata": self._strata_json(),
@@ -106,6 +109,7 @@ def _alert_json(power: AlertPower) -> dict[str, Any]:
         "at_least": power.limit.value,
         "expected": power.expected,
         "smallest_drop": power.smallest_drop,
+        "smallest_drop_in_lowest_band": power.smallest_drops.get("in_lowest_band"),
         "within_rounds": WITHIN,
         "drop": DROP,
         "median_rounds": power.median,
@@ -138,6 +142,7 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
         [part.stratum.flagged for part in seen.frame.strata],
         prior_rates,
         label_cost(seen.frame, round_.settings),
+        round_.settings.sample.share_by_size,
     )
     names = tuple(part.stratum.name for part in seen.frame.strata)
     basis = PLAN_SOURCES[prior_rates.source] if known is None else _basis(context, seen)
@@ -156,6 +161,7 @@ def forecast_plan(
     *,
     margins: Mapping[str, float] | None,
     max_labels: int | None,
+    assurance: float | None = ASSURANCE,
     limits: Sequence[Limit] = (),
     every: float = 52,
 ) -> PlanForecast:
@@ -167,7 +173,7 @@ def forecast_plan(
         If neither is given, or nothing is known and there is no number of labels.
     """
     prospect = planned.prospect
-    outlook = plan_options(prospect, margins=margins, max_labels=max_labels)
+    outlook = plan_options(prospect, margins=margins, max_labels=max_labels, assurance=assurance)
     known = bool(outlook.plan.margins)
     watched = tuple(limits) or (assumed_limits(prospect) if known else ())
     alerts = alert_power(prospect, outlook.plan.labels, watched, every=every) if known else ()
@@ -193,6 +199,7 @@ def forecast_monitor(
         scan_to_plan(context),
         margins=margins,
         max_labels=max_labels,
+        assurance=settings.sample.assurance,
         limits=settings.limits.watched(),
         every=settings.limits.false_alarm_every,
     )

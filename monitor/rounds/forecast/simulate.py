@@ -24,7 +24,8 @@ from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import affordable_bands, band_edges
-from monitor.stats.detection.delay import Detection, false_alarms, played, smallest_drop
+from monitor.stats.detection.delay import Detection, false_alarms, played
+from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Scenario
 from monitor.storage import estimate_store, frame_store, round_store
 
@@ -36,13 +37,11 @@ if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext, ReferenceItems
     from monitor.rounds.sampling.rebin import References
+    from monitor.stats.design.allocation import Allocation
     from monitor.stats.detection.half_space import Limit
+    from monitor.stats.detection.scenario import Misses
 
     Floats = NDArray[np.float64]
-
-
-SOON, MOSTLY = 4, 0.8
-"""What makes a drop one that is found: within so many rounds, in such a share of cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +56,14 @@ class Levels:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRound:
-    """A monitor's next round as it is expected, and ``source``, a phrase for where that is from."""
+    """A monitor's next round as it is expected.
+
+    ``plan`` is what its settings ask for when its strata are known well, ``source`` a phrase for
+    where that is from.
+    """
 
     scenario: Scenario
+    plan: Allocation
     source: str
 
 
@@ -76,7 +80,9 @@ class Forecast:
     """A simulation of a monitor: quiet rounds, rounds at the limits, rounds after the drift.
 
     ``quiet`` and ``at_limits`` are mean numbers of alarms in ``rounds`` rounds; ``after`` is None
-    where no drift was asked about; ``broken`` are the limits that it breaks.
+    where no drift was asked about; ``broken`` are the limits that it breaks. ``in_lowest_band`` is
+    the same drift with the misses of its fall of recall all in the lowest band; None where recall
+    does not fall or that cannot be. ``smallest`` are the smallest drops that are soon found.
     """
 
     expected: ExpectedRound
@@ -89,6 +95,8 @@ class Forecast:
     broken: tuple[Limit, ...]
     after: Detection | None
     alarms_after: float | None
+    in_lowest_band: Detection | None
+    smallest: Mapping[str, Mapping[Misses, float | None]]
 
 
 def expected_round(
@@ -103,13 +111,13 @@ def expected_round(
     """
     settings = context.settings.round
     if levels is not None:
-        return ExpectedRound(_of_levels(levels, settings), GIVEN)
+        return ExpectedRound(*_of_levels(levels, settings), GIVEN)
     expected_round = _of_rounds(context)
     if expected_round is not None:
         return expected_round
     if context.reference is not None:
-        scenario = _of_items(context.reference(), size or _window_size(context), settings)
-        return ExpectedRound(scenario, REFERENCE_ITEMS)
+        planned = _of_items(context.reference(), size or _window_size(context), settings)
+        return ExpectedRound(*planned, REFERENCE_ITEMS)
     matrix = settings.reference
     if matrix is not None and min(matrix.tp, matrix.fp, matrix.fn, matrix.tn) > 0:
         flagged = matrix.tp + matrix.fp
@@ -119,7 +127,7 @@ def expected_round(
             flagged_rate=flagged / (flagged + matrix.fn + matrix.tn),
             size=size or _window_size(context),
         )
-        return ExpectedRound(_of_levels(levels, settings), REFERENCE_MATRIX)
+        return ExpectedRound(*_of_levels(levels, settings), REFERENCE_MATRIX)
     message = (
         f"{context.settings.name} has no closed round and no reference to go by; give --precision, "
         "--recall, --flagged-rate and --size"
@@ -147,7 +155,9 @@ def simulate_alerts(
     drifted = _drifted(expected.scenario, drift)
     edge = _at_limits(expected.scenario, limits)
     alarms = partial(false_alarms, every=every, seed=seed, paths=paths, rounds=rounds)
+    play = partial(played, limits=limits, every=every, seed=seed, paths=paths, rounds=rounds)
     broken = () if drifted is None else tuple(x for x in limits if drifted.breaks(x))
+    lowest = _drifted(expected.scenario, drift, "in_lowest_band") if broken else None
     return Forecast(
         expected=expected,
         limits=tuple(limits),
@@ -157,44 +167,47 @@ def simulate_alerts(
         at_limits=None if edge is None else alarms(edge, limits),
         drifted=drifted,
         broken=broken,
-        after=None
-        if drifted is None
-        else played(
-            expected.scenario, drifted, limits, every=every, seed=seed, paths=paths, rounds=rounds
-        ),
+        after=None if drifted is None else play(expected.scenario, drifted),
         alarms_after=None if drifted is None or broken else alarms(drifted, limits),
+        in_lowest_band=None if lowest is None else play(expected.scenario, lowest),
+        smallest=found_soon(expected, limits, every),
     )
 
 
-def smallest_drops(
+def found_soon(
     expected: ExpectedRound, limits: Sequence[Limit], every: float
-) -> dict[str, float | None]:
+) -> dict[str, dict[Misses, float | None]]:
     """Find, for each limit from below, the smallest drop that is soon found in 8 of 10 cases."""
     return {
-        limit.metric: smallest_drop(
+        limit.metric: smallest_drops(
             expected.scenario,
             limits,
             metric=limit.metric,
             every=every,
-            within=SOON,
-            probability=MOSTLY,
-            paths=400,  # each is a search over many drops: a share of .8 is known to .04
         )
         for limit in limits
         if limit.side == "at_least"
     }
 
 
-def _drifted(scenario: Scenario, drift: Drift) -> Scenario | None:
+def _drifted(scenario: Scenario, drift: Drift, misses: Misses = "in_proportion") -> Scenario | None:
     if not drift.drops and drift.prevalence == 1:
+        return None
+    if misses == "in_lowest_band" and not _can_miss_lowest(scenario, drift):
         return None
     try:
         found = scenario if drift.prevalence == 1 else scenario.with_prevalence(drift.prevalence)
         for metric, drop in drift.drops.items():
-            found = found.dropped(metric, drop)
+            found = found.dropped(metric, drop, misses)
     except ValueError as error:
+        if misses == "in_lowest_band":
+            return None  # the band is too small for it
         raise InputRefused(str(error)) from error
     return found
+
+
+def _can_miss_lowest(scenario: Scenario, drift: Drift) -> bool:
+    return drift.drops.get("recall", 0) > 0 and scenario.lowest_band is not None
 
 
 def _at_limits(scenario: Scenario, limits: Sequence[Limit]) -> Scenario | None:
@@ -206,7 +219,7 @@ def _at_limits(scenario: Scenario, limits: Sequence[Limit]) -> Scenario | None:
     return scenario if inside else None
 
 
-def _of_levels(levels: Levels, settings: RoundSettings) -> Scenario:
+def _of_levels(levels: Levels, settings: RoundSettings) -> tuple[Scenario, Allocation]:
     """Make two strata with these levels; without scores there is nothing to cut bands by."""
     flagged = round(levels.flagged_rate * levels.size)
     passed = levels.size - flagged
@@ -235,9 +248,9 @@ def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
     if pooled is None:
         return None
     counts = tallies[-1].counts
-    scenario = _planned(counts.size, counts.is_flagged, pooled.mean(), settings)
+    planned = _planned(counts.size, counts.is_flagged, pooled.mean(), settings)
     source = closed_rounds_text(len(tallies), with_reference=reference is not None)
-    return ExpectedRound(scenario, source)
+    return ExpectedRound(*planned, source)
 
 
 def _read_newest_history(context: MonitorContext) -> tuple[list[Tally], References | None]:
@@ -254,7 +267,9 @@ def _read_newest_history(context: MonitorContext) -> tuple[list[Tally], Referenc
     return [Tally(stored[round_id]) for round_id in closed], history.reference
 
 
-def _of_items(items: ReferenceItems, size: int, settings: RoundSettings) -> Scenario:
+def _of_items(
+    items: ReferenceItems, size: int, settings: RoundSettings
+) -> tuple[Scenario, Allocation]:
     asked = settings.sample.bands
     bands = affordable_bands(asked.flagged, asked.passed, settings.sample.max_labels)
     inner = [
@@ -273,7 +288,7 @@ def _of_items(items: ReferenceItems, size: int, settings: RoundSettings) -> Scen
 
 def _planned(
     size: NDArray[np.int64], is_flagged: NDArray[np.bool_], rates: Floats, settings: RoundSettings
-) -> Scenario:
+) -> tuple[Scenario, Allocation]:
     """Add the labels that a round would ask for when its strata are known well."""
     cost = settings.sample.cost
     # Clipped: a rate of exactly 0 or 1 has no variance, and its stratum would get no label.
@@ -284,8 +299,10 @@ def _planned(
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,
         cost=[cost.flagged if up else cost.passed for up in is_flagged],
+        share_by_size=settings.sample.share_by_size,
+        assurance=settings.sample.assurance,
     )
-    return Scenario.of(size, plan.labels, is_flagged, rates)
+    return Scenario.of(size, plan.labels, is_flagged, rates), plan
 
 
 def _window_size(context: MonitorContext) -> int:

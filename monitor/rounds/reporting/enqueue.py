@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.alerting import Reading
-    from monitor.domain.report import Notice, RoundReport, TimelinePoint
+    from monitor.domain.report import Notice, RecoveryRow, RoundReport, TimelinePoint
     from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
@@ -65,7 +65,7 @@ def enqueue(
 
     ``reason`` is why the due round has a new version.
     """
-    around = _read_around(connection, batch, evidence.alerts, reason, now)
+    around = _read_around(connection, batch, evidence, reason, now)
     reports = {
         (each := member.round.id): _report(
             connection,
@@ -158,6 +158,7 @@ class _Around:
     """What reports of a batch share, read once for all of its rounds."""
 
     alerts: Sequence[Alert]
+    recoveries: Mapping[str, RecoveryRow]
     issues: Mapping[int, Mapping[str, tuple[int, bool]]]
     reasons: Mapping[int, str]
     concerns: Mapping[int, Sequence[str]]
@@ -178,17 +179,22 @@ class _Around:
 
 
 def _read_around(
-    connection: Connection, batch: HistoryBatch, alerts: Sequence[Alert], reason: str, now: datetime
+    connection: Connection,
+    batch: HistoryBatch,
+    evidence: BatchEvidence,
+    reason: str,
+    now: datetime,
 ) -> _Around:
     rounds = [member.round for member in batch.affected]
     due, *later = ids = [round_.id for round_ in rounds]
     newest = round_store.newest_closed(connection, rounds[0].monitor_id, now)
     return _Around(
-        alerts=alerts,
+        alerts=evidence.alerts,
+        recoveries=evidence.recoveries,
         issues=many_rounds.read_all_issues(connection, ids),
         reasons={due: reason} | (round_moves.last_reasons(connection, later) if later else {}),
         concerns={round_.id: _concerns(connection, round_, newest, now) for round_ in rounds},
-        timeline=_timeline(connection, rounds, alerts),
+        timeline=_timeline(connection, rounds, evidence.alerts),
         newest=newest,
     )
 
@@ -218,6 +224,7 @@ def _report(
         readings=readings,
         is_compared=batch.is_compared(member),
         alerts=around.shown_alerts(round_),
+        recoveries=around.recoveries,
         concerns=around.concerns[round_.id],
         proposed=estimate.proposed_limits,
         timeline=around.points(round_),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from monitor.domain.alerting import Reading
+    from monitor.domain.report import RecoveryRow
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.tally import Tally
@@ -91,6 +92,7 @@ def closed_report(
     readings: Mapping[tuple[str, str], Reading],
     is_compared: bool,
     alerts: Sequence[Alert],
+    recoveries: Mapping[str, RecoveryRow],
     concerns: Sequence[str],
     proposed: Mapping[str, float],
     timeline: Sequence[TimelinePoint],
@@ -119,7 +121,7 @@ def closed_report(
         strata=counted,
         estimates=list(rows),
         evidence=evidence,
-        alerts=[_alert(alert) for alert in alerts],
+        alerts=[_alert(alert, recoveries.get(alert.id)) for alert in alerts],
         concerns=list(concerns),
         proposed_limits=dict(proposed),
         timeline=list(timeline),
@@ -128,6 +130,7 @@ def closed_report(
         segments=list(supplements.segments),
         agreement=supplements.agreement,
         answers=answers,
+        pooled_coverage=round_.settings.pooling.measured_coverage(),
         **_picture_fields(pictures),
         sentence=_sentence(round_, rows, alerts, proposed),
     )
@@ -248,7 +251,7 @@ def _evidence(metric: str, side: str, reading: Reading, *, is_compared: bool) ->
     )
 
 
-def _alert(alert: Alert) -> AlertRow:
+def _alert(alert: Alert, recovery: RecoveryRow | None) -> AlertRow:
     return AlertRow(
         id=alert.id,
         metric=alert.metric,
@@ -259,6 +262,7 @@ def _alert(alert: Alert) -> AlertRow:
         window_start=alert.window.start,
         window_end=alert.window.end,
         fired_at=alert.fired_at,
+        recovery=recovery,
     )
 
 

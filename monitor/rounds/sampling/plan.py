@@ -46,6 +46,8 @@ def plan_labels(frame: Frame, known: JointPosterior | None, settings: RoundSetti
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,
         cost=label_cost(frame, settings),
+        share_by_size=settings.sample.share_by_size,
+        assurance=settings.sample.assurance,
     )
 
 

@@ -173,8 +173,8 @@ def _estimates(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
     yield slot
     ends = {
         "point": "Precision or recall in the newest estimate.",
-        "low": "Lower end of its credible interval.",
-        "high": "Upper end of its credible interval.",
+        "low": "Lower end of its 95 % interval.",
+        "high": "Upper end of its 95 % interval.",
     }
     for end, text in ends.items():
         name = "estimate_ratio" if end == "point" else f"estimate_{end}_ratio"

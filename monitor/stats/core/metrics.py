@@ -41,12 +41,13 @@ class Matrix:
     ----------
     tp, fp, fn, tn
         Items in each cell, counted or scaled up from a sample: numbers, or arrays of draws
-        that broadcast against each other. Finite and not negative.
+        that broadcast against each other. Finite and not negative; a cell of which nothing is
+        known is NaN as a whole, and so is every metric that depends on it.
 
     Raises
     ------
     ValueError
-        If a cell is negative, NaN or infinite.
+        If a cell is negative or infinite, or NaN in some of its draws only.
 
     Examples
     --------
@@ -62,7 +63,8 @@ class Matrix:
     def __init__(self, tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> None:
         for name, cell in (("tp", tp), ("fp", fp), ("fn", fn), ("tn", tn)):
             values = np.asarray(cell, dtype=np.float64)
-            if not np.all((values >= 0) & (values < np.inf)):
+            known = (values >= 0) & (values < np.inf)
+            if not known.all() and not np.isnan(values).all():
                 message = f"{name} must be a finite number of items, 0 or more, got {cell!r}"
                 raise ValueError(message)
             object.__setattr__(self, name, values)

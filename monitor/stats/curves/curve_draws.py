@@ -22,6 +22,8 @@ from monitor.stats.curves.weighted_curves import roc_curve
 from monitor.stats.estimation.prevalence import precision_at
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from monitor.stats.core.sample import ScoredSample
@@ -47,7 +49,9 @@ _RECALL_END = 0.98
 class Band:
     """A curve and its band over a grid of the horizontal axis, shape ``(G,)`` each.
 
-    ``point`` is the posterior median: near the ends a mean would bend for a few extreme draws.
+    ``point`` is the curve of the labeled items, each for N_h/n_h of the window, so that at the
+    classifier's own threshold it has the values of its estimates. Where it leaves the band, as it
+    does where one label decides, it is moved to the band's edge.
     """
 
     x: Values
@@ -70,7 +74,8 @@ class CurveBands:
         Precision gain over recall gain, which comes closer to 1 in logarithmic steps: where
         positives are rare, all that matters lies there.
     roc_area, average_precision, gain_area
-        Posterior mean and interval of the areas.
+        The areas of the weighted items' curves, with their intervals; an area outside of its
+        interval is moved to its end.
     prevalence
         Of the window, with its interval; or the one asked for, without any width.
     level
@@ -134,9 +139,9 @@ def curve_bands(
     ... )
     >>> bands = curve_bands(ScoredSample(items, score), points=3, rng=np.random.default_rng(1))
     >>> print(bands.roc_area)
-    0.835 [0.803, 0.861]
+    0.836 [0.803, 0.861]
     >>> bands.precision_recall.x, bands.precision_recall.point.round(2)
-    (array([0.05 , 0.525, 1.   ]), array([0.9 , 0.52, 0.21]))
+    (array([0.05 , 0.525, 1.   ]), array([0.9 , 0.51, 0.25]))
     """
     if not 0 < level < 1 or not (prevalence is None or 0 < prevalence < 1):
         message = f"level and prevalence lie in (0, 1), got {level!r} and {prevalence!r}"
@@ -144,19 +149,24 @@ def curve_bands(
     observed = roc_curve(sample)  # refuses what has no curve
     drawn = _draw(sample, rng, draws)
     eta = drawn.prevalence if prevalence is None else np.full(draws, prevalence)
+    weighted = _Drawn(
+        observed.tpr[np.newaxis], observed.fpr[np.newaxis], np.array([observed.prevalence])
+    )
+    here = weighted.prevalence if prevalence is None else np.array([prevalence])
     lowest = observed.fpr[observed.fpr > 0].min() / 2
     fprs = np.geomspace(lowest, 1.0, points)
     recalls = np.linspace(0.05, 1.0, points)
     odds = float(np.mean(eta / (1 - eta)))
     gains = 1 - np.geomspace(1.0, odds * (1 / _RECALL_END - 1), points)
+    both = ((drawn, eta), (weighted, here))  # the posterior's curves, and the labels' own
     return CurveBands(
-        roc=_band(fprs, drawn.tpr_at(fprs), level),
-        precision_recall=_band(recalls, drawn.precision_at(recalls, eta), level),
-        gain=_band(gains, drawn.precision_gain(gains, eta), level),
-        roc_area=_interval(_areas(drawn.tpr, drawn.fpr), level),
-        average_precision=_interval(drawn.average_precision(eta), level),
-        gain_area=_interval(drawn.gain_area(eta), level),
-        prevalence=_interval(eta, level),
+        roc=_band(fprs, [c.tpr_at(fprs) for c, _ in both], level),
+        precision_recall=_band(recalls, [c.precision_at(recalls, at) for c, at in both], level),
+        gain=_band(gains, [c.precision_gain(gains, at) for c, at in both], level),
+        roc_area=_interval([_areas(c.tpr, c.fpr) for c, _ in both], level),
+        average_precision=_interval([c.average_precision(at) for c, at in both], level),
+        gain_area=_interval([c.gain_area(at) for c, at in both], level),
+        prevalence=_interval([eta, here], level),
         level=level,
     )
 
@@ -236,13 +246,17 @@ def _areas(y: Values, x: Values) -> Values:
     return np.asarray(np.sum(np.diff(x, axis=1) * (y[:, 1:] + y[:, :-1]) / 2, axis=1))
 
 
-def _band(x: Values, values: Values, level: float) -> Band:
+def _band(x: Values, both: Sequence[Values], level: float) -> Band:
+    """Band of the drawn curves around the weighted one."""
+    drawn, weighted = both
     tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail], axis=0)
-    return Band(x, np.median(values, axis=0), low, high)
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    return Band(x, np.clip(weighted[0], low, high), low, high)
 
 
-def _interval(values: Values, level: float) -> Interval:
+def _interval(both: Sequence[Values], level: float) -> Interval:
+    """Interval of the drawn values around the weighted one."""
+    drawn, weighted = both
     tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return Interval(float(values.mean()), float(low), float(high))
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return Interval(float(np.clip(weighted[0], low, high)), float(low), float(high))

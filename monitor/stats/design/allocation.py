@@ -13,11 +13,19 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy import optimize, special
 
-from monitor.stats.core.beta_mixture import round_priors
+from monitor.stats.design.assurance import FutureWidths
 from monitor.stats.design.blending import Design, spread_by_class, without_bands
-from monitor.stats.design.neyman import AllocationProblem, coefficients_of
-from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
+from monitor.stats.design.margin_search import (
+    LOOSEST,
+    TIGHTEST,
+    assured_margins,
+    out_of_reach,
+    within_margins,
+)
+from monitor.stats.design.neyman import AllocationProblem, coefficients_of, prior_counts
+from monitor.stats.design.notes import BudgetShort, FloorsLowered, Remark
 from monitor.stats.design.rounding import at_most_total, level_total, rounded_up
+from monitor.stats.design.share_by_size import MOST_BY_SIZE, SHARE_BY_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +44,7 @@ pure once is never looked at again, and coverage breaks down."""
 
 SCORE_BLEND = 0.9
 """Weight of the plan without bands while only scores are known. Scores that order each class
-the wrong way round then cost at most 3 % more than no bands, without the blend 2.3 times as
+the wrong way round then cost at most 3 % more than no bands, without the blend 1.8 times as
 much (benchmarks/label_cost.py)."""
 
 PRIOR_PART = 0.3
@@ -45,9 +53,6 @@ for a variance; but a stratum with few positives has a long tail, which the 95 %
 out. With 0.3 a plan for the default bands predicts its labels to a few percent."""
 
 DEFAULT_MARGIN = 0.05  # for both metrics: with a budget alone only their ratio matters
-
-_MEETS = 1 + 1e-9  # a margin counts as met up to rounding
-_TIGHTEST, _LOOSEST = 1e-8, 1e6  # factors on the margins between census and floors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +74,9 @@ class Allocation:
         What could not be done as asked (``monitor.stats.design.notes``).
     cost
         Of all labels together, in the unit in which costs were given; one label is 1 otherwise.
+    assured
+        Probability, under what is known before the round, that the half-width of each asked
+        metric comes out within its margin.
     """
 
     labels: Labels
@@ -77,6 +85,7 @@ class Allocation:
     needed: int | None
     notes: tuple[PlanNote, ...]
     cost: float
+    assured: Mapping[str, float]
 
     @property
     def total(self) -> int:
@@ -96,6 +105,8 @@ def allocate(
     blend: float | None = None,
     floor: int = FLOOR,
     cost: ArrayLike = 1.0,
+    share_by_size: float = SHARE_BY_SIZE,
+    assurance: float | None = None,
 ) -> Allocation:
     """Allocate labels to strata: for margins, for a budget, or for margins within a budget.
 
@@ -126,6 +137,12 @@ def allocate(
         Labels per stratum at least, 1 or more; strata with fewer items are taken whole.
     cost
         Of one label, the same for all or one for each stratum, shape ``(H,)``, in any unit.
+    share_by_size
+        Share of the passed labels, in [0, .5], that is spread over the passed strata in proportion
+        to size (``share_by_size``). 0 leaves it all to the optimum.
+    assurance
+        Probability, in (0, 1), with which each half-width is to come out within its margin
+        (``assurance``). None plans by the expected variance, which misses about as often as not.
 
     Raises
     ------
@@ -149,7 +166,7 @@ def allocate(
     _check_shapes(size, up, prior_rates)
     asked = dict(margins or {})
     _check_asked(asked, max_labels)
-    _check_settings(level, blend, floor)
+    _check_settings(level, blend, floor, share_by_size, assurance)
     price = _prices(cost, size)
     coefficients, notes = coefficients_of(size, up, prior_rates)
     problem = AllocationProblem(
@@ -157,64 +174,37 @@ def allocate(
         is_flagged=up,
         low=np.minimum(floor, size).astype(np.float64),
         coefficients=coefficients,
-        doubt=_doubt(size, up, prior_rates),
+        doubt=PRIOR_PART * prior_counts(size, up) / prior_rates.label_variance,
         cost=price,
         z=float(special.ndtri(0.5 + level / 2)),
         in_window=estimand == "window",
+        share_by_size=share_by_size,
     )
     if prior_rates.source == "nothing":
         labels, more = _even_split(problem, max_labels)
-        return Allocation(labels, {}, asked, None, notes + more, float(price @ labels))
+        return Allocation(labels, {}, asked, None, notes + more, float(price @ labels), {})
     design = _design(problem, prior_rates, blend)
     wanted = {name: asked[name] for name in asked if name in coefficients}
-    needed = int(_within_margins(design, wanted).sum()) if asked else None
-    labels, more = _affordable(design, wanted, needed, max_labels)
+    future = FutureWidths.of(problem, prior_rates) if wanted else None
+    if future is None or assurance is None:
+        least = within_margins(design, wanted)
+    else:
+        least = assured_margins(design, wanted, future, assurance)
+    needed = int(least.labels.sum()) if asked else None
+    if max_labels is None or (needed is not None and needed <= max_labels):
+        labels, more = least.labels, out_of_reach(problem, wanted, least.labels)
+    else:
+        labels, more = _within_budget(design, least.aims or _equal_margins(problem), max_labels)
     widths = problem.half_widths(labels)
-    return Allocation(labels, widths, asked, needed, notes + more, float(price @ labels))
-
-
-def random_sampling_labels(
-    sizes: ArrayLike,
-    is_flagged: ArrayLike,
-    prior_rates: PriorRates,
-    margins: Mapping[str, float],
-    *,
-    level: float = 0.95,
-) -> int:
-    r"""Labels that a plain random sample of the window would need for the same margins.
-
-    Expected numbers, not a guarantee: :math:`n\,N_+/N` labels fall on predicted positives and
-    :math:`n\,\eta` on actual ones, with variances :math:`P(1-P)` and :math:`R(1-R)` per label
-    (section 2.1 of Shang et al., 2023) and the finite-population term of the window.
-
-    Parameters
-    ----------
-    sizes, is_flagged, prior_rates, margins, level
-        As for :func:`allocate`.
-
-    Examples
-    --------
-    >>> from monitor.stats.design.prior import PriorRates
-    >>> known = PriorRates.of_rates([0.79, 0.0178988])
-    >>> random_sampling_labels([46e6, 1000e6], [True, False], known, {"recall": 0.05})
-    6552
-    """
-    size = np.asarray(sizes, dtype=np.float64)
-    up = np.asarray(is_flagged, dtype=np.bool_)
-    rate, total = prior_rates.rate, float(size.sum())
-    z = float(special.ndtri(0.5 + level / 2))
-    true_positive, positive = float(size[up] @ rate[up]), float(size @ rate)
-    shares = {
-        "precision": (true_positive, float(size[up].sum())),
-        "recall": (true_positive, positive),
-    }
-    needed = 0.0
-    for name, margin in margins.items():
-        found, among = shares[name]
-        if among > 0:
-            per_label = (found / among) * (1 - found / among) * total / among
-            needed = max(needed, per_label / ((margin / z) ** 2 + per_label / total))
-    return math.ceil(needed)
+    assured = {} if future is None else future.kept(labels, wanted)
+    if assurance is not None and needed is not None and needed > labels.sum():
+        more += tuple(
+            BudgetShort(name, margin, widths[name], assured[name], assurance, needed)
+            for name, margin in wanted.items()
+            if assured[name] < assurance
+        )
+    cost_of_all = float(price @ labels)
+    return Allocation(labels, widths, asked, needed, notes + more, cost_of_all, assured)
 
 
 def _design(problem: AllocationProblem, prior_rates: PriorRates, blend: float | None) -> Design:
@@ -222,46 +212,6 @@ def _design(problem: AllocationProblem, prior_rates: PriorRates, blend: float | 
     if blend is None:
         blend = SCORE_BLEND if prior_rates.source == "scores" else 0.0
     return Design(problem, without_bands(problem, prior_rates) if blend > 0 else None, blend)
-
-
-def _affordable(
-    design: Design, wanted: Mapping[str, float], needed: int | None, budget: int | None
-) -> tuple[Labels, tuple[PlanNote, ...]]:
-    """Labels for the margins where the budget has room for them, else labels for the budget."""
-    problem = design.problem
-    if budget is None or (needed is not None and needed <= budget):
-        labels = _within_margins(design, wanted)
-        return labels, _out_of_reach(problem, wanted, labels)
-    return _within_budget(design, wanted or _equal_margins(problem), budget)
-
-
-def _within_margins(design: Design, margins: Mapping[str, float]) -> Labels:
-    """Whole numbers of labels that keep all margins, as far as a census can."""
-    problem = design.problem
-
-    def excess(log_factor: float) -> float:
-        labels = design.plan(margins, math.exp(log_factor))
-        worst = (problem.half_width(name, labels) / margins[name] for name in margins)
-        return max(worst, default=0.0) - _MEETS
-
-    factor = 1.0
-    if design.blend > 0 and margins:
-        ends = math.log(_TIGHTEST), math.log(_LOOSEST)
-        low, high = (excess(end) for end in ends)
-        root = optimize.brentq(excess, *ends) if low < 0 < high else ends[int(high <= 0)]
-        factor = math.exp(root) * (1 - 1e-9)  # the root may lie a rounding error outside
-    return rounded_up(design.plan(margins, factor), problem.size)
-
-
-def _out_of_reach(
-    problem: AllocationProblem, margins: Mapping[str, float], labels: Labels
-) -> tuple[PlanNote, ...]:
-    """Name the margins that labels cannot buy, since the window has too few items."""
-    return tuple(
-        OutOfReach(name, width, margins[name])
-        for name, width in problem.half_widths(labels).items()
-        if name in margins and width > margins[name] * _MEETS
-    )
 
 
 def _within_budget(
@@ -279,9 +229,14 @@ def _within_budget(
     def surplus(log_factor: float) -> float:
         return float(design.plan(margins, math.exp(log_factor)).sum()) - budget
 
-    tightest, loosest = math.log(_TIGHTEST), math.log(_LOOSEST)
+    least = design.plan(margins, LOOSEST)
+    if budget <= least.sum():  # room for the floors, but not for the whole share by size
+        part = (budget - problem.low.sum()) / (least.sum() - problem.low.sum())
+        labels = problem.low + part * (least - problem.low)
+        return at_most_total(labels, problem.is_flagged, budget), ()
+    tightest, loosest = math.log(TIGHTEST), math.log(LOOSEST)
     if not margins or surplus(tightest) <= 0:
-        return rounded_up(design.plan(margins, _TIGHTEST), problem.size), (Remark.NO_NARROWER,)
+        return rounded_up(design.plan(margins, TIGHTEST), problem.size), (Remark.NO_NARROWER,)
     factor = math.exp(optimize.brentq(surplus, tightest, loosest, xtol=1e-13))
     return at_most_total(design.plan(margins, factor), problem.is_flagged, budget), ()
 
@@ -306,16 +261,6 @@ def _even_split(
         return labels, notes + more
     spread = spread_by_class(problem, budget / 2, float(budget))
     return at_most_total(spread, problem.is_flagged, budget), notes
-
-
-def _doubt(
-    size: NDArray[np.int64], is_flagged: NDArray[np.bool_], prior_rates: PriorRates
-) -> Values:
-    """Labels at which a stratum's prior weighs as much in its variance as its labels do."""
-    prior = np.empty(len(size))
-    for members in (is_flagged, ~is_flagged):
-        prior[members] = round_priors(max(1, int((size[members] > 0).sum()))).mean()
-    return np.asarray(PRIOR_PART * prior / prior_rates.label_variance)
 
 
 def _prices(cost: ArrayLike, size: NDArray[np.int64]) -> Values:
@@ -354,7 +299,9 @@ def _check_asked(margins: Mapping[str, float], max_labels: int | None) -> None:
             raise ValueError(message)
 
 
-def _check_settings(level: float, blend: float | None, floor: int) -> None:
+def _check_settings(
+    level: float, blend: float | None, floor: int, share_by_size: float, assurance: float | None
+) -> None:
     if not 0 < level < 1:
         message = f"level must lie strictly between 0 and 1, got {level!r}"
         raise ValueError(message)
@@ -363,4 +310,10 @@ def _check_settings(level: float, blend: float | None, floor: int) -> None:
         raise ValueError(message)
     if floor < 1:
         message = f"floor must be 1 or more, got {floor!r}"
+        raise ValueError(message)
+    if not 0 <= share_by_size <= MOST_BY_SIZE:
+        message = f"share_by_size must lie in [0, {MOST_BY_SIZE}], got {share_by_size!r}"
+        raise ValueError(message)
+    if assurance is not None and not 0 < assurance < 1:
+        message = f"assurance must lie strictly between 0 and 1, got {assurance!r}"
         raise ValueError(message)

@@ -1,6 +1,6 @@
 r"""Plans that trust the bands only in part, for rounds before which no band has been labeled.
 
-A plan by wrong scores can cost more than twice as much as no bands at all. So the plan is a mean of
+A plan by wrong scores can cost nearly twice as much as no bands at all. So the plan is a mean of
 two for the same margins: with weight b the plan without bands, where each predicted class is one
 stratum with the class's mean rate and its labels are spread over the bands in proportion to
 size. No class then gets less than the share b of what no bands would give it.
@@ -37,13 +37,18 @@ class Design:
     def plan(self, margins: Mapping[str, float], factor: float) -> Values:
         """Plan for the margins times a factor; not yet whole numbers, shape ``(H,)``."""
         wanted = {name: factor * margin for name, margin in margins.items()}
-        by_band = optimum(self.problem, wanted)
         if self.pooled is None:
-            return by_band
+            return optimum(self.problem, wanted)
+        by_band = optimum(replace(self.problem, share_by_size=self._more_by_size()), wanted)
         by_class = optimum(self.pooled, wanted)
         flagged, total = float(by_class[self.pooled.is_flagged].sum()), float(by_class.sum())
         spread = spread_by_class(self.problem, flagged, total)
         return (1 - self.blend) * by_band + self.blend * spread
+
+    def _more_by_size(self) -> float:
+        """Share by size that the plan by band still needs, since the other one is all by size."""
+        share = self.problem.share_by_size
+        return (share - self.blend) / (1 - self.blend) if share > self.blend else 0.0
 
 
 def without_bands(problem: AllocationProblem, prior_rates: PriorRates) -> AllocationProblem:

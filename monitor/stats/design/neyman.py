@@ -15,7 +15,8 @@ solve
 .. math:: k_h = (\lambda_P c_{Ph} + \lambda_R c_{Rh})
     \Big(\frac{1 - d_h/N_h}{n_h^2} + \frac{2 d_h}{n_h^3}\Big)
 
-clipped to the floor and to N_h. With d = 0 that is :math:`n_h \propto \sqrt{c_h/k_h}` (Neyman;
+clipped to the floor and to N_h, once a share of the passed labels is spread by size
+(`share_by_size`). With d = 0 that is :math:`n_h \propto \sqrt{c_h/k_h}` (Neyman;
 with costs Cochran, *Sampling Techniques*, 3rd ed. 1977, Eq. 5.23); with two strata, the rates
 known, an infinite window and only recall binding it is Theorem 1 of Shang et al., AISTATS 2023.
 """
@@ -24,17 +25,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize
 
+from monitor.stats.core.beta_mixture import round_priors
 from monitor.stats.design.notes import Remark
+from monitor.stats.design.share_by_size import MOST_BY_SIZE, mixed_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from monitor.stats.design.prior import PriorRates
 
@@ -46,7 +50,8 @@ if TYPE_CHECKING:
 class AllocationProblem:
     """Strata, bounds on their labels, and each metric's coefficients c, shape ``(H,)``.
 
-    ``doubt`` is d, in labels; ``cost`` is that of one label of each stratum, in any unit.
+    ``doubt`` is d, in labels; ``cost`` is that of one label of each stratum, in any unit;
+    ``share_by_size`` the share of the passed labels that is spread by size.
     """
 
     size: Values
@@ -57,6 +62,16 @@ class AllocationProblem:
     cost: Values
     z: float
     in_window: bool
+    share_by_size: float = 0.0
+
+    def mixed(self, optimal: Values) -> Values:
+        """Keep labels within their bounds, a share of the passed ones spread by size."""
+        down = ~self.is_flagged
+        labels = np.clip(optimal, self.low, self.size)
+        labels[down] = mixed_by_size(
+            optimal[down], self.low[down], self.size[down], self.share_by_size
+        )
+        return labels
 
     def terms(self, name: str) -> tuple[Values, Values]:
         """Coefficients of 1/n and of 1/n^2 in the metric's variance."""
@@ -113,38 +128,58 @@ def coefficients_of(
     return coefficients, tuple(notes)
 
 
+def prior_counts(size: ArrayLike, is_flagged: NDArray[np.bool_]) -> Values:
+    """Mean prior count of the interval in each stratum, by the strata of its class."""
+    items, prior = np.asarray(size), np.empty(len(is_flagged))
+    for members in (is_flagged, ~is_flagged):
+        prior[members] = round_priors(max(1, int((items[members] > 0).sum()))).mean()
+    return prior
+
+
 def least_labels(
-    once: Values, twice: Values, allowed: float, low: Values, high: Values, cost: Values
+    once: Values,
+    twice: Values,
+    allowed: float,
+    low: Values,
+    high: Values,
+    cost: Values,
+    mixed: Callable[[Values], Values],
 ) -> Values:
     r"""Cheapest labels with :math:`\sum_h a_h/n_h + b_h/n_h^2 \le` ``allowed`` within bounds.
 
-    ``once`` is a and ``twice`` b. One multiplier fixes all labels, and the sum falls in it; on
-    log scales nearly as a line, so a few steps find it. All strata that the sum depends on are
-    taken whole if even that is not enough.
+    ``once`` is a and ``twice`` b. One multiplier fixes all labels, of which ``mixed`` spreads a
+    share by size and keeps the bounds, and the sum falls in it; on log scales nearly as a line,
+    so a few steps find it. All strata that the sum depends on are taken whole if even that is
+    not enough.
     """
-    labels = low.copy()
+    least = low.copy()
     used = once + twice > 0
     once, twice, low, high, cost = (each[used] for each in (once, twice, low, high, cost))
+    high = high / (1 - MOST_BY_SIZE)  # whole strata stay whole when a share of this is spread
 
-    def total(n: Values) -> float:
+    def total(labels: Values) -> float:
+        n = labels[used]
         return float(np.sum((once + twice / n) / n))
 
-    if total(low) <= allowed:
-        return labels
-    labels[used] = high
-    if total(high) >= allowed:
-        return labels
+    def filled(optimal: Values) -> Values:
+        labels = least.copy()
+        labels[used] = optimal
+        return mixed(labels)
+
+    if total(filled(low)) <= allowed:
+        return filled(low)
+    if total(filled(high)) >= allowed:
+        return filled(high)
 
     def at(log_multiplier: float) -> Values:
         scale = math.exp(log_multiplier) / cost
-        return np.clip(_cubic_root(scale * once, 2 * scale * twice), low, high)
+        return filled(np.maximum(_cubic_root(scale * once, 2 * scale * twice), low))
 
     prices = [cost * n**3 / (once * n + 2 * twice) for n in (low, high)]
     ends = math.log(prices[0].min()) - 1, math.log(prices[1].max()) + 1  # all low, all high
     goal = math.log(allowed)  # near a line on log scales, so the search is short
     found = optimize.brentq(lambda x: math.log(total(at(x))) - goal, *ends, xtol=1e-14)
-    labels[used] = at(found)
-    return labels
+    return at(found)
 
 
 def _cubic_root(p: Values, q: Values) -> Values:
@@ -167,25 +202,26 @@ def optimum(problem: AllocationProblem, margins: Mapping[str, float]) -> Values:
     flagged strata, and the passed ones close what recall still lacks: both multipliers are
     then positive. Otherwise the one of precision is 0.
     """
-    low, high, cost = problem.low, problem.size, problem.cost
-    labels = low.copy()
+    low, high, cost, mixed = problem.low, problem.size, problem.cost, problem.mixed
+    labels = mixed(low)
     if "recall" in margins:
         recall = problem.terms("recall")
         recall_allowed = problem.allowed("recall", margins["recall"])
-        labels = least_labels(*recall, recall_allowed, low, high, cost)
+        labels = least_labels(*recall, recall_allowed, low, high, cost, mixed)
     if "precision" not in margins:
         return labels
     precision = problem.terms("precision")
     precision_allowed = problem.allowed("precision", margins["precision"])
     if _sum(precision, labels) <= precision_allowed:
         return labels
-    labels = least_labels(*precision, precision_allowed, low, high, cost)
+    labels = least_labels(*precision, precision_allowed, low, high, cost, mixed)
     if "recall" in margins:
         up, down = problem.is_flagged, ~problem.is_flagged
         left = recall_allowed - _sum((recall[0][up], recall[1][up]), labels[up])
         passed = (each[down] for each in (*recall, low, high, cost))
         once, twice, least, most, price = passed
-        labels[down] = least_labels(once, twice, left, least, most, price)
+        by_size = partial(mixed_by_size, low=least, size=most, share=problem.share_by_size)
+        labels[down] = least_labels(once, twice, left, least, most, price, by_size)
     return labels
 
 

@@ -63,5 +63,33 @@ class FloorsLowered:
     floors: int
 
 
-PlanNote = Remark | OutOfReach | FloorsLowered
+@dataclass(frozen=True, slots=True)
+class BudgetShort:
+    """The budget keeps a margin less often than was asked.
+
+    Parameters
+    ----------
+    metric
+        Which one.
+    margin
+        Half-width asked for.
+    expected
+        Half-width that the budget is expected to give.
+    assured
+        Probability that it comes out within the margin.
+    assurance
+        Probability asked for.
+    needed
+        Labels that would keep all margins asked for with it.
+    """
+
+    metric: str
+    margin: float
+    expected: float
+    assured: float
+    assurance: float
+    needed: int
+
+
+PlanNote = Remark | OutOfReach | FloorsLowered | BudgetShort
 """What could not be done as asked."""

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from monitor.stats.design.allocation import Allocation, allocate, random_sampling_labels
+from monitor.stats.design.allocation import Allocation, allocate
+from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.random_sampling import random_sampling_labels
+from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,12 +49,15 @@ class Prospect:
         What is known of their rates.
     cost
         Of one label of each stratum, shape ``(H,)``, in any unit.
+    share_by_size
+        Share of the passed labels that its plans spread by size.
     """
 
     size: NDArray[np.int64]
     is_flagged: NDArray[np.bool_]
     prior_rates: PriorRates
     cost: Values
+    share_by_size: float = SHARE_BY_SIZE
 
     @classmethod
     def of(
@@ -60,11 +66,13 @@ class Prospect:
         is_flagged: ArrayLike,
         prior_rates: PriorRates,
         cost: ArrayLike = 1.0,
+        share_by_size: float = SHARE_BY_SIZE,
     ) -> Prospect:
         """Make a prospect of lists."""
         items = np.asarray(size, dtype=np.int64)
         price = np.broadcast_to(np.asarray(cost, dtype=np.float64), items.shape)
-        return cls(items, np.asarray(is_flagged, dtype=np.bool_), prior_rates, price)
+        up = np.asarray(is_flagged, dtype=np.bool_)
+        return cls(items, up, prior_rates, price, share_by_size)
 
     @classmethod
     def assumed(
@@ -149,6 +157,7 @@ class Prospect:
         margins: Mapping[str, float] | None = None,
         max_labels: int | None = None,
         level: float = 0.95,
+        assurance: float | None = ASSURANCE,
     ) -> Allocation:
         """Allocate labels: see `monitor.stats.design.allocation.allocate`."""
         return allocate(
@@ -159,6 +168,8 @@ class Prospect:
             max_labels=max_labels,
             level=level,
             cost=self.cost,
+            share_by_size=self.share_by_size,
+            assurance=assurance,
         )
 
 
@@ -184,12 +195,17 @@ class MarginsBought:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanOptions:
-    """A plan, and what other margins and other numbers of labels would mean."""
+    """A plan, and what other margins and other numbers of labels would mean.
+
+    ``assurance`` is the probability with which margins are to be kept; None where plans are for
+    the expected half-width.
+    """
 
     prospect: Prospect
     plan: Allocation
     needed: tuple[LabelsNeeded, ...]
     bought: tuple[MarginsBought, ...]
+    assurance: float | None
 
 
 def plan_options(
@@ -198,6 +214,7 @@ def plan_options(
     margins: Mapping[str, float] | None = None,
     max_labels: int | None = None,
     level: float = 0.95,
+    assurance: float | None = ASSURANCE,
 ) -> PlanOptions:
     """Plan a round, with the labels of other margins and the margins of other numbers of labels.
 
@@ -205,7 +222,7 @@ def plan_options(
     ----------
     prospect
         The window.
-    margins, max_labels, level
+    margins, max_labels, level, assurance
         As for `monitor.stats.design.allocation.allocate`; one of the first two is needed.
 
     Examples
@@ -215,17 +232,20 @@ def plan_options(
     >>> found.plan.labels, {name: round(half, 3) for name, half in found.plan.margins.items()}
     (array([ 61, 939]), {'precision': 0.1, 'recall': 0.122})
     >>> [(each.labels, each.random) for each in found.needed if each.margins["recall"] == 0.05]
-    [(5645, 8442)]
+    [(5942, 8768)]
     """
-    plan = prospect.allocate(margins=margins, max_labels=max_labels, level=level)
+    plan = prospect.allocate(
+        margins=margins, max_labels=max_labels, level=level, assurance=assurance
+    )
     names = [name for name in ("precision", "recall") if name in plan.margins]
     ladder = _ladder(names, margins or {})
     steps = sorted({plan.total // 2, plan.total, 2 * plan.total})
     return PlanOptions(
         prospect=prospect,
         plan=plan,
-        needed=tuple(_needed(prospect, each, level) for each in ladder),
+        needed=tuple(_needed(prospect, each, level, assurance) for each in ladder),
         bought=tuple(_bought(prospect, step, level) for step in steps if step > 0),
+        assurance=assurance,
     )
 
 
@@ -242,14 +262,21 @@ def _mean_margin(margins: Mapping[str, float]) -> float:
     return sum(margins.values()) / len(margins)
 
 
-def _needed(prospect: Prospect, margins: Mapping[str, float], level: float) -> LabelsNeeded:
+def _needed(
+    prospect: Prospect, margins: Mapping[str, float], level: float, assurance: float | None
+) -> LabelsNeeded:
     pooled = prospect.without_bands
     return LabelsNeeded(
         margins=margins,
-        labels=prospect.allocate(margins=margins, level=level).total,
-        two_strata=pooled.allocate(margins=margins, level=level).total,
+        labels=prospect.allocate(margins=margins, level=level, assurance=assurance).total,
+        two_strata=pooled.allocate(margins=margins, level=level, assurance=assurance).total,
         random=random_sampling_labels(
-            pooled.size, pooled.is_flagged, pooled.prior_rates, margins, level=level
+            pooled.size,
+            pooled.is_flagged,
+            pooled.prior_rates,
+            margins,
+            level=level,
+            assurance=assurance,
         ),
     )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from monitor.stats.detection.scenario import Scenario
+    from monitor.stats.detection.scenario import Misses, Scenario
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -198,6 +198,7 @@ def smallest_drop(
     seed: int = 0,
     paths: int = 1000,
     quiet: int = QUIET,
+    misses: Misses = "in_proportion",
 ) -> float | None:
     """Find the smallest drop of a metric that is found within some rounds with a probability.
 
@@ -209,6 +210,8 @@ def smallest_drop(
         As for :func:`detection`.
     within, probability
         The drop is to be found within so many rounds with at least this probability.
+    misses
+        Where the misses of a fall of recall appear.
 
     Returns
     -------
@@ -233,10 +236,10 @@ def smallest_drop(
 
     def is_found(drop: float) -> bool:
         rng = np.random.default_rng([seed, 1])
-        after = scenario.dropped(metric, drop)
+        after = scenario.dropped(metric, drop, misses)
         return float(_found(before, after, limits, rng, within)[-1]) >= probability
 
-    low, high = 0.0, _largest_drop(scenario, metric, level)
+    low, high = 0.0, _largest_drop(scenario, metric, level, misses)
     if high <= 0 or not is_found(high):
         return None
     while high - low > _FINEST:
@@ -295,12 +298,12 @@ def large_drop_delay(
     return min(delays)
 
 
-def _largest_drop(scenario: Scenario, metric: str, level: float) -> float:
+def _largest_drop(scenario: Scenario, metric: str, level: float, misses: Misses) -> float:
     """Drop to nearly nothing, or as far as wrong answers of the class can bring the metric."""
 
     def possible(drop: float) -> bool:
         try:
-            scenario.dropped(metric, drop)
+            scenario.dropped(metric, drop, misses)
         except ValueError:
             return False
         return True

@@ -13,11 +13,12 @@ from monitor.stats.detection.half_space import Limit, LimitCannotBeTested
 from monitor.stats.detection.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
     from monitor.stats.design.planning import Prospect
+    from monitor.stats.detection.scenario import Misses
 
 ROOM = 0.05
 """A limit that nobody set is taken this far under the expected value."""
@@ -38,8 +39,9 @@ class AlertPower:
         The limit, as set or as assumed.
     expected
         Expected value of its metric before any drop.
-    smallest_drop
-        Smallest drop found within 4 rounds with probability 0.8; ``None`` if no drop is.
+    smallest_drops
+        Smallest drop found within 4 rounds with probability 0.8, by where misses appear; ``None``
+        if no drop is. ``in_lowest_band`` only for recall where passed items have bands.
     median, mean
         Rounds until a drop of 10 points is found; ``None`` if half of them never are, or if the
         metric cannot fall so far.
@@ -47,9 +49,14 @@ class AlertPower:
 
     limit: Limit
     expected: float
-    smallest_drop: float | None
+    smallest_drops: Mapping[Misses, float | None]
     median: int | None
     mean: float | None
+
+    @property
+    def smallest_drop(self) -> float | None:
+        """The one by misses in proportion."""
+        return self.smallest_drops["in_proportion"]
 
 
 def assumed_limits(prospect: Prospect) -> tuple[Limit, ...]:
@@ -73,6 +80,58 @@ def assumed_limits(prospect: Prospect) -> tuple[Limit, ...]:
         for name in ("precision", "recall")
         if ROOM < expected.get(name, 0.0) < 1
     )
+
+
+def smallest_drops(
+    scenario: Scenario,
+    limits: Sequence[Limit],
+    *,
+    metric: str,
+    every: float = 52,
+    seed: int = 0,
+    paths: int = PATHS,
+) -> dict[Misses, float | None]:
+    """Find the smallest drops that are found within 4 rounds in 8 of 10 cases.
+
+    By where the misses of a fall of recall appear: see ``delay.smallest_drop``.
+
+    A metric other than recall, or passed items in one stratum, has ``in_proportion`` only.
+
+    Parameters
+    ----------
+    scenario, limits, metric, every, seed, paths
+        As in ``delay.smallest_drop``.
+
+    Examples
+    --------
+    >>> from monitor.stats.detection.half_space import Limit
+    >>> from monitor.stats.detection.scenario import Scenario
+    >>> scenario = Scenario.of(
+    ...     [160, 4000, 840], [100, 300, 100], [True, False, False], [0.86, 0.001, 0.1]
+    ... )
+    >>> found = smallest_drops(
+    ...     scenario, [Limit("recall", 0.5, "at_least")], metric="recall", paths=200
+    ... )
+    >>> {misses: round(drop, 2) for misses, drop in found.items()}
+    {'in_proportion': 0.2, 'in_lowest_band': 0.22}
+    """
+    where: list[Misses] = ["in_proportion"]
+    if metric == "recall" and scenario.lowest_band is not None:
+        where.append("in_lowest_band")
+    return {
+        misses: smallest_drop(
+            scenario,
+            limits,
+            metric=metric,
+            every=every,
+            within=WITHIN,
+            probability=PROBABILITY,
+            seed=seed,
+            paths=paths,
+            misses=misses,
+        )
+        for misses in where
+    }
 
 
 def alert_power(
@@ -115,13 +174,11 @@ def alert_power(
         if limit.side != "at_least" or expected is None:
             continue
         try:
-            least = smallest_drop(
+            least = smallest_drops(
                 scenario,
                 limits,
                 metric=limit.metric,
                 every=every,
-                within=WITHIN,
-                probability=PROBABILITY,
                 paths=paths,
                 seed=seed,
             )

@@ -81,15 +81,25 @@ def ending(
     >>> ending(back, limit, np.array([0.75, 0.02])).rounds_for(0.5)
     4
     """
-    start, window = recovery or Recovery(), scenario.window
-    rng, null = np.random.default_rng(seed), opposite(limit)
-    guesses = np.broadcast_to(rates, (paths, scenario.size.size))
+    start, labeled = recovery or Recovery(), scenario.labeled
+    rng, without, each = np.random.default_rng(seed), *_by_answer(scenario, limit, rates)
     log_r, ended = np.full(paths, start.log_r), np.full(paths, start.ends)
     shares = np.zeros(rounds)
     for place in range(rounds):
-        positive = rng.binomial(window.labeled, scenario.rates, guesses.shape)
-        log_e = log_e_many(null, window, positive, guesses, errors=(ERRORS,))
-        log_r = advance(log_r, start.rounds + place, log_e[:, 0])
+        positive = rng.binomial(labeled, scenario.rates, (paths, labeled.size))
+        log_r = advance(log_r, start.rounds + place, without + positive @ each)
         ended |= log_r >= LOG_ENDS_AT
         shares[place] = ended.mean()
     return Ending(shares, paths)
+
+
+def _by_answer(scenario: Scenario, limit: Limit, rates: Floats) -> tuple[float, Floats]:
+    """Log e of a round without a positive answer, and what each one adds, by stratum.
+
+    With one guess for all rounds log e is linear in the answers, so one projection will do.
+    """
+    window, strata = scenario.window, scenario.labeled.size
+    positive = np.vstack([np.zeros(strata, dtype=np.int64), np.eye(strata, dtype=np.int64)])
+    guesses = np.broadcast_to(rates, positive.shape)
+    log_e = log_e_many(opposite(limit), window, positive, guesses, errors=(ERRORS,))[:, 0]
+    return float(log_e[0]), log_e[1:] - log_e[0]

@@ -1,13 +1,14 @@
 """A window as a simulation knows it: sizes, labels and the true rates, and what becomes of them.
 
 In a drop the wrong answers of the class that the metric measures all grow by one factor: the
-flagged strata's for precision, the missed positives' for recall.
+flagged strata's for precision, the missed positives' for recall. A fall of recall can also come
+about by misses that all appear in the passed stratum with the lowest scores, where few labels are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
+
+Misses = Literal["in_proportion", "in_lowest_band"]
+"""Where the misses of a fall of recall appear: in all passed strata by one factor, or all in the
+one with the lowest scores."""
 
 _NEAR = 1e-6  # of a metric's value: a drop is reached, or the rates have come to their end
 
@@ -127,10 +132,11 @@ class Scenario:
         rows = alternatives(limit, self.size, self.is_flagged, rates, beyond=(0.0,))
         return replace(self, rates=rows[0])
 
-    def dropped(self, name: str, drop: float) -> Scenario:
+    def dropped(self, name: str, drop: float, misses: Misses = "in_proportion") -> Scenario:
         """Return the scenario after a metric fell by ``drop``, its wrong answers scaled.
 
-        A negative ``drop`` is a rise.
+        A negative ``drop`` is a rise. With ``misses`` in the lowest band those of a fall of recall
+        all appear there.
 
         Raises
         ------
@@ -143,7 +149,14 @@ class Scenario:
         >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
         >>> print(scenario.dropped("precision", 0.10).rates)
         [0.76 0.02]
+        >>> banded = Scenario.of(
+        ...     [160, 4000, 840], [100, 300, 100], [True, False, False], [0.86, 0.001, 0.1]
+        ... )
+        >>> print(banded.dropped("recall", 0.10, "in_lowest_band").rates.round(4))
+        [0.86   0.0121 0.1   ]
         """
+        if name == "recall" and misses == "in_lowest_band":
+            return self._dropped_in_lowest_band(drop)
         level = self.value(name)
         if level is None or not EDGE <= level - drop <= 1 - EDGE:
             now = "where it is undefined" if level is None else f"from {level:.4g}"
@@ -158,6 +171,29 @@ class Scenario:
             )
             raise ValueError(message)
         return after
+
+    @property
+    def lowest_band(self) -> int | None:
+        """The passed stratum with the lowest scores; None if there are not two to choose from."""
+        passed = np.flatnonzero(~self.is_flagged & (self.size > 0))
+        return int(passed[0]) if passed.size > 1 else None
+
+    def _dropped_in_lowest_band(self, drop: float) -> Scenario:
+        lowest, level = self.lowest_band, self.value("recall")
+        if lowest is None or level is None or not EDGE <= level - drop <= 1 - EDGE:
+            now = "where it is undefined" if level is None else f"from {level:.4g}"
+            message = f"recall cannot fall by {drop:g} {now} by misses in one of several bands"
+            raise ValueError(message)
+        found = float((self.size * self.rates)[self.is_flagged].sum())
+        rates = self.rates.copy()
+        rates[lowest] += found * (1 / (level - drop) - 1 / level) / self.size[lowest]
+        if not 0 <= rates[lowest] <= CAP:
+            message = (
+                f"recall cannot fall by {drop:g} from {level:.4g} by misses in the lowest band: it "
+                f"holds {int(self.size[lowest])} items"
+            )
+            raise ValueError(message)
+        return replace(self, rates=rates)
 
     def with_prevalence(self, factor: float) -> Scenario:
         r"""Return the window when actual positives become ``factor`` times as common.

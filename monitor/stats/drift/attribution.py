@@ -14,19 +14,24 @@ with :math:`f` the precision of classifier :math:`c = (\mathrm{TPR}, \mathrm{FPR
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.core.counts import Interval
+from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation.prevalence import precision_at
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
+    from monitor.stats.core.counts import Interval
     from monitor.stats.core.draws import Draws
+    from monitor.stats.core.metrics import Matrix
 
     Values = NDArray[np.float64]
 
@@ -61,7 +66,11 @@ class Working:
     @classmethod
     def of_draws(cls, draws: Draws, size: NDArray[np.int64]) -> Working:
         """Make it from posterior draws of the strata's rates and the sizes of the strata."""
-        matrix = draws.rate_matrix(size)
+        return cls.of_matrix(draws.rate_matrix(size))
+
+    @classmethod
+    def of_matrix(cls, matrix: Matrix) -> Working:
+        """Make it from a confusion matrix, or from draws of one."""
         return cls(*(METRICS[name](matrix) for name in ("recall", "fpr", "prevalence")))
 
     def precision(self, prevalence: ArrayLike | None = None) -> Values:
@@ -128,7 +137,13 @@ class PrecisionChange:
     level: float
 
 
-def precision_change(before: Working, after: Working, *, level: float = 0.95) -> PrecisionChange:
+def precision_change(
+    before: Working,
+    after: Working,
+    *,
+    scaled: tuple[Working, Working] | None = None,
+    level: float = 0.95,
+) -> PrecisionChange:
     """Say how precision changed and why, with intervals, from draws before and after.
 
     Parameters
@@ -136,6 +151,10 @@ def precision_change(before: Working, after: Working, *, level: float = 0.95) ->
     before, after
         Independent draws, shape ``(points,)`` each, such as those of the pooled earlier rounds
         and of this round alone. The order of one is shuffled, so equal seeds do no harm.
+    scaled
+        Single values before and after that the points are read from, such as those of the
+        labels scaled up (``scaled_matrix``). Where one has no precision, or a point would lie
+        outside of its interval, and if not given, all points are posterior means.
     level
         Posterior probability of each interval, in (0, 1).
 
@@ -171,19 +190,33 @@ def precision_change(before: Working, after: Working, *, level: float = 0.95) ->
     if np.isnan(parts.change).any():
         message = "precision is undefined before or after, so its change has no cause"
         raise ValueError(message)
-    return PrecisionChange(
-        before=_interval(before.precision(), level),
-        after=_interval(after.precision(), level),
-        prevalence_before=_interval(before.prevalence, level),
-        prevalence_after=_interval(after.prevalence, level),
-        change=_interval(parts.change, level),
-        by_prevalence=_interval(parts.prevalence, level),
-        by_classifier=_interval(parts.classifier, level),
-        level=level,
-    )
+    values = _values(before, after, parts)
+    points = dict.fromkeys(values, math.nan)
+    if scaled is not None:
+        single = _values(*scaled, split_change(*scaled))
+        points = {name: float(value) for name, value in single.items()}
+    found = _intervals(values, points, level)
+    if any(found[name].point != point for name, point in points.items()):
+        found = _intervals(values, dict.fromkeys(values, math.nan), level)
+    return PrecisionChange(**found, level=level)
 
 
-def _interval(values: Values, level: float) -> Interval:
-    tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail], method="inverted_cdf")
-    return Interval(float(values.mean()), float(low), float(high))
+def _values(before: Working, after: Working, parts: SplitChange) -> dict[str, Values]:
+    """Name what a ``PrecisionChange`` has intervals of as it does."""
+    return {
+        "before": before.precision(),
+        "after": after.precision(),
+        "prevalence_before": before.prevalence,
+        "prevalence_after": after.prevalence,
+        "change": parts.change,
+        "by_prevalence": parts.prevalence,
+        "by_classifier": parts.classifier,
+    }
+
+
+def _intervals(
+    values: Mapping[str, Values], points: Mapping[str, float], level: float
+) -> dict[str, Interval]:
+    return {
+        name: credible_interval(draws, level, point=points[name]) for name, draws in values.items()
+    }

@@ -61,9 +61,9 @@ def missing_bounds(
     ...     tp=80, fp=20, fn=10, tn=290, flagged_size=1000, passed_size=9000
     ... )
     >>> print(missing_bounds(counts, np.array([0, 0]), "recall"))
-    0.722 [0.601, 0.837]
+    0.727 [0.601, 0.837]
     >>> print(missing_bounds(counts, np.array([5, 10]), "recall"))
-    0.722 [0.464, 0.843]
+    0.727 [0.464, 0.843]
     """
     _check_missing(counts, missing)
     plain = estimates(
@@ -121,7 +121,7 @@ def point_range(
     >>> counts = Counts.of_matrix(tp=30, fp=3, fn=5, tn=95, flagged_size=100, passed_size=900)
     >>> low, high = point_range(counts, np.array([10, 0]), "precision")
     >>> print(f"{low:.2f} to {high:.2f}")
-    0.69 to 0.92
+    0.70 to 0.93
     """
     _check_missing(counts, undecided)
     found = [

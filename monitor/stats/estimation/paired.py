@@ -11,29 +11,32 @@ it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.stats.core.cells import DRAWS, cell_draws, two_minds
-from monitor.stats.core.counts import Interval
+from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.estimation.calibrated import calibrated, flagged_range
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from monitor.stats.core.counts import Interval
     from monitor.stats.core.draws import Estimand
     from monitor.stats.core.reasons import Undefined
     from monitor.stats.core.sample import LabeledSample, ScoredSample
 
     Values = NDArray[np.float64]
+    _Matrices = tuple[Matrix, Matrix]
 
 _FIRST_FLAGS = np.array([False, False, True, True])
 _SECOND_FLAGS = np.array([False, True, False, True])
-_HALVINGS = 60  # of a bracket of 400: no float is left between its ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,8 @@ class PairedMetric:
     metric
         Which one.
     first, second, difference
-        Posterior mean and interval; ``difference`` is second minus first. ``None`` with a
-        ``reason`` where too many draws have no value.
+        Point and interval; ``difference`` is second minus first. ``None`` with a ``reason`` where
+        too many draws have no value.
     higher
         Posterior probability that the second has the higher value.
     reason
@@ -144,9 +147,12 @@ def compare(
     predicted class of whichever of the two classifiers has fewer in it: what one of them flags
     from a single band is not less well known for being part of a larger class of the other.
 
-    A counted number of flagged items calibrates each draw: shares of "flagged by the second"
-    move on the logit scale, those of stratum h by a common factor times N_h/n_h, until the
-    total fits. This is the conditional draw to first order.
+    A counted number of flagged items calibrates each draw (``calibrated``).
+
+    Points are those of the labeled items, each for N_h/n_h of the window, so the first
+    classifier's are those of ``posterior.estimates``; with a counted number of flagged items they
+    are calibrated like a draw. Where that cannot be, or one of a metric's two values does not
+    exist, they are posterior means. A point outside of its interval is moved to its end.
 
     Examples
     --------
@@ -159,7 +165,7 @@ def compare(
     ...     sample, sample.is_flagged, second, rng=np.random.default_rng(1), level=0.9
     ... )
     >>> print(found.metrics[0].difference)
-    0.198 [0.135, 0.267]
+    0.200 [0.135, 0.267]
     """
     if not 0 < level < 1:
         message = f"level must lie strictly between 0 and 1, got {level!r}"
@@ -172,16 +178,20 @@ def compare(
     possible = _possible(sample, first_possible, second_possible)
     items = _drawn(sample, cell, possible, rng=rng, draws=draws, estimand=estimand)
     if second_flagged is not None:
-        items = _calibrated(items, sample, second_flagged)
-    cells = items.sum(axis=1)
-    both = _matrix(cells, _FIRST_FLAGS), _matrix(cells, _SECOND_FLAGS)
+        _check_total(items, second_flagged)
+        items = calibrated(items, sample, _SECOND_FLAGS, second_flagged)
+    drawn = items.sum(axis=1)
+    scaled = _scaled(sample, cell, second_flagged)
+    both = _matrices(drawn)
+    matrices = None if scaled is None else _matrices(scaled)
     return Comparison(
-        metrics=tuple(_paired(name, *both, level) for name in metrics),
-        first_flagged=_interval(both[0].flagged, level),
-        second_flagged=_interval(both[1].flagged, level),
-        only_first=_interval(cells[:, :, 2].sum(axis=1), level),
-        only_second=_interval(cells[:, :, 1].sum(axis=1), level),
-        prevalence=_interval(both[0].positive / both[0].total, level),
+        metrics=tuple(_paired(name, both, matrices, level) for name in metrics),
+        **{
+            name: credible_interval(
+                of_cells(drawn), level, point=None if scaled is None else float(of_cells(scaled)[0])
+            )
+            for name, of_cells in _COUNTED.items()
+        },
         level=level,
         estimand=estimand,
     )
@@ -294,66 +304,67 @@ def _matrix(cells: Values, flags: NDArray[np.bool_]) -> Matrix:
     )
 
 
-def _paired(name: str, first: Matrix, second: Matrix, level: float) -> PairedMetric:
+def _matrices(cells: Values) -> _Matrices:
+    return _matrix(cells, _FIRST_FLAGS), _matrix(cells, _SECOND_FLAGS)
+
+
+def _prevalence(cells: Values) -> Values:
+    matrix = _matrix(cells, _FIRST_FLAGS)
+    return matrix.positive / matrix.total
+
+
+_COUNTED: Mapping[str, Callable[[Values], Values]] = MappingProxyType(
+    {
+        "first_flagged": lambda cells: _matrix(cells, _FIRST_FLAGS).flagged,
+        "second_flagged": lambda cells: _matrix(cells, _SECOND_FLAGS).flagged,
+        "only_first": lambda cells: np.asarray(cells[:, :, 2].sum(axis=1)),
+        "only_second": lambda cells: np.asarray(cells[:, :, 1].sum(axis=1)),
+        "prevalence": _prevalence,
+    }
+)
+
+
+def _paired(name: str, both: _Matrices, scaled: _Matrices | None, level: float) -> PairedMetric:
     wanted = metric(name)
-    one, two = wanted(first), wanted(second)
+    one, two = (wanted(matrix) for matrix in both)
     known = ~np.isnan(one - two)
     if 1 - known.mean() > UNDEFINED_LIMIT:
         return PairedMetric(wanted.name, None, None, None, None, wanted.undefined)
     one, two = one[known], two[known]
+    here, there = (np.nan, np.nan) if scaled is None else (float(wanted(m)[0]) for m in scaled)
+    if np.isnan(here - there):
+        here, there = one.mean(), two.mean()  # both or none, so that they make up the difference
     return PairedMetric(
         metric=wanted.name,
-        first=_interval(one, level),
-        second=_interval(two, level),
-        difference=_interval(two - one, level),
+        first=credible_interval(one, level, point=here),
+        second=credible_interval(two, level, point=there),
+        difference=credible_interval(two - one, level, point=there - here),
         higher=float(np.mean(two > one) + np.mean(two == one) / 2),
     )
 
 
-def _interval(values: Values, level: float) -> Interval:
-    tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail], method="inverted_cdf")
-    return Interval(float(values.mean()), float(low), float(high))
+def _scaled(
+    sample: LabeledSample, cell: NDArray[np.int64], second_flagged: int | None
+) -> Values | None:
+    """Items in each actual class and cell, ``(1, 2, 4)``: each labeled one for N_h/n_h of them.
+
+    None if they cannot be moved to the counted number of items that the second flags.
+    """
+    items = np.zeros((1, len(sample.size), 2, 4))
+    np.add.at(items[0], (sample.stratum, sample.positive.astype(np.int64), cell), sample.weight)
+    if second_flagged is not None:
+        least, most = flagged_range(items, _SECOND_FLAGS)
+        if not least <= second_flagged <= most:
+            return None
+        items = calibrated(items, sample, _SECOND_FLAGS, second_flagged)
+    return np.asarray(items.sum(axis=1))
 
 
-def _calibrated(items: Values, sample: LabeledSample, total: int) -> Values:
-    """Move each draw to the counted number of items that the second classifier flags."""
-    flagged = items[..., _SECOND_FLAGS].sum(axis=(2, 3))
-    passed = items[..., ~_SECOND_FLAGS].sum(axis=(2, 3))
-    least = np.where(passed == 0, flagged, 0).sum(axis=1).max()
-    most = np.where(flagged > 0, flagged + passed, 0).sum(axis=1).min()
+def _check_total(items: Values, total: int) -> None:
+    least, most = flagged_range(items, _SECOND_FLAGS)
     if not least <= total <= most:
         message = (
             f"the second classifier is said to flag {total} items; with these labels it flags "
             f"{least:.0f} to {most:.0f}"
         )
         raise ValueError(message)
-    # The fewer of its items are labeled, the less sure a stratum is, and the further it moves.
-    pull = sample.size / np.maximum(sample.labeled, 1)
-    moved = _tilted(flagged, passed, pull / pull.max(), total)
-    scale = np.ones_like(items)
-    for now, then, side in (
-        (flagged, moved, _SECOND_FLAGS),
-        (passed, flagged + passed - moved, ~_SECOND_FLAGS),
-    ):
-        ratio = np.divide(then, now, out=np.ones_like(now), where=now > 0)
-        scale[..., side] = ratio[:, :, np.newaxis, np.newaxis]
-    return items * scale
-
-
-def _tilted(flagged: Values, passed: Values, pull: Values, total: int) -> Values:
-    """Tilt the flagged items per stratum until their sum is ``total``, by bisection."""
-    size = flagged + passed
-    # exp(200) moves any share to 0 or 1 as far as a float can, and does not overflow.
-    low, high = np.full(len(flagged), -200.0), np.full(len(flagged), 200.0)
-
-    def at(tilt: Values) -> Values:
-        factor = np.exp(np.clip(tilt[:, np.newaxis] * pull, -200, 200))
-        top = flagged * factor
-        return np.divide(size * top, top + passed, out=np.zeros_like(size), where=size > 0)
-
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        under = at(middle).sum(axis=1) < total
-        low, high = np.where(under, middle, low), np.where(under, high, middle)
-    return at((low + high) / 2)

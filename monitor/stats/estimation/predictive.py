@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from monitor.stats.core.counts import Interval
+from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.draws import POINTS, draw
-from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.core.metrics import metric
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from monitor.stats.core.counts import Counts
+    from monitor.stats.core.counts import Counts, Interval
     from monitor.stats.core.draws import JointPosterior
 
     Values = NDArray[np.float64]
@@ -69,11 +70,7 @@ class NextEstimate:
             raise ValueError(message)
         if self.undefined_share > UNDEFINED_LIMIT:
             return None
-        values = self.values[~np.isnan(self.values)]
-        tail = (1 - level) / 2
-        low, high = np.quantile(values, [tail, 1 - tail], method="inverted_cdf")
-        point = np.clip(values.mean(), values.min(), values.max())
-        return Interval(float(point), float(low), float(high))
+        return credible_interval(self.values, level)
 
 
 def next_estimates(
@@ -90,7 +87,7 @@ def next_estimates(
     .. math:: \pi_h \sim \text{posterior}, \quad y_h^* \sim \mathrm{Bin}(n_h, \pi_h), \quad
         \widehat{TP}^* = \sum_+ N_h\, y_h^* / n_h, \ \ldots
 
-    and the metric of the matrix so found. Each draw is one possible next round.
+    and the metric of the matrix so found (``scaled_matrix``). Each draw is one possible next round.
 
     Parameters
     ----------
@@ -99,8 +96,8 @@ def next_estimates(
     size
         Items in each stratum of the next window, shape ``(H,)``.
     labeled
-        Labels it will have in each, shape ``(H,)``, at most ``size``. A stratum without labels is
-        left out, as :func:`stratified_estimate` does.
+        Labels it will have in each, shape ``(H,)``, at most ``size``. A stratum without labels
+        follows the others of its class, as in ``scaled_matrix``.
     metrics
         Public names.
     seed
@@ -134,29 +131,25 @@ def next_estimates(
     wanted = [metric(name) for name in metrics]
     counted = np.where(labeled > 0, size, 0)
     draws = draw(posterior, seed=seed, points=points, size=counted)
-    share = np.zeros_like(draws.rates)
+    positive = np.zeros_like(draws.rates)
     for h in np.flatnonzero(labeled):
         # By quantiles of the same Sobol points: plain binomial draws would lose their evenness.
-        found = stats.binom.ppf(draws.uniforms[:, h], labeled[h], draws.rates[:, h])
-        share[:, h] = found / labeled[h]
-    flagged = np.arange(posterior.strata) < posterior.flagged.strata
-    matrix = _matrix(share, counted, flagged)
+        positive[:, h] = stats.binom.ppf(draws.uniforms[:, h], labeled[h], draws.rates[:, h])
+    is_flagged = np.arange(posterior.strata) < posterior.flagged.strata
+    matrix = scaled_matrix(size, labeled, positive, is_flagged)
     return {metric.name: NextEstimate(metric.name, metric(matrix)) for metric in wanted}
 
 
 def stratified_estimate(counts: Counts, name: str) -> float | None:
-    r"""Value of a metric with each stratum's rate put at the share of positives found in it.
+    """Value of a metric in the labels scaled up to the window.
 
-    .. math:: \widehat{TP} = \sum_+ N_h\, y_h / n_h
-
-    The plain estimate of survey sampling; with two strata Eq. 2 of Shang et al. Strata without
-    labels are left out. It is what :func:`next_estimates` predicts; the project's own estimate
-    is :func:`monitor.stats.estimation.posterior.estimates`.
+    It is the point of ``posterior.estimates`` for a round alone, and what :func:`next_estimates`
+    predicts: see ``scaled_matrix``, which it is read from.
 
     Returns
     -------
     float or None
-        None where the metric is undefined.
+        None where the metric is undefined, or depends on a class that holds items but no label.
 
     Raises
     ------
@@ -172,10 +165,8 @@ def stratified_estimate(counts: Counts, name: str) -> float | None:
     >>> stratified_estimate(counts, "precision")
     0.8625
     """
-    labeled = counts.labeled
-    share = counts.positive / np.maximum(labeled, 1)
-    counted = np.where(labeled > 0, counts.size, 0)
-    value = float(metric(name)(_matrix(share, counted, counts.is_flagged)))
+    matrix = scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+    value = float(metric(name)(matrix))
     return None if np.isnan(value) else value
 
 
@@ -184,21 +175,11 @@ def is_outside(value: float, expected: Interval) -> bool:
 
     Examples
     --------
+    >>> from monitor.stats.core.counts import Interval
     >>> is_outside(0.5, Interval(0.7, 0.6, 0.8)), is_outside(0.6, Interval(0.7, 0.6, 0.8))
     (True, False)
     """
     return not expected.low - _ROUNDING <= value <= expected.high + _ROUNDING
-
-
-def _matrix(share: Values, size: NDArray[np.int64], is_flagged: NDArray[np.bool_]) -> Matrix:
-    """Matrix of a window with these shares of positives, strata in the last axis."""
-    up, down = size * is_flagged, size * ~is_flagged
-    return Matrix(
-        tp=share @ up,
-        fp=(1 - share) @ up,
-        fn=share @ down,
-        tn=(1 - share) @ down,
-    )
 
 
 def _check_plan(strata: int, size: NDArray[np.int64], labeled: NDArray[np.int64]) -> None:

@@ -13,13 +13,14 @@ number without its prevalence says little: two classifiers can swap places.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize
 
-from monitor.stats.core.counts import Interval
+from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.metrics import METRICS, Matrix, f_beta
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from monitor.stats.core.counts import Interval
     from monitor.stats.core.draws import Draws
 
     Values = NDArray[np.float64]
@@ -137,7 +139,7 @@ class PrevalenceCurve:
     prevalence
         Where it is read, rising, shape ``(G,)``.
     point, low, high
-        Posterior mean and equal-tailed band at each prevalence, shape ``(G,)``.
+        Point and equal-tailed band at each prevalence, shape ``(G,)``.
     now
         The window's own prevalence.
     value
@@ -187,6 +189,7 @@ def prevalence_curve(
     metric: str = "precision",
     prevalence: ArrayLike | None = None,
     level: float = 0.95,
+    scaled: Matrix | None = None,
 ) -> PrevalenceCurve:
     """Curve of precision (P3) or F1 against the prevalence, from the joint posterior.
 
@@ -202,6 +205,9 @@ def prevalence_curve(
         Where to read it, in (0, 1); ``prevalence_grid`` around the window's own if not given.
     level
         Posterior probability inside the band, in (0, 1).
+    scaled
+        Matrix that all points are read from, as in ``posterior.estimates``; posterior means if
+        not given. A point outside of its interval is moved to its end.
 
     Raises
     ------
@@ -230,23 +236,31 @@ def prevalence_curve(
     _check_curve(draws, size, metric, level)
     at = _AT_A_PREVALENCE[metric]
     matrix = draws.rate_matrix(size)
-    tpr, fpr, eta = (METRICS[name](matrix) for name in ("recall", "fpr", "prevalence"))
+    tpr, fpr, eta = (METRICS[name](matrix) for name in _NAMES)
+    here = [math.nan if scaled is None else float(METRICS[name](scaled)) for name in _NAMES]
+    tpr_here, fpr_here, eta_here = here
     grid = prevalence_grid(float(eta.mean())) if prevalence is None else np.asarray(prevalence)
-    band = [_interval(at(tpr, fpr, there), level) for there in grid]
+    band = [
+        credible_interval(at(tpr, fpr, there), level, point=float(at(tpr_here, fpr_here, there)))
+        for there in grid
+    ]
     return PrevalenceCurve(
         metric=metric,
         prevalence=grid,
         point=np.array([interval.point for interval in band]),
         low=np.array([interval.low for interval in band]),
         high=np.array([interval.high for interval in band]),
-        now=_interval(eta, level),
-        value=_interval(at(tpr, fpr, eta), level),
-        tpr=_interval(tpr, level),
-        fpr=_interval(fpr, level),
+        now=credible_interval(eta, level, point=eta_here),
+        value=credible_interval(
+            at(tpr, fpr, eta), level, point=float(at(tpr_here, fpr_here, eta_here))
+        ),
+        tpr=credible_interval(tpr, level, point=tpr_here),
+        fpr=credible_interval(fpr, level, point=fpr_here),
         level=level,
     )
 
 
+_NAMES = ("recall", "fpr", "prevalence")
 _AT_A_PREVALENCE = {"precision": precision_at, "f1": f_beta_at}
 
 
@@ -257,13 +271,6 @@ def _check_curve(draws: Draws, size: NDArray[np.int64], metric: str, level: floa
     if not (size[: draws.flagged].sum() and size[draws.flagged :].sum()):
         message = "a predicted class is empty, so the window says nothing of TPR and FPR"
         raise ValueError(message)
-
-
-def _interval(values: Values, level: float) -> Interval:
-    """Mean and equal-tailed interval; 0/0 cannot occur where both classes hold items."""
-    tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail], method="inverted_cdf")
-    return Interval(float(values.mean()), float(low), float(high))
 
 
 def f_beta_swap(

@@ -34,8 +34,7 @@ def probability_at_least(draws: Draws, size: NDArray[np.int64], name: str, value
 
     Notes
     -----
-    A draw in which the metric is undefined does not count as reaching the value, so an alert
-    is never resolved by what could not be computed.
+    A draw in which the metric is undefined does not count as reaching the value.
 
     Examples
     --------

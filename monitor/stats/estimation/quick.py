@@ -47,8 +47,8 @@ def estimate_matrix(
     ... )
     >>> for each in found[:2]:
     ...     print(each)
-    precision (rate, round): 0.860 [0.803, 0.909]
-    recall (rate, round): 0.560 [0.512, 0.609]
+    precision (rate, round): 0.863 [0.803, 0.909]
+    recall (rate, round): 0.561 [0.512, 0.609]
     """
     _check(
         {"tp": tp, "fp": fp, "fn": fn, "tn": tn}, flagged_size=flagged_size, passed_size=passed_size

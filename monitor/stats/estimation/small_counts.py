@@ -4,6 +4,9 @@ An interval from a binomial count holds the truth more or less often than it say
 the count is small: with three expected positives any 95 % interval swings between about 91 and
 98 %. Bands blur this, so counts are not read off a table: each predicted class gets the size of
 the plain random sample that would know its rate as well.
+
+A class can be worth many labels and yet rest on few: where most of its items are in one stratum
+with few labels, each of the rarer answers found there has the leverage of many found elsewhere.
 """
 
 from __future__ import annotations
@@ -28,6 +31,11 @@ FEW_LABELS = 5.0
 """Fewer of the rarer answer than this decide a metric with few labels. Where three are expected,
 four labeled rounds in five find fewer; where ten are, one in thirty."""
 
+LEVERAGE = 0.7
+"""Share of a metric's variance from which on the few rarer answers of one stratum decide it. Chosen
+by simulation (benchmarks/misses.py --cautions): with .5 four times as many ordinary rounds warn by
+it, for about as many of those whose misses lie in the lowest band."""
+
 _PRIOR = 0.5  # the prior's share of the worth, which no label brought
 _DECIDES = 0.1  # share of the metric's variance from which on a class decides it
 
@@ -43,12 +51,17 @@ class DecidingClass:
     answer
         The rarer one there, ``positive`` or ``negative``.
     worth
-        How many labels with that answer its labels are worth.
+        How many labels with that answer its labels are worth; those found, where it is one stratum
+        that decides.
+    moves
+        How far one label with that answer more or less moves the metric, where the class's other
+        labels are worth enough and one stratum's few decide by their leverage; else ``None``.
     """
 
     predicted: str
     answer: Literal["positive", "negative"]
     worth: float
+    moves: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +85,11 @@ def small_count_caution(
     are worth. A class decides the metric if it makes up a tenth or more of the metric's variance
     (delta method, with the finite-population term in a window).
 
+    A class that is worth enough is looked at stratum by stratum. Turning one label of stratum h
+    moves the metric by :math:`\delta_h = |\partial m/\partial N_h\pi_h|\, N_h/n_h`. Where one to
+    four of the rarer answer were found in a stratum that makes up seven tenths of the variance
+    :math:`\sum_h \delta_h^2 n_h \pi_h(1-\pi_h)`, these decide the metric.
+
     Parameters
     ----------
     counts
@@ -84,8 +102,8 @@ def small_count_caution(
     Returns
     -------
     FewLabels or None
-        The classes and their answers; ``None`` where no deciding class has fewer than
-        ``FEW_LABELS`` of it.
+        The classes and their answers; ``None`` where no deciding class, and no stratum that
+        decides, has fewer than ``FEW_LABELS`` of it.
 
     Raises
     ------
@@ -118,7 +136,10 @@ def small_count_caution(
         for class_, part in zip(classes, moved, strict=True)
         if part > 0 and part >= _DECIDES * sum(moved) and class_.worth < FEW_LABELS
     )
-    return FewLabels(few) if few else None
+    if few:
+        return FewLabels(few)
+    heavy = _heavy_stratum(wanted, classes, counts, posterior.mean(), estimand)
+    return None if heavy is None else FewLabels((heavy,))
 
 
 def unlabeled_share(counts: Counts) -> dict[str, float]:
@@ -171,6 +192,32 @@ class _Class:
         return self.size * rate, self.size * (1 - rate)
 
 
+def _heavy_stratum(
+    wanted: Metric,
+    classes: list[_Class],
+    counts: Counts,
+    rates: NDArray[np.float64],
+    estimand: Estimand,
+) -> DecidingClass | None:
+    """Find the stratum whose few rarer answers make up most of the metric's variance."""
+    size, labeled, positive = counts.size, counts.labeled, counts.positive
+    slopes = [_slope(wanted, classes, index) for index in range(2)]
+    slope = np.where(counts.is_flagged, *slopes)
+    moves = slope * size / np.maximum(labeled, 1)
+    open_share = (size - labeled) / np.maximum(size, 1) if estimand == "window" else 1.0
+    variance = moves**2 * labeled * rates * (1 - rates) * open_share
+    heaviest = int(np.argmax(variance))
+    found = int(min(positive[heaviest], labeled[heaviest] - positive[heaviest]))
+    decides = 0 < variance[heaviest] >= LEVERAGE * float(variance.sum())
+    if not decides or not 1 <= found < FEW_LABELS:
+        return None
+    answer: Literal["positive", "negative"] = "positive"
+    if positive[heaviest] > found:
+        answer = "negative"
+    predicted = FLAGGED if counts.is_flagged[heaviest] else PASSED
+    return DecidingClass(predicted, answer, float(found), float(moves[heaviest]))
+
+
 def _class_of(
     name: str,
     mixture: BetaMixture,
@@ -196,10 +243,22 @@ def _class_of(
 
 def _variance(wanted: Metric, classes: list[_Class], moving: int) -> float:
     """Variance of the metric that one class's rate makes up, 0 if it has no value here."""
+    return _change(wanted, classes, moving) ** 2 / 4
+
+
+def _slope(wanted: Metric, classes: list[_Class], moving: int) -> float:
+    """How far one item of a class that turns positive moves the metric, without its sign."""
+    class_ = classes[moving]
+    items = 2 * class_.deviation * class_.size
+    return abs(_change(wanted, classes, moving)) / items if items > 0 else 0.0
+
+
+def _change(wanted: Metric, classes: list[_Class], moving: int) -> float:
+    """Change of the metric as one class's rate goes from a deviation below to one above."""
     ends = []
     for shift in (-1.0, 1.0):
         tp, fp = classes[0].cells(shift if moving == 0 else 0.0)
         fn, tn = classes[1].cells(shift if moving == 1 else 0.0)
         ends.append(float(wanted(Matrix(tp, fp, fn, tn))))
     change = ends[1] - ends[0]
-    return 0.0 if math.isnan(change) else change**2 / 4
+    return 0.0 if math.isnan(change) else change

@@ -239,7 +239,7 @@ def disagreement(
     Examples
     --------
     >>> print(disagreement([1000, 9000], [40, 40], [8, 1]))
-    0.047 [0.016, 0.111]
+    0.043 [0.016, 0.111]
     """
     # All strata as passed, beside a flagged one without items: the split makes no difference here.
     counts = Counts.of_arrays(

@@ -118,17 +118,41 @@ def test_a_class_of_which_every_answer_is_disputed_closes_and_counts_as_evidence
 
 @pytest.mark.slow
 def test_disputes_keep_an_alert_from_ending_until_they_are_decided(scene):
+    """The first answers say that all is well; somebody who says the opposite was no first one."""
+    scene.settings = scene.settings.model_copy(update={"adjudicator": "boss"})
     scene.play(1, precision=0.85)
     scene.play(2, precision=0.3)
-    for number in range(3, 9):
-        scene.week(number, precision=0.3)
+    for number in range(3, 7):
+        scene.week(number, precision=0.95)
         scene.run(number)
-        scene.answer()
-        say_yes(scene, number, to=lambda item: item in flagged(scene) and scene.truth[item] is NO)
+        say_truth(scene, number, by="ada")
+        say(scene, number, "eve", lambda item: NO if item in flagged(scene) else None)
         scene.run()
+    disputed = alerts(scene)
+    gathered = scene.rows("select max(log_r) as most from evidence where metric = 'precision'")
 
-    rows = scene.rows("select max(recovered) as most from evidence where metric = 'precision'")
-    assert rows[0]["most"] > 0.9  # the estimates, without what is disputed, look well
+    scene.play(7, precision=0.95)
+
+    assert "disputed precision" in concerns(scene, 6)
+    assert gathered[0]["most"] > np.log(20)
+    assert disputed == [("precision", AlertState.FIRING)]
+    assert alerts(scene) == [("precision", AlertState.RESOLVED)]
+
+
+def test_who_contradicts_bad_news_brings_an_alert_no_nearer_to_its_end(scene):
+    scene.play(1, precision=0.85)
+    scene.play(2, precision=0.3)
+    scene.week(3, precision=0.3)
+    scene.run(3)
+    say_truth(scene, 3, by="ada")
+    say_yes(scene, 3, to=flagged(scene).__contains__)
+    scene.run()
+
+    assert points(scene, 3)["precision"] > 0.9  # of the few on which all agree
+    [row] = scene.rows(
+        "select log_r from evidence where metric = 'precision' and recovery_rounds = 1"
+    )
+    assert row["log_r"] < 0
     assert alerts(scene) == [("precision", AlertState.FIRING)]
 
 

@@ -9,14 +9,15 @@ from pydantic import ValidationError
 
 from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
-from monitor.domain.settings import AuditCounts
+from monitor.domain.settings import AuditCounts, ClassAuditCounts, Labeling
 from monitor.presentation.rows import answers_sentence
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
-from monitor.stats.labels.label_error import LabelAudit, corrected_estimates
+from monitor.stats.labels.audit import LabelAudit
+from monitor.stats.labels.label_error import corrected_estimates
 from monitor.storage import estimate_store
 from monitor.storage.frame_store import StratumTally
 from tests.rounds.estimation.test_segments import report_of
@@ -82,6 +83,20 @@ def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
     assert len(audited.rows) == len(plain.rows) + 2 * len(METRICS)
 
 
+def test_audits_of_each_class_correct_its_own_labels(database):
+    hard, easy = AuditCounts(tp=48, fn=2, tn=90, fp=10), AUDIT
+    scene = Scene(database, settings(audit=ClassAuditCounts(flagged=hard, passed=easy)))
+
+    by_class = rows_of(scene, scene.play(1), "corrected")
+
+    precision = next(row for row in by_class if row.metric == "precision")
+    as_labeled = next(
+        row for row in rows_of(scene, scene.round(1), "round") if row.metric == "precision"
+    )
+    assert precision.high - precision.low > as_labeled.high - as_labeled.low
+    assert len(by_class) == 2 * len(METRICS)
+
+
 def test_an_audit_that_tells_nothing_leaves_a_reason_in_place_of_numbers(database):
     scene = Scene(database, settings(audit=AuditCounts(tp=2, fn=1, tn=2, fp=1)))
 
@@ -110,6 +125,14 @@ def test_an_audit_that_tells_nothing_leaves_a_reason_in_place_of_numbers(databas
 def test_an_audit_that_cannot_correct_is_refused_in_the_config(counts, sentence):
     with pytest.raises(ValidationError, match=sentence):
         AuditCounts(**counts)
+
+
+def test_an_audit_of_one_class_alone_is_refused_for_the_one_that_it_lacks():
+    with pytest.raises(ValidationError) as refused:
+        Labeling.model_validate({"audit": {"flagged": AUDIT.model_dump()}})
+
+    [error] = refused.value.errors()
+    assert (error["loc"][-1], error["type"]) == ("passed", "missing")
 
 
 def test_missing_answers_are_told_with_their_share_and_when_the_others_came(database):

@@ -208,7 +208,17 @@ def test_a_beta_that_is_not_positive_and_finite_is_refused(beta):
         f_beta(beta)
 
 
-@pytest.mark.parametrize("cell", [-1, math.nan, math.inf])
+@pytest.mark.parametrize("cell", [-1, math.inf, [math.nan, 2.0]])
 def test_a_cell_that_is_no_number_of_items_is_refused_by_name(cell):
     with pytest.raises(ValueError, match="fn must be a finite number of items"):
         Matrix(tp=1, fp=1, fn=cell, tn=1)
+
+
+def test_a_metric_of_a_class_nobody_knows_is_nan_and_one_of_the_other_class_is_not():
+    matrix = Matrix(tp=3, fp=1, fn=math.nan, tn=math.nan)
+
+    values = {name: float(each(matrix)) for name, each in METRICS.items()}
+
+    assert {name: value for name, value in values.items() if not math.isnan(value)} == {
+        "precision": 0.75
+    }

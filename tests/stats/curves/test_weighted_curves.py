@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
 from monitor.stats.core.cells import cell_draws
+from monitor.stats.core.draws import round_posterior
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.stats.curves.gain import area_under_gain, gain, gain_curve, share_of_gain
@@ -263,7 +264,8 @@ def test_the_positives_of_all_cells_have_the_posterior_of_the_round():
         totals[:, int(h >= 2)] += items.sum(axis=2)
 
     recall = totals[:, 0, 1] / totals[:, :, 1].sum(axis=1)
-    own = estimate(SAMPLE.items.counts)["recall"]
+    counts = SAMPLE.items.counts
+    own = estimate(counts, posterior=round_posterior(counts))["recall"]  # its point is the mean
 
     found = [recall.mean(), *np.quantile(recall, [0.025, 0.975])]
     assert found == pytest.approx([own.point, own.low, own.high], abs=3e-3)
@@ -360,10 +362,10 @@ def test_bands_hold_the_weighted_curve_and_agree_with_its_areas():
     bands = curve_bands(SAMPLE, rng=np.random.default_rng(3))
 
     assert bands.roc_area.low < area_under_roc(roc) < bands.roc_area.high
-    assert bands.roc_area.point == pytest.approx(area_under_roc(roc), abs=0.01)
-    assert bands.average_precision.point == pytest.approx(average_precision(roc), abs=0.02)
-    assert bands.gain_area.point == pytest.approx(area_under_gain(gain_curve(roc)), abs=0.02)
-    assert bands.prevalence.point == pytest.approx(roc.prevalence, abs=0.003)
+    assert bands.roc_area.point == pytest.approx(area_under_roc(roc), rel=1e-12)
+    assert bands.average_precision.point == pytest.approx(average_precision(roc), rel=1e-12)
+    assert bands.gain_area.point == pytest.approx(area_under_gain(gain_curve(roc)), rel=1e-9)
+    assert bands.prevalence.point == pytest.approx(roc.prevalence, rel=1e-12)
     for band in (bands.roc, bands.precision_recall, bands.gain):
         assert band.x.shape == band.point.shape == (41,)
         assert np.all(np.diff(band.x) > 0)
@@ -374,6 +376,20 @@ def test_bands_hold_the_weighted_curve_and_agree_with_its_areas():
     assert (bands.roc.x[0], bands.roc.x[-1]) == pytest.approx((roc.fpr[roc.fpr > 0].min() / 2, 1))
     assert (bands.precision_recall.x[0], bands.precision_recall.x[-1]) == (0.05, 1)
     assert (bands.gain.x[0], bands.level) == (0, 0.95)
+
+
+def test_a_curve_passes_through_the_estimates_of_the_classifier_as_it_is():
+    rows = estimate(SAMPLE.items.counts, metrics=("recall", "fpr", "prevalence"))
+    here = {name: row.interval.point for name, row in rows.items() if row.interval is not None}
+
+    roc = roc_curve(SAMPLE)
+    bands = curve_bands(SAMPLE, rng=np.random.default_rng(3))
+
+    corner = np.argmin(np.abs(roc.tpr - here["recall"]) + np.abs(roc.fpr - here["fpr"]))
+    assert (roc.tpr[corner], roc.fpr[corner]) == pytest.approx((here["recall"], here["fpr"]))
+    drawn = np.interp(bands.roc.x, roc.fpr, roc.tpr)
+    assert bands.roc.point == pytest.approx(np.clip(drawn, bands.roc.low, bands.roc.high))
+    assert bands.prevalence.point == pytest.approx(here["prevalence"], rel=1e-12)
 
 
 def test_another_prevalence_moves_precision_and_leaves_roc_and_its_area():

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from scipy import optimize, special
 
 from monitor.stats.core.counts import Counts
-from monitor.stats.design.allocation import FLOOR, allocate, random_sampling_labels
+from monitor.stats.design.allocation import FLOOR, allocate
 from monitor.stats.design.neyman import AllocationProblem, coefficients_of, optimum
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
 from monitor.stats.estimation.posterior import estimates
 
@@ -126,7 +127,14 @@ def test_the_default_bands_need_a_quarter_of_the_labels_of_two_strata():
         rates += [float(members[band == i].mean()) for i in range(bands)]
     is_flagged = np.arange(len(sizes)) < FLAGGED_BANDS
 
-    plan = allocate(sizes, is_flagged, PriorRates.of_rates(rates), margins=BOTH, estimand="rate")
+    plan = allocate(
+        sizes,
+        is_flagged,
+        PriorRates.of_rates(rates),
+        margins=BOTH,
+        estimand="rate",
+        share_by_size=0,
+    )
 
     assert plan.total == pytest.approx(1200, rel=0.05)
 

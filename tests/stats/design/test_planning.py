@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from monitor.stats.design.allocation import allocate
 from monitor.stats.design.planning import Prospect, plan_options, width_curve
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.detection.half_space import Limit
@@ -108,11 +107,8 @@ def test_an_outlook_tells_labels_for_margins_and_margins_for_labels():
     assert [bought.labels for bought in options.bought] == [650, 1300, 2600]
     assert [needed.margins["recall"] for needed in options.needed] == [0.1, 0.05, 0.03]
     [five] = [needed for needed in options.needed if needed.margins == BOTH]
-    assert (
-        five.labels
-        == allocate(banded().size, banded().is_flagged, banded().prior_rates, margins=BOTH).total
-    )
-    assert five.labels < (five.two_strata or 0) / 2 < (five.random or 0) / 2
+    assert five.labels == banded().allocate(margins=BOTH).total
+    assert (five.labels or 0) < (five.two_strata or 0) / 2 < (five.random or 0) / 2
     assert options.bought[1].margins == options.plan.margins
     assert options.bought[1].two_strata["recall"] > 1.5 * options.bought[1].margins["recall"]
 

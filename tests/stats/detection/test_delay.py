@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -380,7 +381,7 @@ def test_played_counts_the_false_alarms_of_the_quiet_rounds_a_round():
 
 def test_the_smallest_drop_found_is_found_as_often_as_asked_and_a_smaller_one_is_not():
     limits = [Limit("precision", 0.8, "at_least")]
-    asked = {"paths": 400, "seed": 3}
+    asked: dict[str, Any] = {"paths": 400, "seed": 3}
 
     drop = smallest_drop(TWO, limits, metric="precision", within=3, probability=0.7, **asked)
 

@@ -39,9 +39,9 @@ def test_both_classifiers_have_the_weighted_values_and_points_that_subtract():
     for flags, of in ((SAMPLE.items.is_flagged, "first"), (other, "second")):
         tp, fp, fn = matrix(SAMPLE, flags)
         precision, recall, f1 = (getattr(each, of).point for each in found.metrics)
-        assert precision == pytest.approx(tp / (tp + fp), abs=0.01)
-        assert recall == pytest.approx(tp / (tp + fn), abs=0.02)
-        assert f1 == pytest.approx(2 * tp / (2 * tp + fp + fn), abs=0.02)
+        assert precision == pytest.approx(tp / (tp + fp), rel=1e-12)
+        assert recall == pytest.approx(tp / (tp + fn), rel=1e-12)
+        assert f1 == pytest.approx(2 * tp / (2 * tp + fp + fn), rel=1e-12)
     for metric in found.metrics:
         assert metric.difference.point == pytest.approx(metric.second.point - metric.first.point)
         assert metric.difference.low < metric.difference.point < metric.difference.high
@@ -61,6 +61,7 @@ def test_the_same_decisions_have_no_difference():
         assert astuple(metric.difference) == (0, 0, 0)
         assert metric.higher == 0.5
         row = own[metric.metric]
+        assert metric.first.point == pytest.approx(row.point, rel=1e-12)
         assert astuple(metric.first) == pytest.approx((row.point, row.low, row.high), abs=3e-3)
     assert found.only_first.high == found.only_second.high == 0
     assert found.first_flagged.point == pytest.approx(1500)
@@ -74,10 +75,10 @@ def test_items_of_both_kinds_of_disagreement_add_up():
     apart = found.second_flagged.point - found.first_flagged.point
     assert found.only_second.point - found.only_first.point == pytest.approx(apart)
     w, flags = SAMPLE.items.weight, SAMPLE.items.is_flagged
-    assert found.only_first.point == pytest.approx(w[flags & ~other].sum(), rel=0.05)
-    assert found.only_second.point == pytest.approx(w[~flags & other].sum(), rel=0.05)
+    assert found.only_first.point == pytest.approx(w[flags & ~other].sum(), rel=1e-12)
+    assert found.only_second.point == pytest.approx(w[~flags & other].sum(), rel=1e-12)
     eta = float(w[SAMPLE.items.positive].sum() / w.sum())
-    assert found.prevalence.point == pytest.approx(eta, abs=3e-3)
+    assert found.prevalence.point == pytest.approx(eta, rel=1e-12)
 
 
 def test_a_threshold_on_a_band_edge_has_the_counted_flagged_items():
@@ -86,7 +87,7 @@ def test_a_threshold_on_a_band_edge_has_the_counted_flagged_items():
     assert astuple(found.second_flagged) == pytest.approx((900, 900, 900))
     assert found.only_second.high == 0
     tp, fp, _ = matrix(SAMPLE, SAMPLE.score >= 0.75)
-    assert found.metrics[0].second.point == pytest.approx(tp / (tp + fp), abs=0.01)
+    assert found.metrics[0].second.point == pytest.approx(tp / (tp + fp), rel=1e-12)
 
 
 def test_a_lower_threshold_gains_recall_and_never_loses_a_flagged_item():
@@ -126,7 +127,7 @@ def test_what_one_classifier_flags_from_one_band_keeps_jeffreys_half_count():
     found: Any = compare_threshold(sample, 0.7, metrics=("precision",), rng=rng(), draws=40_000)
 
     low = found.metrics[0].second.low
-    assert found.metrics[0].second.point == pytest.approx(30.5 / 31, abs=1e-3)
+    assert found.metrics[0].second.point == found.metrics[0].second.high  # 30 of 30
     assert low == pytest.approx(0.9206, abs=3e-3)  # 2.5 % quantile of Beta(30.5, .5)
 
 
@@ -145,6 +146,32 @@ def test_counted_flagged_items_are_kept_and_narrow_the_answer():
         widths = [each.difference.high - each.difference.low for each in (one, two)]
         assert widths[0] < 1.05 * widths[1]
         assert one.first.point == pytest.approx(two.first.point, abs=0.02)
+
+
+def test_a_counted_number_of_flagged_items_holds_for_the_points_too():
+    other = second(SAMPLE)
+    total = round(float(SAMPLE.items.weight[other].sum() * 1.03))
+
+    found: Any = compare(
+        SAMPLE.items, SAMPLE.items.is_flagged, other, second_flagged=total, rng=rng(), draws=64
+    )
+
+    apart = found.only_second.point - found.only_first.point
+    assert apart == pytest.approx(total - found.first_flagged.point)
+    precision, recall, _ = (metric.second.point for metric in found.metrics)
+    found_positive = precision * total
+    assert found_positive == pytest.approx(recall * found.prevalence.point * sum(SIZE))
+
+
+def test_points_are_posterior_means_where_the_labels_alone_cannot_have_the_counted_number():
+    flags = SAMPLE.items.is_flagged
+
+    found: Any = compare(SAMPLE.items, flags, flags, second_flagged=1600, rng=rng(), draws=256)
+
+    assert found.second_flagged.point == pytest.approx(1600)
+    for metric in found.metrics:
+        assert metric.second.low < metric.second.point < metric.second.high
+        assert metric.difference.point == pytest.approx(metric.second.point - metric.first.point)
 
 
 @pytest.mark.parametrize("total", [0, sum(SIZE)])

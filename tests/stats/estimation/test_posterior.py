@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -26,6 +26,7 @@ from monitor.stats.estimation.probability import (
 )
 from monitor.stats.estimation.quick import SUMMARY_METRICS, estimate_matrix
 from monitor.stats.estimation.small_counts import unlabeled_share
+from monitor.stats.literature.shang import precision_interval, recall_interval
 
 EXACT = json.loads((Path(__file__).parents[1] / "reference" / "posterior_exact.json").read_text())
 CARRIED = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
@@ -96,7 +97,7 @@ def test_precision_of_one_stratum_is_the_jeffreys_interval_of_statsmodels():
     row = estimate(TABLE_1, metrics=("precision",), level=0.9)["precision"]
 
     assert (row.low, row.high) == pytest.approx((low, high), abs=1e-4)
-    assert row.point == pytest.approx(138.5 / 161, abs=1e-6)
+    assert row.point == 138 / 160
 
 
 def test_agrees_with_the_quadrature_of_a_mixture_after_four_rounds():
@@ -181,12 +182,128 @@ def test_agrees_with_plain_random_draws_of_the_two_priors(case):
 
     recall = tp / (tp + fn)
     expected = np.quantile(recall, [0.025, 0.975])
-    assert found.point == pytest.approx(recall.mean(), abs=2e-3)
+    share = np.sum(np.array([100, 200, 900]) * positive / labeled)
+    assert found.point == pytest.approx(100 * positive[0] / labeled[0] / share)
     assert found.low == pytest.approx(expected[0], abs=3e-3)
     if positive[1:].any():
         assert found.high == pytest.approx(expected[1], abs=3e-3)
     else:
         assert found.high == 1.0  # no missed positive was seen, so there may be none
+
+
+# --- the point ------------------------------------------------------------------------------
+
+
+def points(counts, **options):
+    rows = estimates(counts, metrics=ALL, estimands=("rate",), points=FEW, **options)
+    return {row.metric: row.point for row in rows}
+
+
+def test_the_points_of_two_strata_are_equation_2_of_shang():
+    found = points(TABLE_1)
+
+    flagged, passed = TABLE_1.flagged[0], TABLE_1.passed[0]
+    assert found["precision"] == pytest.approx(precision_interval(flagged).point, rel=1e-12)
+    assert found["recall"] == pytest.approx(recall_interval(flagged, passed).point, rel=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples())
+def test_the_points_of_all_metrics_agree_with_each_other(counts):
+    assume(0 < counts.positive.sum() < counts.labeled.sum())
+    rows = estimates(counts, metrics=ALL, estimands=("rate",), points=FEW)
+    intervals = {row.metric: row.interval for row in rows}
+    inside = {
+        name: each.point
+        for name, each in intervals.items()
+        if each is not None and each.low < each.point < each.high
+    }
+
+    def agree(name, value, *of):
+        if {name, *of} <= inside.keys():
+            assert inside[name] == pytest.approx(value(*(inside[each] for each in of)), rel=1e-9)
+
+    agree("f1", lambda p, r: 2 * p * r / (p + r), "precision", "recall")
+    agree("balanced_accuracy", lambda r, s: (r + s) / 2, "recall", "specificity")
+    agree("specificity", lambda f: 1 - f, "fpr")
+    agree("npv", lambda f: 1 - f, "false_omission_rate")
+    agree(
+        "mcc",
+        lambda r, s, p, n: (r * s * p * n) ** 0.5 - ((1 - r) * (1 - s) * (1 - p) * (1 - n)) ** 0.5,
+        "recall",
+        "specificity",
+        "precision",
+        "npv",
+    )
+    agree(
+        "precision",
+        lambda r, f, e: r * e / (r * e + f * (1 - e)),
+        "recall",
+        "fpr",
+        "prevalence",
+    )  # Eq. 8 of Brabec et al.: the P3 curve at the window's own prevalence
+
+
+def test_the_points_of_rates_and_window_are_one():
+    rate, window = (estimate(BANDED, metrics=ALL, estimand=each) for each in ESTIMANDS)
+
+    assert {name: row.point for name, row in rate.items()} == {
+        name: row.point for name, row in window.items()
+    }
+
+
+def test_a_stratum_without_labels_has_the_point_of_its_class():
+    rows = [[100, 50, 800, 100], [10, 0, 40, 20], [9, 0, 2, 10]]
+    size, labeled, positive = rows
+    is_flagged = [True, True, False, False]
+    counts = Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=is_flagged)
+
+    found = points(counts)
+
+    assert found["precision"] == pytest.approx(0.9)
+    assert found["recall"] == pytest.approx(135 / 225)
+
+
+def test_with_no_missed_positive_seen_recall_is_one_and_with_no_right_one_zero():
+    none_missed = Counts.of_matrix(tp=9, fp=1, fn=0, tn=50, flagged_size=100, passed_size=900)
+    none_right = Counts.of_matrix(tp=0, fp=9, fn=5, tn=50, flagged_size=100, passed_size=900)
+
+    assert points(none_missed)["recall"] == 1
+    assert (points(none_right)["recall"], points(none_right)["precision"]) == (0, 0)
+
+
+def test_where_no_positive_was_seen_recall_is_the_posterior_mean():
+    counts = Counts.of_matrix(tp=0, fp=20, fn=0, tn=50, flagged_size=100, passed_size=900)
+    drawn = draw(round_posterior(counts), seed=0, points=FEW, size=counts.size)
+
+    found = points(counts)
+
+    assert found["recall"] == METRICS["recall"](drawn.rate_matrix(counts.size)).mean()
+    assert (found["precision"], found["f1"]) == (0, 0)
+
+
+def test_a_point_outside_of_a_narrow_interval_is_moved_to_its_end():
+    counts = Counts.of_matrix(tp=1, fp=20, fn=1, tn=50, flagged_size=100, passed_size=900)
+
+    row = estimate(counts, metrics=("precision",), level=0.01)["precision"]
+
+    assert known(row).low > 1 / 21
+    assert row.point == row.low
+
+
+def test_points_of_another_posterior_are_its_means_unless_a_matrix_is_given():
+    wide = JointPosterior(
+        BetaMixture.single(np.array([20.0]), np.array([20.0])),
+        BetaMixture.single(np.array([5.0]), np.array([95.0])),
+    )
+
+    means = points(TABLE_1, posterior=wide, basis="pooled")
+    given_ = points(
+        TABLE_1, posterior=wide, basis="pooled", scaled=Matrix(tp=880, fp=720, fn=2904, tn=45_496)
+    )
+
+    assert (means["precision"], means["npv"]) == pytest.approx((0.5, 0.95), abs=1e-4)
+    assert (given_["precision"], given_["npv"]) == pytest.approx((0.55, 0.94))
 
 
 # --- invariants, over all metrics -----------------------------------------------------------
@@ -198,7 +315,7 @@ def test_every_estimate_is_ordered_in_range_or_none_with_a_reason(counts):
     for row in estimates(counts, metrics=ALL, points=FEW):
         if row.reason is None:
             interval = known(row)
-            assert interval.low <= interval.high <= 1 + 1e-9
+            assert interval.low <= interval.point <= interval.high <= 1 + 1e-9
             assert np.isfinite([interval.low, interval.point, interval.high]).all()
             assert row.undefined_share <= UNDEFINED_LIMIT
         else:

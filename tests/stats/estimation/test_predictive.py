@@ -107,18 +107,18 @@ def test_the_stratified_estimate_scales_each_stratum_up():
     )
 
 
-def test_a_stratum_without_labels_is_left_out_of_both():
+def test_a_stratum_without_labels_follows_its_class_in_both():
     blank = Counts.of_arrays(
         size=[100, 50, 900], labeled=[10, 0, 30], positive=[9, 0, 3],
         is_flagged=[True, True, False],
     )  # fmt: skip
     seen = Counts.of_arrays(
-        size=[100, 0, 900], labeled=[10, 0, 30], positive=[9, 0, 3],
+        size=[150, 0, 900], labeled=[10, 0, 30], positive=[9, 0, 3],
         is_flagged=[True, True, False],
     )  # fmt: skip
     posterior = JointPosterior(single([9, 1], [1, 1]), single([3], [27]))
 
-    assert stratified_estimate(blank, "precision") == 0.9
+    assert stratified_estimate(blank, "precision") == pytest.approx(0.9)
     assert stratified_estimate(blank, "recall") == stratified_estimate(seen, "recall")
     for name, estimate in next_estimates(posterior, blank.size, blank.labeled, points=FEW).items():
         same = next_estimates(posterior, seen.size, seen.labeled, points=FEW)[name]
@@ -126,6 +126,17 @@ def test_a_stratum_without_labels_is_left_out_of_both():
     sure = JointPosterior(single([1e12, 1], [1, 1e12]), single([1e12], [1]))
     estimates = next_estimates(sure, blank.size, blank.labeled, points=4)
     assert estimates["precision"].values.tolist() == [1] * 4
+
+
+def test_a_class_without_labels_has_no_stratified_estimate_and_no_prediction():
+    counts = Counts.of_matrix(tp=9, fp=1, fn=0, tn=0, flagged_size=100, passed_size=900)
+
+    found = next_estimates(round_posterior(counts), counts.size, counts.labeled, points=4)
+
+    assert stratified_estimate(counts, "recall") is None
+    assert found["recall"].interval() is None
+    assert stratified_estimate(counts, "precision") == 0.9
+    assert known(found["precision"].interval()).high <= 1
 
 
 # --- what must always hold ------------------------------------------------------------------

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.curves.weighted_curves import RocCurve, average_precision
 from monitor.stats.drift.attribution import Working, precision_change, split_change
 from monitor.stats.estimation.posterior import estimates
@@ -159,8 +160,9 @@ def test_at_the_windows_own_prevalence_the_curve_is_the_estimate():
     }
     draws = draw(round_posterior(COUNTS), seed=0)
 
-    p3 = prevalence_curve(draws, COUNTS.size)
-    f1 = prevalence_curve(draws, COUNTS.size, metric="f1")
+    scaled = scaled_matrix(COUNTS.size, COUNTS.labeled, COUNTS.positive, COUNTS.is_flagged)
+    p3 = prevalence_curve(draws, COUNTS.size, scaled=scaled)
+    f1 = prevalence_curve(draws, COUNTS.size, metric="f1", scaled=scaled)
 
     for interval, name in (
         (p3.value, "precision"),
@@ -287,6 +289,33 @@ def test_a_change_has_the_intervals_of_each_side_and_points_that_add_up():
     assert change.prevalence_after.point == pytest.approx(0.0203, abs=2e-3)
     assert change.by_prevalence.high < 0
     assert change.level == 0.95
+
+
+def scaled_working(counts):
+    matrix = scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+    return Working.of_matrix(matrix)
+
+
+def test_a_change_takes_its_points_from_the_scaled_labels_and_they_add_up():
+    scaled = scaled_working(USUAL), scaled_working(RARER)
+
+    change = precision_change(works(USUAL), works(RARER, seed=1), scaled=scaled)
+
+    assert (change.before.point, change.after.point) == pytest.approx((0.86, 0.75), abs=1e-12)
+    assert change.change.point == pytest.approx(-0.11, abs=1e-12)
+    assert change.by_prevalence.point + change.by_classifier.point == pytest.approx(-0.11)
+    parts = split_change(*scaled)
+    assert change.by_prevalence.point == float(parts.prevalence)
+    assert change.prevalence_after.point == pytest.approx((1500 + 490) / 100_000)
+
+
+def test_where_labels_have_no_precision_all_points_of_a_change_are_posterior_means():
+    nothing = Counts.of_matrix(tp=0, fp=0, fn=0, tn=50, flagged_size=10, passed_size=90)
+    drawn = works(USUAL), works(RARER, seed=1)
+
+    change = precision_change(*drawn, scaled=(scaled_working(nothing), scaled_working(RARER)))
+
+    assert change == precision_change(*drawn)
 
 
 def test_draws_of_equal_seeds_do_not_cancel():

@@ -116,3 +116,73 @@ def test_with_its_history_an_estimate_has_no_caution():
 def test_an_unknown_metric_is_refused():
     with pytest.raises(ValueError, match="did you mean 'recall'"):
         small_count_caution(of_matrix(1, 1, 1, 1), "recal")
+
+
+# --- leverage ---------------------------------------------------------------------------------
+
+
+def test_a_band_with_few_misses_beside_a_band_that_varies_as_much_does_not_decide():
+    counts = Counts.of_arrays(
+        size=[10_000, 90_000, 10_000],
+        labeled=[400, 300, 60],
+        positive=[320, 2, 30],
+        is_flagged=[True, False, False],
+    )
+
+    # 2 misses, each 300 items: 2 * 300^2 = 180,000; 60 labels of 167 items: 15 * 167^2 = 417,000
+    assert small_count_caution(counts, "recall") is None
+
+
+def leverage(found, labeled=300):
+    return small_count_caution(
+        Counts.of_arrays(
+            size=[10_000, 900_000, 10_000],
+            labeled=[400, labeled, 600],
+            positive=[320, found, 300],
+            is_flagged=[True, False, False],
+        ),
+        "recall",
+    )
+
+
+@pytest.mark.parametrize("found", [1, 4])
+def test_a_band_that_makes_up_most_of_the_variance_with_few_misses_is_named_with_its_leverage(
+    found,
+):
+    few = leverage(found)
+
+    [decides] = few.classes
+    tp, fn = 8000, 5000 + found * 3000
+    moved = tp / (tp + fn) - tp / (tp + fn + 3000)
+    assert (decides.predicted, decides.answer, decides.worth) == ("passed", "positive", found)
+    assert decides.moves == pytest.approx(moved, rel=0.25)  # of a step, not of the slope
+
+
+def test_no_miss_or_five_in_that_band_say_nothing_of_leverage():
+    assert [few and few.classes[0].moves for few in (leverage(0), leverage(5))] == [None, None]
+
+
+def test_a_heavy_band_that_a_window_labels_whole_decides_nothing():
+    counts = Counts.of_arrays(
+        size=[10_000, 300, 10_000],
+        labeled=[400, 300, 600],
+        positive=[320, 3, 300],
+        is_flagged=[True, False, False],
+    )
+
+    assert small_count_caution(counts, "recall", estimand="window") is None
+
+
+def test_the_rarer_answer_of_a_heavy_band_may_be_the_negative_one():
+    counts = Counts.of_arrays(
+        size=[900_000, 10_000, 100_000],
+        labeled=[300, 600, 900],
+        positive=[297, 300, 30],
+        is_flagged=[True, True, False],
+    )
+
+    few = small_count_caution(counts, "precision")
+
+    assert few is not None
+    [decides] = few.classes
+    assert (decides.predicted, decides.answer, decides.worth) == ("flagged", "negative", 3)

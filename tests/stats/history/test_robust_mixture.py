@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
+from monitor.domain.settings import Pooling
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.history.robust_mixture import ROBUST_WEIGHT, SHIFT, own_part, with_robust_weight
+from monitor.stats.history.robust_mixture import ROBUST_WEIGHT, with_robust_weight
 
 
 def known(rate, worth=1e9):
@@ -54,18 +55,6 @@ def test_with_a_quarter_and_an_exact_history_it_is_the_interval_of_pratt():
         assert (chance / chance.sum()) @ holds == pytest.approx(0.9, abs=0.02)
 
 
-def test_the_leaning_part_solves_for_the_shift_of_one_score_step():
-    # log odds move together by shift over the root of the information on a common shift
-    y, n = np.array([7.0, 150.0]), np.array([20.0, 160.0])
-
-    alpha, beta = own_part(y, n, shift=0.4)
-
-    a, b = y + 0.25, n - y + 0.25
-    information = sum(p * (1 - p) * s for p, s in zip(a / (a + b), a + b, strict=True))
-    assert np.log(alpha / beta) - np.log(a / b) == pytest.approx([0.4 / np.sqrt(information)] * 2)
-    assert alpha + beta == pytest.approx(a + b)
-
-
 def test_a_stratum_without_labels_keeps_mean_and_variance_of_what_is_pooled():
     mixture = BetaMixture(
         weight=np.array([0.3, 0.7]),
@@ -82,15 +71,6 @@ def test_a_stratum_without_labels_keeps_mean_and_variance_of_what_is_pooled():
     assert found.mean() == pytest.approx(mean, rel=1e-12)
     assert found.var() == pytest.approx(second - mean**2, rel=1e-9)
     assert (both.alpha[2, 0], both.beta[2, 0]) == pytest.approx((3.25, 6.25))
-
-
-def test_a_stratum_without_labels_says_nothing_of_the_standard_error():
-    alone, _ = own_part(np.array([3.0]), np.array([9.0]), shift=0.5)
-    beside, _ = own_part(np.array([3.0, 0.0]), np.array([9.0, 0.0]), shift=0.5)
-    odds = 3.25 / 6.25 * np.exp(0.5 / np.sqrt(3.25 * 6.25 / 9.5))
-
-    assert beside[0] == pytest.approx(9.5 * odds / (1 + odds))
-    assert alone[0] != beside[0]  # the prior is shared out over two
 
 
 # --- properties ----------------------------------------------------------------------------------
@@ -132,30 +112,11 @@ def test_the_whole_share_leaves_the_round_alone_and_no_doubt():
     assert both.weight.tolist() == [0.0, 1.0]
 
 
-def test_leaning_up_and_down_mirror_each_other():
-    up = own_part(np.array([3.0]), np.array([9.0]), shift=0.7)
-    down = own_part(np.array([6.0]), np.array([9.0]), shift=-0.7)
-
-    assert up[0] == pytest.approx(down[1])
-    assert up[1] == pytest.approx(down[0])
-    assert up[0][0] > 3.5
-
-
-def test_many_histories_at_once_give_what_each_gives_alone():
-    y, n = np.array([[3.0, 40.0], [9.0, 0.0]]), np.array([9.0, 50.0])
-
-    alpha, beta = own_part(y, n, shift=-0.3)
-
-    for row in (0, 1):
-        each = own_part(y[row], n, shift=-0.3)
-        assert (alpha[row], beta[row]) == (pytest.approx(each[0]), pytest.approx(each[1]))
-
-
 def test_the_defaults_are_those_of_the_documented_table():
-    assert (ROBUST_WEIGHT, SHIFT) == (0.16, 0.4)
+    assert ROBUST_WEIGHT == Pooling().robust_weight == 0.3
     both = with_robust_weight(known(0.5), [3], [9])
     assert both.weight.tolist() == [1 - ROBUST_WEIGHT, ROBUST_WEIGHT]
-    assert both.alpha[1, 0] == pytest.approx(3.5, abs=1e-12)  # no shift unless asked for
+    assert both.alpha[1, 0] == pytest.approx(3.5, abs=1e-12)
 
 
 # --- refused inputs ------------------------------------------------------------------------------
@@ -165,8 +126,3 @@ def test_the_defaults_are_those_of_the_documented_table():
 def test_a_share_outside_zero_to_one_is_refused(share):
     with pytest.raises(ValueError, match=rf"^share must lie between 0 and 1, got {share!r}$"):
         with_robust_weight(known(0.5), [3], [9], share=share)
-
-
-def test_an_infinite_lean_is_refused():
-    with pytest.raises(ValueError, match=r"^shift must be a finite number of standard .* got inf$"):
-        with_robust_weight(known(0.5), [3], [9], shift=float("inf"))

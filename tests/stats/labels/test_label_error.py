@@ -9,10 +9,10 @@ from scipy import integrate, stats
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.reasons import Contradiction, Unlabeled
 from monitor.stats.estimation.posterior import estimates
+from monitor.stats.labels.audit import ClassAudits, LabelAudit
 from monitor.stats.labels.label_error import (
     METHOD,
     CorrectedDraws,
-    LabelAudit,
     corrected_draws,
     corrected_estimates,
 )
@@ -59,6 +59,34 @@ def test_the_mean_of_the_true_rates_is_that_of_the_posterior_on_a_grid():
     assert draws.rates.mean(axis=0) == pytest.approx(wanted, rel=5e-3)
 
 
+def test_with_an_audit_of_each_class_the_other_class_says_nothing_of_a_rate():
+    among_flagged = LabelAudit(tp=96, fn=4, tn=960, fp=40)
+    audits = ClassAudits(flagged=among_flagged, passed=AUDIT)
+
+    draws = corrected_draws(COUNTS, audits, points=2**12)
+
+    nothing = (0, 0)
+    wanted = (
+        truth_by_quadrature(138, 160, among_flagged, nothing),
+        truth_by_quadrature(150, 4840, AUDIT, nothing),
+    )
+    assert draws.rates.mean(axis=0) == pytest.approx(wanted, rel=5e-3)
+    assert abs(np.corrcoef(draws.rates[:, 0], draws.rates[:, 1])[0, 1]) < 0.05
+    assert draws.specificity[:, 0].mean() < draws.specificity[:, 1].mean() - 0.02
+
+
+def test_audits_of_the_classes_correct_what_one_of_all_items_would_miss():
+    easy = LabelAudit(tp=96, fn=4, tn=9990, fp=10)
+    hard = LabelAudit(tp=96, fn=4, tn=90, fp=10)
+
+    by_class = corrected_estimates(COUNTS, ClassAudits(hard, easy), estimands=("rate",))
+    alike = corrected_estimates(COUNTS, easy, estimands=("rate",))
+
+    (low, point, high), (_, alike_point, _) = ends(by_class[0]), ends(alike[0])
+    assert low < point < high
+    assert point < alike_point
+
+
 @pytest.mark.parametrize("points", [2**10, 2**12])
 def test_where_labels_say_nothing_of_the_errors_they_are_as_the_audit_has_them(points):
     few = Counts.of_matrix(tp=15, fp=10, fn=5, tn=20, flagged_size=1600, passed_size=48_400)
@@ -85,7 +113,7 @@ def test_an_audit_without_a_doubt_changes_nothing():
 
 def test_rates_are_rogan_and_gladens_of_the_rates_seen():
     draws = corrected_draws(COUNTS, AUDIT)
-    s, t = draws.sensitivity, draws.specificity
+    s, t = draws.sensitivity[:, 0], draws.specificity[:, 0]
 
     seen = draws.rates[:, 0] * s + (1 - draws.rates[:, 0]) * (1 - t)
 
@@ -137,8 +165,8 @@ def test_in_the_window_each_item_is_drawn_by_its_label():
         rates=np.tile([rate, 0.0], (points, 1)),
         uniforms=np.empty((points, 0)),
         flagged=1,
-        sensitivity=np.full(points, s),
-        specificity=np.full(points, t),
+        sensitivity=np.full((points, 2), s),
+        specificity=np.full((points, 2), t),
         seed=3,
         effective=points,
         supported=points,

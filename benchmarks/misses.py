@@ -1,0 +1,213 @@
+"""Misses that appear in the lowest band: how soon they are found, and what a round says of them.
+
+    PYTHONPATH=. python benchmarks/misses.py [--paths 4000]     (about 3 minutes)
+    PYTHONPATH=. python benchmarks/misses.py --cautions         (about 4 minutes)
+
+Population: a classifier of Shang et al. 2023, Table 4, with a good score in the default bands, see
+`benchmarks/label_cost.py`; labels are planned for a budget by the true rates, with a share of the
+passed ones spread by size. Recall falls by ten points: *in proportion*, all missed positives grow
+by one factor, or *in the lowest band*, the new ones all lie in the passed band with the lowest
+scores. `found` is the share of paths on which the limit, five points under the recall before, fires
+within 4 rounds; precision is watched too. `smallest` is the smallest drop found so in 8 of 10.
+`covered` is the 95 % interval of recall of the round alone after the fall, `width` its mean
+half-width, `one label` how far one positive label in the lowest band moves recall, `cautioned` the
+share of rounds with a caution.
+
+`--cautions`: cells of the coverage grid with passed items in bands, those of seed 1, on which the
+rule was chosen, and those of seed 7. A cell counts where the lowest band can hold the misses. Share
+of rounds with a caution for recall: ordinary ones that expect 10 or more of the rarer answer, and
+those with the misses in the lowest band where the interval covers less than .93; by counts alone
+and with leverage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.coverage_grid import grid, make_cell
+from benchmarks.fast_rounds import Design, FastRounds
+from benchmarks.label_cost import DEFAULT, population
+from benchmarks.rarer import expected_rarer
+from monitor.stats.core.counts import Counts
+from monitor.stats.design.allocation import allocate
+from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.share_by_size import SHARE_BY_SIZE
+from monitor.stats.detection.delay import played
+from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.power import smallest_drops
+from monitor.stats.detection.scenario import Scenario
+from monitor.stats.estimation.small_counts import FewLabels, small_count_caution
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.detection.scenario import Misses
+
+    Whole = NDArray[np.int64]
+
+CLASSIFIERS = ("Phi1", "Phi2")
+LABELS = (1250, 360)
+SHARES = (0.0, SHARE_BY_SIZE)
+WHERE: tuple[Misses, ...] = ("in_proportion", "in_lowest_band")
+DROP, ROOM, WITHIN = 0.10, {"precision": 0.03, "recall": 0.05}, 4
+SOME = 100
+"""Rounds in which cautions are looked at."""
+
+
+def main() -> None:
+    """Print one table or the other."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--paths", type=int, default=4000)
+    parser.add_argument("--cautions", action="store_true")
+    parser.add_argument("--cells", type=int, default=100)
+    asked = parser.parse_args()
+    if asked.cautions:
+        for seed in (1, 7):
+            show_cautions(seed, asked.cells)
+        return
+    print(f"{'labels, share by size':<28}misses           found (s.e.)  smallest", end="")
+    print("   covered (s.e.)  width  one label  cautioned")
+    for name in CLASSIFIERS:
+        for labels in LABELS:
+            for share in SHARES:
+                show_detection(name, labels, share, asked.paths)
+
+
+def planned(name: str, labels: int, share: float) -> Scenario:
+    """Plan a budget by the true rates."""
+    design, _ = population(name, "good").strata(DEFAULT)
+    plan = allocate(
+        design.size,
+        design.is_flagged,
+        PriorRates.of_rates(design.rate),
+        max_labels=labels,
+        estimand="rate",
+        share_by_size=share,
+    )
+    return Scenario.of(design.size, plan.labels, design.is_flagged, design.rate)
+
+
+def limits_of(scenario: Scenario) -> list[Limit]:
+    """Limits a stated room under the true levels."""
+    return [
+        Limit(metric, (scenario.value(metric) or 0.0) - room, "at_least")
+        for metric, room in ROOM.items()
+    ]
+
+
+def show_detection(name: str, labels: int, share: float, paths: int) -> None:
+    """Print one row for each place of the misses."""
+    before = planned(name, labels, share)
+    limits = limits_of(before)
+    drops = smallest_drops(before, limits, metric="recall", paths=min(paths, 1000))
+    low, text = before.lowest_band or 0, f"{name} {labels:,}, {share:g}"
+    for misses in WHERE:
+        after = before.dropped("recall", DROP, misses)
+        found = played(before, after, limits, paths=paths, rounds=WITHIN).share_within(WITHIN)
+        covered, width, cautioned = one_round(after, paths)
+        tp, all_positive = (
+            float((after.size * after.rates)[part].sum())
+            for part in (after.is_flagged, slice(None))
+        )
+        one = tp / all_positive**2 * after.size[low] / after.labeled[low]
+        drop = drops[misses]
+        print(
+            f"{text:<28}{misses:<15}  {found:.3f} ({error(found, paths):.3f})"
+            f"  {'none' if drop is None else f'{drop:.3f}':>8}"
+            f"     {covered:.3f} ({error(covered, paths):.3f})  {width:.4f}  {one:9.3f}"
+            f"  {cautioned:9.2f}",
+            flush=True,
+        )
+        text = ""
+
+
+def one_round(scenario: Scenario, replicates: int) -> tuple[float, float, float]:
+    """Coverage and mean half-width of recall's interval, and the share of cautions."""
+    design = Design(
+        scenario.size, scenario.labeled, int(scenario.is_flagged.sum()), rate=scenario.rates
+    )
+    positive = design.simulate(replicates, np.random.default_rng(5))
+    rounds = FastRounds(design, positive)
+    covered = 1 - float(rounds.misses()[1].any(axis=0).mean())
+    low, high = rounds.ends(SOME)[1]
+    cautioned = np.mean([few is not None for few in cautions(design, positive[:SOME])])
+    return covered, float((high - low).mean() / 2), float(cautioned)
+
+
+def cautions(design: Design, positive: Whole) -> Iterator[FewLabels | None]:
+    """Yield the caution for recall of each round."""
+    is_flagged = np.arange(len(design.size)) < design.flagged
+    for found in positive:
+        counts = Counts.of_arrays(
+            size=design.size, labeled=design.labeled, positive=found, is_flagged=is_flagged
+        )
+        yield small_count_caution(counts, "recall")
+
+
+def show_cautions(seed: int, cells: int, replicates: int = 400) -> None:
+    """Print how often recall has a caution over the cells of one seed."""
+    ordinary, badly = [], []
+    for design, expected in infinite_cells(seed, cells):
+        after = in_lowest_band(design)
+        if after is None:
+            continue
+        if 10 <= expected < math.inf:
+            ordinary.append(shares_of_cautions(design))
+        positive = after.simulate(replicates, np.random.default_rng(seed))
+        missed = FastRounds(after, positive, points=2**10).misses()[1].any(axis=0)
+        if missed.mean() > 1 - 0.93:
+            badly.append((*shares_of_cautions(after), 1 - missed.mean()))
+    print(f"seed {seed}, {cells} cells drawn")
+    for text, rows in (("ordinary, 10 or more expected", ordinary), ("covered under .93", badly)):
+        found = np.array(rows).reshape(len(rows), -1)
+        if not rows:
+            continue
+        errors = found[:, :2].std(axis=0) / math.sqrt(len(rows))
+        print(
+            f"{text:<32}{len(rows):4} cells   by counts {found[:, 0].mean():.3f} ({errors[0]:.3f})"
+            f"   with leverage {found[:, 1].mean():.3f} ({errors[1]:.3f})"
+            + (f"   mean coverage {found[:, 2].mean():.3f}" if found.shape[1] > 2 else ""),
+            flush=True,
+        )
+
+
+def infinite_cells(seed: int, cells: int) -> Iterator[tuple[Design, float]]:
+    """Yield designs with bands of passed items, as of an infinite window, and the rarer answers."""
+    for setting in grid(cells, seed):
+        made = make_cell(setting).design
+        if len(made.size) - made.flagged > 1:
+            design = Design(made.size, made.labeled, made.flagged, rate=made.true_rate)
+            yield design, expected_rarer(design)[1]
+
+
+def in_lowest_band(design: Design) -> Design | None:
+    """Let recall fall by misses in the lowest band; None where it cannot."""
+    is_flagged = np.arange(len(design.size)) < design.flagged
+    before = Scenario.of(design.size, design.labeled, is_flagged, design.true_rate)
+    try:
+        return replace(design, rate=before.dropped("recall", DROP, "in_lowest_band").rates)
+    except ValueError:
+        return None
+
+
+def shares_of_cautions(design: Design) -> tuple[float, float]:
+    """Shares of rounds cautioned by counts alone, and by counts or leverage."""
+    found = list(cautions(design, design.simulate(SOME, np.random.default_rng(6))))
+    by_counts = [few is not None and few.classes[0].moves is None for few in found]
+    return float(np.mean(by_counts)), float(np.mean([few is not None for few in found]))
+
+
+def error(share: float, of: int) -> float:
+    """Give the standard error of a share."""
+    return math.sqrt(share * (1 - share) / of)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Point and equal-tailed interval of a quantity from draws of its posterior."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.stats.core.counts import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+
+def credible_interval(
+    values: Values, level: float, *, point: float | None = None, edges: Sequence[Values] = ()
+) -> Interval:
+    """Equal-tailed interval of draws, around a point found elsewhere or their mean.
+
+    Parameters
+    ----------
+    values
+        Draws, NaN where there is no value; at least one has one.
+    level
+        Posterior probability inside, in (0, 1).
+    point
+        The mean of the draws if not given or NaN. It is moved into the interval if it lies
+        outside.
+    edges
+        Further draws of the same quantity; the interval reaches to each of their intervals.
+        One of NaN only is left out.
+
+    Examples
+    --------
+    >>> draws = np.arange(1, 1000) / 1000
+    >>> print(credible_interval(draws, 0.9))
+    0.500 [0.050, 0.950]
+    >>> print(credible_interval(draws, 0.9, point=0.97))
+    0.950 [0.050, 0.950]
+    """
+    ends = [_ends(each, level) for each in (values, *edges) if not np.isnan(each).all()]
+    lows, highs = zip(*ends, strict=True)
+    low, high = min(lows), max(highs)
+    if point is None or math.isnan(point):
+        point = float(values[~np.isnan(values)].mean())
+    return Interval(min(max(float(point), low), high), low, high)
+
+
+def _ends(values: Values, level: float) -> tuple[float, float]:
+    tail = (1 - level) / 2
+    there = values[~np.isnan(values)]
+    low, high = np.quantile(there, [tail, 1 - tail], method="inverted_cdf")
+    return float(low), float(high)

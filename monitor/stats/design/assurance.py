@@ -1,0 +1,165 @@
+r"""How sure a plan is of its margins: the half-widths of intervals from labels not yet drawn.
+
+A plan by the expected variance misses its margin in about half of the rounds: the rates are known
+only so well, and the labels of a round say more or less than their expectation. So rates are drawn
+from what is known before the round, the round's answers from the rates, and of each draw the
+half-width of the interval is computed as after a round,
+
+.. math:: z \Big(\sum_h g_h^2 \frac{m_h(1-m_h)}{n_h}\Big(1 - \frac{n_h}{N_h}\Big)\Big)^{1/2},
+    \quad m_h = \frac{a_h + y_h}{2 a_h + n_h}
+
+with the gradient g at the rates m found and the interval's own prior count :math:`a_h`. The share
+of draws within the margin is the *assurance* (O'Hagan, Stevens and Campbell, *Pharmaceutical
+Statistics* 4, 2005, doi:10.1002/pst.175), of a width as in Adcock (*The Statistician* 46, 1997,
+doi:10.1111/1467-9884.00082).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+from scipy.stats import qmc
+
+from monitor.stats.design.neyman import prior_counts
+from monitor.stats.design.prior import PriorRates
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.design.neyman import AllocationProblem
+
+    Values = NDArray[np.float64]
+    Labels = NDArray[np.int64]
+
+ASSURANCE = 0.8
+"""Probability with which half-widths come out within the margins, unless settings say otherwise."""
+
+POINTS = 256
+"""Sobol points: a share of .8 is then right to about .01."""
+
+_DOUBT = 0.5
+"""Jeffreys' half count, added to what rounds found of each stratum. Plans look where positives
+were found, so a band in which few were found by chance stays underestimated: without this recall
+misses its margin twice as often as asked (benchmarks/assurance.py)."""
+
+_HALF_CELL = 2.0**-31  # the sequence has 30 bits; the middle of a cell is never 0 or 1
+_WELL_KNOWN = 1e6  # labels from which on a Beta is a normal law, to far more than is needed
+_MANY = 4.0  # variance from which on a count is expanded, not added up
+_LARGEST = 40  # more than a count of a variance of 4 reaches in 256 draws
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FutureWidths:
+    """Half-widths that a plan may come to, by draws of rates and answers.
+
+    Parameters
+    ----------
+    problem
+        Strata, level and estimand.
+    rates
+        Draws from what is known before the round, shape ``(points, H)``.
+    uniforms
+        Of the answers, shape ``(points, H)``.
+    prior
+        Prior count of the interval, a, shape ``(H,)``.
+    """
+
+    problem: AllocationProblem
+    rates: Values
+    uniforms: Values
+    prior: Values
+
+    @classmethod
+    def of(cls, problem: AllocationProblem, known: PriorRates) -> FutureWidths:
+        """Draw the rates; the same knowledge gives the same draws."""
+        both = _points(len(problem.size))
+        prior = prior_counts(problem.size, problem.is_flagged)
+        here, rest = both[:, : len(prior)], both[:, len(prior) :]
+        return cls(problem, _rates(known, here), rest, prior)
+
+    def half_widths(self, labels: Labels | Values) -> dict[str, Values]:
+        """Half-widths of each metric for each draw, shape ``(points,)``."""
+        size, up = self.problem.size, self.problem.is_flagged
+        n = np.asarray(labels, dtype=np.float64)
+        found = _answers(self.uniforms, n, self.rates)
+        rate = (self.prior + found) / np.maximum(2 * self.prior + n, 1e-9)
+        left = 1 - n / np.maximum(size, 1) if self.problem.in_window else np.ones_like(n)
+        unseen = (n == 0) & (size > 0)
+        noise = rate * (1 - rate) * left / np.maximum(n, 1)
+        positive = size * rate
+        tp, all_positive = positive[:, up].sum(axis=1), positive.sum(axis=1)
+        recall = (tp / np.maximum(all_positive, 1e-9))[:, np.newaxis]
+        moved = {
+            "precision": np.where(up, size / max(float(size[up].sum()), 1.0), 0.0),
+            "recall": size * np.where(up, 1 - recall, recall) / all_positive[:, np.newaxis],
+        }
+        widths = {}
+        for name in self.problem.coefficients:
+            half = self.problem.z * np.sqrt((moved[name] ** 2 * noise).sum(axis=1))
+            blind = bool(np.any(unseen & (self.problem.coefficients[name] > 0)))
+            widths[name] = np.ones_like(half) if blind else np.minimum(half, 1.0)
+        return widths
+
+    def quantiles(self, labels: Labels | Values, share: float) -> dict[str, float]:
+        """Half-width of each metric that a share of the draws keeps."""
+        return {
+            name: float(np.quantile(half, share)) for name, half in self.half_widths(labels).items()
+        }
+
+    def kept(self, labels: Labels | Values, margins: Mapping[str, float]) -> dict[str, float]:
+        """Share of the draws whose half-width is within the margin, for each of the margins."""
+        widths = self.half_widths(labels)
+        return {name: float(np.mean(widths[name] <= margin)) for name, margin in margins.items()}
+
+
+@lru_cache(maxsize=8)
+def _points(strata: int) -> Values:
+    return qmc.Sobol(2 * strata, scramble=True, rng=0).random(POINTS) + _HALF_CELL
+
+
+def _rates(known: PriorRates, uniforms: Values) -> Values:
+    """Draw rates from Beta laws; those known well by their normal law, which is quick."""
+    if known.source == "rounds":
+        known = PriorRates(known.alpha + _DOUBT, known.beta + _DOUBT, known.source)
+    both = known.alpha + known.beta
+    well = both > _WELL_KNOWN
+    spread = np.sqrt(known.rate * (1 - known.rate) / (both + 1))
+    rates = known.rate + spread * special.ndtri(uniforms)
+    rates[:, ~well] = special.betaincinv(known.alpha[~well], known.beta[~well], uniforms[:, ~well])
+    return np.clip(rates, 0.0, 1.0)
+
+
+def _answers(uniforms: Values, labeled: Values, rates: Values) -> Values:
+    """Binomial quantiles: added up where the variance is small, else by Cornish and Fisher."""
+    n = np.broadcast_to(labeled, rates.shape)
+    variance = n * rates * (1 - rates)
+    spread = np.sqrt(np.maximum(variance, _MANY))
+    z = special.ndtri(uniforms)
+    found = np.rint(n * rates + spread * z + (1 - 2 * rates) * (z**2 - 1) / 6)
+    few = (variance < _MANY) & (n > 0)
+    rarer = np.minimum(rates[few], 1 - rates[few])
+    turned = rates[few] > 0.5  # noqa: PLR2004
+    count = _small_counts(np.where(turned, 1 - uniforms[few], uniforms[few]), n[few], rarer)
+    found[few] = np.where(turned, n[few] - count, count)
+    return np.clip(found, 0.0, n)
+
+
+def _small_counts(uniforms: Values, labeled: Values, rates: Values) -> Values:
+    """Binomial quantiles of counts that are mostly small, by adding up from 0."""
+    count = np.zeros_like(uniforms)
+    chance = np.exp(labeled * np.log1p(-rates))
+    below = chance.copy()
+    for k in range(1, _LARGEST):
+        more = uniforms > below
+        if not more.any():
+            break
+        count += more
+        chance = chance * (labeled - k + 1) / k * rates / (1 - rates)
+        below += chance
+    return count

@@ -1,0 +1,208 @@
+r"""How many labels each score cell gets: an expected number, then a whole one by chance.
+
+Expected sizes :math:`\mu_h` are Neyman's, in proportion to :math:`N_h\sqrt{g_h(1-g_h)}` within
+each predicted class, g the rates of ``recalibration``; of the passed labels a share goes by size,
+
+.. math:: \mu_h = n_+ q_h \ \text{or}\ n_- q_h, \qquad
+    q_h = (1-s)\frac{N_h\sqrt{g_h(1-g_h)}}{\sum N\sqrt{g(1-g)}} + s\frac{N_h}{\sum N}
+
+(s = 0 in the flagged class), and no cell gets fewer than a floor or more than it holds. The
+variances of precision and recall are then :math:`A/n_+` and :math:`B/n_+ + C/n_-`, so the fewest
+labels for two margins follow in closed form.
+
+Whole numbers come from one uniform u of the round,
+
+.. math:: n_h = \lfloor C_h + u \rfloor - \lfloor C_{h-1} + u \rfloor,
+    \qquad C_h = \sum_{k \le h} \mu_k
+
+(systematic sampling, Madow, *Annals of Mathematical Statistics* 20, 1949): each is within one of
+:math:`\mu_h`, their total within one of :math:`\sum\mu_h`, and their mean is :math:`\mu_h`, so an
+item is drawn with probability :math:`\mu_h/N_h` exactly. Given the n_h, the items of a cell are
+equally probable.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import optimize, special
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Values = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+CELL_FLOOR = 2.0
+"""Expected labels of a cell at least, so that systematic rounding leaves each with two."""
+
+_ROUNDING = 1e-9  # a running sum this little under a whole number means that number
+
+
+def expected_sizes(
+    size: ArrayLike,
+    is_flagged: ArrayLike,
+    rates: ArrayLike,
+    *,
+    share: float,
+    labels: float | None = None,
+    margins: Mapping[str, float] | None = None,
+    level: float = 0.95,
+    floor: float = CELL_FLOOR,
+) -> Values:
+    """Share labels out over cells: a total, or the fewest that keep two margins.
+
+    Parameters
+    ----------
+    size
+        Items of each cell, shape ``(H,)``.
+    is_flagged
+        Which cells are predicted positive, shape ``(H,)``; both classes hold items.
+    rates
+        Rates to plan by, strictly between 0 and 1, shape ``(H,)``.
+    share
+        Of the passed labels that goes by size, in [0, 1].
+    labels
+        Labels in all; without it, as many as ``margins`` need.
+    margins
+        Half-widths of precision and recall; equal ones if only ``labels`` is given.
+    level
+        Of the intervals.
+    floor
+        Fewest labels expected in a cell that holds as many.
+
+    Returns
+    -------
+    Expected numbers, shape ``(H,)``, not yet whole.
+
+    Raises
+    ------
+    ValueError
+        If neither labels nor margins are given, a class has no items, or a number is out of range.
+
+    Examples
+    --------
+    >>> expected_sizes(
+    ...     [60, 100, 9000, 840], [True, True, False, False], [0.6, 0.95, 1e-4, 0.1],
+    ...     labels=200, share=0.25,
+    ... ).round(1)
+    array([  9.7,   7.2,  78. , 105.1])
+    """
+    items, up = np.asarray(size, dtype=np.float64), np.asarray(is_flagged, dtype=np.bool_)
+    guess = np.asarray(rates, dtype=np.float64)
+    wanted = {"precision": 0.05, "recall": 0.05} if margins is None else margins
+    _check(items, up, guess, labels, margins, share)
+    shares = np.zeros(len(items))
+    for members, by_size in ((up, 0.0), (~up, share)):
+        spread = items[members] * np.sqrt(guess[members] * (1 - guess[members]))
+        shares[members] = (1 - by_size) * spread / spread.sum()
+        shares[members] += by_size * items[members] / items[members].sum()
+    low = np.minimum(floor, items)
+    flagged, passed = _of_classes(items, up, guess, shares, wanted, level)
+    if labels is not None:
+        if labels <= low.sum():
+            return np.asarray(low * labels / low.sum())
+        most = labels - float(low[~up].sum())
+        flagged = min(max(labels * flagged / (flagged + passed), float(low[up].sum())), most)
+        passed = labels - flagged
+    expected = np.empty(len(items))
+    for members, total in ((up, flagged), (~up, passed)):
+        expected[members] = _between(shares[members], total, low[members], items[members])
+    return expected
+
+
+def systematic_sizes(expected: ArrayLike, uniform: ArrayLike) -> Whole:
+    """Round expected numbers to whole ones by one uniform.
+
+    Parameters
+    ----------
+    expected
+        Expected labels of each cell, shape ``(H,)``, 0 or more.
+    uniform
+        u in [0, 1) of the round, or one for each of many rounds, shape ``(...)``.
+
+    Returns
+    -------
+    Whole numbers, shape ``(..., H)``.
+
+    Examples
+    --------
+    >>> systematic_sizes([2.4, 3.3, 2.3], [0.0, 0.5, 0.7])
+    array([[2, 3, 3],
+           [2, 4, 2],
+           [3, 3, 2]])
+    """
+    ends = np.concatenate([[0.0], np.cumsum(np.asarray(expected, dtype=np.float64))])
+    u = np.asarray(uniform, dtype=np.float64)[..., np.newaxis]
+    return np.diff(np.floor(ends + u + _ROUNDING), axis=-1).astype(np.int64)
+
+
+def _of_classes(
+    size: Values,
+    up: Flags,
+    rates: Values,
+    shares: Values,
+    margins: Mapping[str, float],
+    level: float,
+) -> tuple[float, float]:
+    """Fewest labels of the flagged and of the passed class that keep both margins."""
+    z = float(special.ndtri(0.5 + level / 2))
+    found = size * rates
+    tp, positives = float(found[up].sum()), float(found.sum())
+    recall = tp / positives
+    per_label = size**2 * rates * (1 - rates) / shares
+    of_up, of_down = float(per_label[up].sum()), float(per_label[~up].sum())
+    room_p, room_r = (margins.get(name, math.inf) / z for name in ("precision", "recall"))
+    a = of_up / (float(size[up].sum()) * room_p) ** 2
+    b = of_up * ((1 - recall) / (positives * room_r)) ** 2
+    c = of_down * (recall / (positives * room_r)) ** 2
+    flagged = max(b + math.sqrt(b * c), a)  # the optimum of recall, or what precision needs
+    return flagged, c / (1 - b / flagged) if b < flagged else 0.0
+
+
+def _between(shares: Values, total: float, low: Values, size: Values) -> Values:
+    """Numbers in proportion to shares, each between low and the size, with this total."""
+    if total <= low.sum():
+        return np.asarray(low * total / low.sum())
+    if total >= size.sum():
+        return size.copy()
+
+    def excess(scale: float) -> float:
+        return float(np.clip(scale * shares, low, size).sum()) - total
+
+    most = float((size / shares)[shares > 0].max())  # at which each holds all its items
+    scale = float(optimize.brentq(excess, 0.0, most, xtol=1e-9 * total, rtol=1e-13))
+    return np.asarray(np.clip(scale * shares, low, size))
+
+
+def _check(
+    size: Values,
+    up: Flags,
+    rates: Values,
+    labels: float | None,
+    margins: Mapping[str, float] | None,
+    share: float,
+) -> None:
+    if size.ndim != 1 or not size.shape == up.shape == rates.shape:
+        message = (
+            f"size {size.shape}, is_flagged {up.shape} and rates {rates.shape} must all have the "
+            "shape (H,)"
+        )
+        raise ValueError(message)
+    if labels is None and not margins:
+        message = "give labels, margins or both"
+        raise ValueError(message)
+    if size[up].sum() == 0 or size[~up].sum() == 0:
+        message = "cells are planned where both classes hold items; label such a window by class"
+        raise ValueError(message)
+    if not np.all((rates > 0) & (rates < 1)) or not 0 <= share <= 1:
+        message = (
+            f"rates must lie strictly between 0 and 1 and share in [0, 1]; got {rates.tolist()} "
+            f"and {share!r}"
+        )
+        raise ValueError(message)

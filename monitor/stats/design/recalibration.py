@@ -1,0 +1,120 @@
+r"""What earlier rounds say of each score cell: its rate, smoothed along the score.
+
+A cell has few labels, so its own share of positives says little. In each predicted class a line,
+
+.. math:: \mathrm{logit}\,m_h = a + b z_h,
+
+is fitted to the labels of all its cells, :math:`z_h` the normal score of the cell's middle rank in
+the window; it has a weak prior, half a count of each answer shared out over the cells and
+:math:`b \sim N(0, 10)`. Where the cells' own labels differ from it they take over,
+
+.. math:: g_h = \frac{y_h + \kappa_h m_h}{n_h + \kappa_h}, \quad
+    \kappa_h = \min\Big\{\frac{2}{\min(m_h, 1-m_h)},\ 200\Big\}:
+
+the line is worth two answers of the rarer kind, and 200 labels at most, so that misses appearing
+where it expects none are believed soon. These rates steer where labels go, and what the detector
+looks for. No estimate and no promise rests on them, so a line that fits badly costs labels only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Values = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+RARER_WORTH = 2.0
+"""Answers of the rarer kind that the line is worth in each cell."""
+
+MOST_WORTH = 200.0
+"""Labels that the line is worth at most in a cell."""
+
+SLOPE_PRECISION = 0.1
+"""Of the line's slope before any label."""
+
+_STEPS, _SETTLED = 40, 1e-8
+_LONGEST_STEP = 2.0  # of Newton's, in log odds: a full one may overshoot from far away
+
+
+def recalibrated_rates(
+    size: ArrayLike, is_flagged: ArrayLike, labeled: ArrayLike, positive: ArrayLike
+) -> Values:
+    """Rate of each cell by the labels of earlier rounds.
+
+    Parameters
+    ----------
+    size
+        Items of each cell, shape ``(H,)``; the cells of a class in rising order of score.
+    is_flagged
+        Which cells are predicted positive, shape ``(H,)``. They lie above the others.
+    labeled, positive
+        Labels of earlier rounds, shape ``(..., H)``: sums, which may be weighted.
+
+    Returns
+    -------
+    Rates strictly between 0 and 1, shape ``(..., H)``.
+
+    Raises
+    ------
+    ValueError
+        If the shapes disagree.
+
+    Examples
+    --------
+    >>> recalibrated_rates(
+    ...     [50, 50, 9000, 900, 100], [True, True, False, False, False],
+    ...     [40, 40, 60, 60, 60], [26, 38, 0, 1, 12],
+    ... ).round(4).tolist()
+    [0.6536, 0.9372, 0.0003, 0.0256, 0.1982]
+    """
+    sizes, up = np.asarray(size, dtype=np.float64), np.asarray(is_flagged, dtype=np.bool_)
+    n, y = np.asarray(labeled, dtype=np.float64), np.asarray(positive, dtype=np.float64)
+    if not sizes.shape == up.shape == n.shape[-1:] == y.shape[-1:] or sizes.ndim != 1:
+        message = (
+            f"size {sizes.shape}, is_flagged {up.shape} and the last axis of labeled {n.shape} "
+            f"and positive {y.shape} must have the shape (H,)"
+        )
+        raise ValueError(message)
+    place = _places(sizes, up)
+    line = np.empty(np.broadcast_shapes(n.shape, y.shape))
+    for members in (up, ~up):
+        if members.any():
+            line[..., members] = _line(place[members], n[..., members], y[..., members])
+    worth = np.minimum(RARER_WORTH / np.minimum(line, 1 - line), MOST_WORTH)
+    return np.asarray((y + worth * line) / (n + worth))
+
+
+def _places(size: Values, is_flagged: Flags) -> Values:
+    """Give the normal score of each cell's middle rank, the passed cells under the flagged ones."""
+    order = np.concatenate([np.flatnonzero(~is_flagged), np.flatnonzero(is_flagged)])
+    ranked, place = size[order], np.empty(len(size))
+    middle = (np.cumsum(ranked) - ranked / 2) / ranked.sum()
+    place[order] = special.ndtri(np.clip(middle, 1e-9, 1 - 1e-9))
+    return place
+
+
+def _line(place: Values, labeled: Values, positive: Values) -> Values:
+    """Fit one line through the cells of a class, by Newton's steps; rates of shape ``(..., H)``."""
+    x = np.stack([np.ones_like(place), place - place.mean()], axis=1)
+    half = 1 / (2 * len(place))
+    n, y = labeled + 2 * half, positive + half
+    penalty = np.array([0.0, SLOPE_PRECISION])
+    at = np.zeros((*y.shape[:-1], 2))
+    at[..., 0] = special.logit(y.sum(axis=-1) / n.sum(axis=-1))
+    for _ in range(_STEPS):
+        p = special.expit(at @ x.T)
+        gradient = (y - n * p) @ x - penalty * at
+        curvature = np.einsum("...h,hi,hj->...ij", n * p * (1 - p), x, x, optimize=True)
+        curvature = curvature + np.diag(penalty + 1e-12)
+        step = np.linalg.solve(curvature, gradient[..., np.newaxis])[..., 0]
+        longest = np.abs(step).max(axis=-1, keepdims=True)
+        at = at + step * np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
+        if float(longest.max()) < _SETTLED:
+            break
+    return np.asarray(special.expit(np.clip(at @ x.T, -30, 30)))

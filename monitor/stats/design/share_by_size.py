@@ -1,0 +1,55 @@
+r"""The share of the passed labels that is spread over the passed strata by size.
+
+The optimum sends labels to where positives are expected, so that a label in the band with the
+lowest scores comes to stand for very many items, and misses that appear there are hardly ever
+seen. So with optimal labels :math:`o_h`, :math:`n_- = \sum o_h` of them in the passed class, and a
+share s,
+
+.. math:: n_h = (1-s)\, o_h + s\, n_- N_h / N_-,
+
+within the floor and :math:`N_h`. No label then stands for more than about 1/s times as many items
+as in a sample spread by size throughout (a defensive mixture, Hesterberg, *Technometrics* 37,
+1995, doi:10.1080/00401706.1995.10484303).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+SHARE_BY_SIZE = 0.25
+"""Of the passed labels of a round, unless its settings say otherwise (benchmarks/misses.py)."""
+
+
+MOST_BY_SIZE = 0.5
+"""The largest share there may be. With more, a stratum might not be labeled whole by the rest."""
+
+
+def mixed_by_size(optimal: Values, low: Values, size: Values, share: float) -> Values:
+    """Spread a share of the labels of one class by size, the rest as the optimum has them.
+
+    Parameters
+    ----------
+    optimal
+        Labels by the optimum, at least ``low``, shape ``(H,)``. More than the size where the
+        optimum would label yet more: so a stratum is labeled whole though a part goes by size.
+    low, size
+        Floor and items of each stratum.
+    share
+        At most ``MOST_BY_SIZE``.
+
+    Examples
+    --------
+    >>> low, size = np.full(3, 10.0), np.array([100.0, 100.0, 800.0])
+    >>> mixed_by_size(np.array([60.0, 30.0, 10.0]), low, size, 0.25)
+    array([47.5, 25. , 27.5])
+    """
+    total = float(size.sum())
+    spread = share * float(np.minimum(optimal, size).sum()) / total * size if total > 0 else 0.0
+    return np.clip((1 - share) * optimal + spread, low, size)

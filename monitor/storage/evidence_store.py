@@ -1,0 +1,169 @@
+"""Evidence on limits, a row for each limit and version of a round."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, insert, select
+
+from monitor.domain.alerting import Reading, evidence_state
+from monitor.storage.tables import evidence, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from monitor.stats.detection.recovery import Recovery
+
+_EVIDENCE = (
+    *("metric", "side", "limit", "log_evidence", "log_threshold", "fires"),
+    *("log_recovery", "recovery_rounds", "log_r", "recovered"),
+)
+
+
+def write_readings(
+    connection: Connection, rows: Iterable[tuple[int, int, tuple[str, str], Reading]]
+) -> None:
+    """Store readings of limits, each with its round, version, metric and side."""
+    written = [
+        {
+            "round_id": round_id,
+            "version": version,
+            "metric": metric,
+            "side": side,
+            "limit": reading.limit,
+            "chain": reading.chain,
+            "order": reading.order,
+            "log_e": list(reading.log_e),
+            "log_m": None if reading.log_m is None else [_finite(m) for m in reading.log_m],
+            "log_evidence": reading.log_evidence,
+            "log_threshold": reading.log_threshold,
+            "fires": reading.fires,
+            "log_recovery": reading.log_recovery,
+            **_recovery_columns(reading.recovery),
+        }
+        for round_id, version, (metric, side), reading in rows
+    ]
+    if written:
+        connection.execute(insert(evidence), written)
+
+
+def read_evidence(
+    connection: Connection, round_id: int, version: int, *, is_compared: bool
+) -> list[dict[str, Any]]:
+    """Read the evidence of a version, a row for each limit.
+
+    ``is_compared`` is whether there was anything to compare the round with.
+    """
+    query = select(evidence).where(evidence.c.round_id == round_id, evidence.c.version == version)
+    return [
+        {
+            **{name: row._mapping[name] for name in _EVIDENCE},
+            "state": evidence_state(_reading(row), is_compared=is_compared),
+        }
+        for row in connection.execute(query)
+    ]
+
+
+def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, str], Reading]:
+    """Read the newest frozen reading of every limit a monitor has had."""
+    # The order counts the readings of a limit as rounds closed, whatever their slots.
+    newest = (
+        select(evidence.c.metric, evidence.c.side, func.max(evidence.c.order).label("order"))
+        .join(rounds, rounds.c.id == evidence.c.round_id)
+        .where(rounds.c.monitor_id == monitor_id, evidence.c.version == rounds.c.first_version)
+        .group_by(evidence.c.metric, evidence.c.side)
+        .subquery()
+    )
+    query = (
+        select(evidence)
+        .join(rounds, rounds.c.id == evidence.c.round_id)
+        .join(
+            newest,
+            (evidence.c.metric == newest.c.metric)
+            & (evidence.c.side == newest.c.side)
+            & (evidence.c.order == newest.c.order),
+        )
+        .where(rounds.c.monitor_id == monitor_id, evidence.c.version == rounds.c.first_version)
+    )
+    return {(row.metric, row.side): _reading(row) for row in connection.execute(query)}
+
+
+def frozen_readings(connection: Connection, round_id: int) -> dict[tuple[str, str], Reading]:
+    """Read the readings of a round's first version, by metric and side."""
+    return frozen_readings_of(connection, [round_id]).get(round_id, {})
+
+
+def frozen_readings_of(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, dict[tuple[str, str], Reading]]:
+    """Read the readings of the first versions of some rounds, by round."""
+    query = (
+        select(evidence)
+        .join(rounds, rounds.c.id == evidence.c.round_id)
+        .where(rounds.c.id.in_(round_ids), evidence.c.version == rounds.c.first_version)
+    )
+    readings: dict[int, dict[tuple[str, str], Reading]] = {}
+    for row in connection.execute(query):
+        readings.setdefault(row.round_id, {})[row.metric, row.side] = _reading(row)
+    return readings
+
+
+def chain_log_e(
+    connection: Connection, monitor_id: int, metric: str, side: str, chain: int, up_to: int
+) -> Mapping[int, tuple[float, ...]]:
+    """Read log e of a chain's rounds, each by its latest version: order to log e, ascending."""
+    query = (
+        select(evidence.c.order, evidence.c.log_e)
+        .join(
+            rounds, (rounds.c.id == evidence.c.round_id) & (rounds.c.version == evidence.c.version)
+        )
+        .where(
+            rounds.c.monitor_id == monitor_id,
+            evidence.c.metric == metric,
+            evidence.c.side == side,
+            evidence.c.chain == chain,
+            evidence.c.order <= up_to,
+        )
+        .order_by(evidence.c.order)
+    )
+    return {row.order: tuple(row.log_e) for row in connection.execute(query)}
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity; log 0 is kept as null."""
+    return value if math.isfinite(value) else None
+
+
+def _from_finite(value: float | None) -> float:
+    return -math.inf if value is None else value
+
+
+def _reading(row: Row[Any]) -> Reading:
+    return Reading(
+        limit=row.limit,
+        log_threshold=row.log_threshold,
+        chain=row.chain,
+        order=row.order,
+        log_e=tuple(row.log_e),
+        log_m=None if row.log_m is None else tuple(_from_finite(m) for m in row.log_m),
+        fires=row.fires,
+        recovery=_recovery(row),
+        log_recovery=row.log_recovery,
+    )
+
+
+def _recovery_columns(recovery: Recovery | None) -> dict[str, Any]:
+    if recovery is None:
+        return {"recovery_rounds": None, "log_r": None}
+    return {"recovery_rounds": recovery.rounds, "log_r": _finite(recovery.log_r)}
+
+
+def _recovery(row: Row[Any]) -> Recovery | None:
+    if row.recovery_rounds is None:
+        return None
+    from monitor.stats.detection.recovery import Recovery  # noqa: PLC0415  scipy takes half a second
+
+    return Recovery(row.recovery_rounds, _from_finite(row.log_r))

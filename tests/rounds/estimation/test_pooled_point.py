@@ -1,0 +1,160 @@
+"""The point of a round with earlier ones: one matrix for all metrics, and no lag after a change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.pooling_coverage import Simulation
+from benchmarks.pooling_stories import design
+from monitor.domain.model import Stratum
+from monitor.domain.settings import POOLED_COVERAGE, Pooling
+from monitor.rounds.estimation.estimate import estimate_round
+from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.pooled_point import pooled_matrix
+from monitor.rounds.estimation.tally import Tally
+from monitor.stats.core.metrics import METRICS
+from monitor.stats.history.pooled_rates import pooled_rates
+from monitor.storage import report_store
+from monitor.storage.frame_store import StratumTally
+from tests.rounds.scene import Scene, settings
+
+
+def tally(flagged=(600, 300, 240), low=(9000, 300, 3), high=(1000, 100, 20)):
+    """A round with one flagged and two passed strata: size, labeled, positive of each."""
+    rows = (("flagged", flagged), ("passed/1", low), ("passed/2", high))
+    return Tally(
+        tuple(
+            StratumTally(
+                stratum=Stratum(name, flagged=name == "flagged"), size=size, planned=labeled,
+                labeled=labeled, positive=positive, declined=0,
+            )
+            for name, (size, labeled, positive) in rows
+        )
+    )  # fmt: skip
+
+
+QUIET = [tally()] * 8
+
+
+def estimated(now, earlier=QUIET, reference=None, **pooling):
+    asked = settings().model_copy(update={"pooling": Pooling(**pooling)})
+    known = history_states([*earlier, now], reference, asked.pooling)[-1]
+    found = estimate_round(
+        now, earlier, known, evidence=now, reference=reference, settings=asked, seed=3
+    )
+    return {row.metric: row for row in found.rows if row.basis == "pooled"}
+
+
+@pytest.mark.parametrize("positive", [225, 231, 249, 255])
+def test_the_point_of_a_small_change_is_near_that_of_the_round_alone(positive):
+    # 300 labels: a standard error is 2.3 points, and these are changes of 3 and 5
+    precision = estimated(tally(flagged=(600, 300, positive)))["precision"]
+
+    half_width = (precision.high - precision.low) / 2
+    assert abs(precision.point - positive / 300) < 0.3 * half_width
+    assert precision.low < precision.point < precision.high
+
+
+def test_all_points_are_read_off_one_matrix():
+    found = estimated(tally(flagged=(600, 300, 236), high=(1000, 100, 23)))
+
+    value = {name: row.point for name, row in found.items()}
+    p, r, eta = value["precision"], value["recall"], value["prevalence"]
+    assert value["f1"] == pytest.approx(2 * p * r / (p + r), rel=1e-9)
+    assert p * 600 == pytest.approx(r * eta * 10_600, rel=1e-9)
+    assert value["accuracy"] == pytest.approx(
+        1 - (eta * (1 - r) + (1 - p) * 600 / 10_600), rel=1e-9
+    )
+
+
+def test_the_matrix_is_that_of_the_rates_drawn_toward_what_was_known_before():
+    now = tally(flagged=(600, 300, 236), high=(1000, 100, 23))
+    known = history_states([*QUIET, now], None, Pooling())[-1]
+    assert known.before is not None
+    before = known.before.flagged
+
+    matrix = pooled_matrix(now.counts, known)
+
+    (rate,) = pooled_rates((before.weight, before.alpha, before.beta), [236], [300], [600])
+    assert 236 / 300 < rate < 0.8
+    assert float(matrix.tp) == pytest.approx(600 * rate, rel=1e-12)
+    assert float(matrix.fn + matrix.tn) == pytest.approx(10_000, rel=1e-12)
+
+
+def test_a_first_round_without_a_reference_has_the_plain_weighted_ratio():
+    found = estimated(tally(), earlier=[])
+
+    tp, fn = 600 * 240 / 300, 9000 * 3 / 300 + 1000 * 20 / 100
+    assert found["precision"].point == pytest.approx(0.8, rel=1e-12)
+    assert found["recall"].point == pytest.approx(tp / (tp + fn), rel=1e-12)
+
+
+def test_a_class_without_a_label_has_the_rates_of_the_history():
+    found = estimated(tally(flagged=(600, 0, 0)))
+
+    before = history_states(QUIET, None, Pooling())[-1].after.flagged.mean()[0]
+    assert found["precision"].point == pytest.approx(before, rel=1e-12)
+
+
+def test_a_class_whose_first_labels_these_are_is_not_drawn_toward_the_prior():
+    found = estimated(tally(), earlier=[tally(flagged=(600, 0, 0))])
+
+    assert found["precision"].point == pytest.approx(0.8, rel=1e-12)
+
+
+def test_a_reference_is_a_history_too():
+    reference = {"flagged": (800, 1000)}
+
+    found = estimated(tally(flagged=(600, 300, 234)), earlier=[], reference=reference)
+
+    assert 0.785 < found["precision"].point < 0.795  # .78 alone, .8 before
+
+
+def test_the_point_never_leaves_its_interval():
+    # all weight on a history that the round contradicts: the interval stays there for a round
+    now = tally(flagged=(600, 12, 2))
+
+    precision = estimated(now, robust_weight=0.0, hazard=1e-6)["precision"]
+
+    assert precision.low == precision.point > 2 / 12
+    assert np.isfinite(precision.high)
+
+
+def test_the_benchmark_takes_the_points_of_the_monitor():
+    window, labels = design("Phi1", "3+5:60+300")
+    simulation = Simulation(window, labels, replicates=3)
+    drawn = [simulation.labeled(window.rate, [1, t]) for t in range(9)]
+    runs = simulation.first(drawn[0])
+    for t, positive in enumerate(drawn[1:-1], start=1):
+        runs = simulation.after(runs, positive, t)
+
+    points = simulation.points("recall", drawn[-1], runs)
+
+    for row, point in enumerate(points):
+        rounds = [of_window(window, labels, positive[row]) for positive in drawn]
+        known = history_states(rounds, None, Pooling())[-1]
+        matrix = pooled_matrix(rounds[-1].counts, known)
+        assert float(METRICS["recall"](matrix)) == pytest.approx(point, rel=1e-9)
+
+
+def of_window(window, labels, positive):
+    """One made-up round of the benchmark."""
+    frame = [Stratum(f"s{h}", flagged=bool(up)) for h, up in enumerate(window.is_flagged)]
+    parts = zip(frame, window.size, labels, positive, strict=True)
+    return Tally(
+        tuple(StratumTally(of, int(size), int(n), int(n), int(y), 0) for of, size, n, y in parts)
+    )
+
+
+@pytest.mark.parametrize(
+    ("pooling", "said"), [(Pooling(), list(POOLED_COVERAGE)), (Pooling(hazard=0.1), None)]
+)
+def test_a_report_has_the_measured_coverage_of_its_pooling(database, pooling, said):
+    scene = Scene(database, settings().model_copy(update={"pooling": pooling}))
+
+    found = scene.play(1)
+
+    with database.read() as connection:
+        report = report_store.read_report(connection, found.id, found.estimated_version)
+    assert report["pooled_coverage"] == said

@@ -1,0 +1,193 @@
+"""How far an open alert is from its end: what `status`, reports and MLflow say of it."""
+
+import math
+from datetime import timedelta
+
+import pytest
+
+from monitor.cli.views.status_page import overview_json
+from monitor.domain.alerting import EvidenceState
+from monitor.domain.report import AlertRow, RecoveryRow
+from monitor.domain.settings import Bands, Sample
+from monitor.presentation.alerts import recovery_sentence
+from monitor.presentation.evidence import evidence_sentence
+from monitor.rounds.estimation.recovery import PATHS
+from monitor.rounds.estimation.tally import Tally
+from monitor.stats.detection.alternatives import guess
+from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.recovery import Recovery
+from monitor.stats.detection.recovery_delay import ending
+from monitor.stats.detection.scenario import Scenario
+from monitor.storage import estimate_store
+from monitor.tracking.describe import describe
+from tests.rounds.scene import LIMITS, Scene, overview, settings
+from tests.tracking.reports import make_report
+
+
+@pytest.fixture
+def scene(database):
+    sample = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
+    return Scene(database, settings(limits=LIMITS, sample=sample))
+
+
+def now(scene):
+    return overview(scene.database, scene.context.settings, scene.now)
+
+
+def test_status_says_how_far_an_alert_is_and_how_long_it_may_take(scene):
+    for number, precision in enumerate((0.85, 0.85, 0.2, 0.76, 0.8), start=1):
+        scene.play(number, precision=precision)
+
+    found = now(scene)
+    [alert] = overview_json(found)["alerts"]
+    [row] = [row for row in found.estimates if (row.metric, row.basis) == ("precision", "pooled")]
+    [frozen] = scene.rows(
+        "select recovery_rounds, log_r from evidence where metric = 'precision' and round_id = :id",
+        id=scene.round(5).id,
+    )
+    said = alert["recovery"]
+    assert (said["rounds"], frozen["recovery_rounds"]) == (2, 2)
+    assert said["evidence"] == pytest.approx(math.exp(frozen["log_r"]))
+    assert said["level"] == row.point
+    assert said["within"] == expected_end(scene, 5, row.point, Recovery(2, frozen["log_r"]))
+    assert f"precision is {row.point:.2f} with earlier rounds, " in said["sentence"]
+
+
+def expected_end(scene, rounds, level, recovery):
+    """By the counts in the store: two strata, so precision is the rate of the first."""
+    if level < 0.7:
+        return None
+    with scene.database.read() as connection:
+        ids = [scene.round(number).id for number in range(1, rounds + 1)]
+        stored = estimate_store.read_counts(connection, ids)
+    counts = [Tally(stored[each]).counts for each in ids]
+    newest = counts[-1]
+    misses = newest.positive[1] / newest.labeled[1]  # of no weight for precision
+    back = Scenario.of(newest.size, newest.labeled, newest.is_flagged, [level, misses])
+    seed = scene.round(rounds).sobol_seed
+    limit = Limit("precision", 0.7, "at_least")
+    rates = guess(counts)
+    assert rates is not None
+    found = ending(back, limit, rates, recovery=recovery, paths=PATHS, seed=seed)
+    return found.rounds_for(0.8)
+
+
+def test_the_report_of_a_late_round_moves_what_status_says_though_a_newer_round_is_shown(scene):
+    """A round closes last in a history that no newer round is in, so no newer report is written."""
+    scene.settings = scene.settings.model_copy(update={"deadline": timedelta(days=50)})
+    for number, precision in enumerate((0.85, 0.85, 0.2), start=1):
+        scene.play(number, precision=precision)
+    scene.week(4, precision=0.9)
+    scene.run(4)
+    scene.settings = scene.settings.model_copy(update={"threshold": 0.52})
+    scene.source.threshold = 0.52
+    scene.week(5, precision=0.9)
+    scene.run(5)
+    answer(scene, 5)
+    scene.run()
+    before = [recovery.rounds for recovery in now(scene).recoveries.values()]
+
+    answer(scene, 4)
+    scene.run()
+
+    after = now(scene)
+    assert (after.last_round, scene.round(4).history_id) != (4, scene.round(5).history_id)
+    assert before == [1]
+    assert [recovery.rounds for recovery in after.recoveries.values()] == [2]
+
+
+def answer(scene, number):
+    for task in scene.labeler.sent[scene.round(number).name].values():
+        scene.labeler.answers[task.item_id] = scene.truth[task.item_id]
+
+
+def alert_row(**changes):
+    known = {"id": "1ef00ab3", "metric": "precision", "side": "at_least", "limit": 0.76}
+    return AlertRow(**{**known, "state": "firing", "fired_in_round": 4, **changes})
+
+
+def recovery(**changes):
+    known = {"rounds": 3, "evidence": 4.218, "ends_at": 20, "level": 0.81, "within": 5}
+    return RecoveryRow(**{**known, "share": 0.8, "at_most": 52, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {},
+            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery "
+            "is 4.21 after 3 later rounds, and 20 ends the alert; if precision stays there, that "
+            "takes at most 5 more rounds in 8 of 10 cases.",
+        ),
+        (
+            {"rounds": 1, "evidence": 19.999, "within": 1},
+            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery "
+            "is 19.99 after 1 later round, and 20 ends the alert; if precision stays there, that "
+            "takes at most 1 more round in 8 of 10 cases.",
+        ),
+        (
+            {"within": None},
+            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery "
+            "is 4.21 after 3 later rounds, and 20 ends the alert; if precision stays there, that "
+            "may well take more than 52 rounds.",
+        ),
+        (
+            {"level": 0.7, "evidence": 0.0004, "within": None},
+            "precision is 0.70 with earlier rounds, under its limit 0.76. Evidence of recovery is "
+            "under 0.01 after 3 later rounds, and 20 ends the alert; no end is to be expected "
+            "while precision stays there.",
+        ),
+        (
+            {"level": 0.7, "rounds": 0, "evidence": 0.0, "within": None},
+            "precision is 0.70 with earlier rounds, under its limit 0.76. No later round has "
+            "closed yet, and evidence of recovery of 20 ends the alert; no end is to be expected "
+            "while precision stays there.",
+        ),
+        (
+            {"level": None, "within": None},
+            "precision is not estimable with earlier rounds. Evidence of recovery is 4.21 after 3 "
+            "later rounds, and 20 ends the alert.",
+        ),
+    ],
+)
+def test_what_is_said_of_a_recovery(changes, said):
+    assert recovery_sentence(alert_row(), recovery(**changes)) == said
+
+
+def test_an_upper_limit_is_kept_from_below():
+    over = alert_row(metric="prevalence", side="at_most", limit=0.1)
+
+    assert "is 0.12 with earlier rounds, over its limit 0.1" in recovery_sentence(
+        over, recovery(level=0.12, within=None)
+    )
+    assert "is 0.08 with earlier rounds, within its limit 0.1" in recovery_sentence(
+        over, recovery(level=0.08)
+    )
+
+
+def test_the_description_of_a_run_says_how_far_an_open_alert_is_from_its_end():
+    report = make_report().model_copy(update={"alerts": [alert_row(recovery=recovery())]})
+
+    text = describe(report)
+
+    assert "fired in round 4. Precision is 0.81 with earlier rounds, within its limit 0.76." in text
+
+
+def test_show_says_what_evidence_of_recovery_a_round_left():
+    found = evidence_sentence(
+        "precision",
+        "at_least",
+        0.76,
+        state=EvidenceState.ALERT_OPEN,
+        log_evidence=None,
+        log_threshold=4.0,
+        fires=False,
+        recovery_rounds=3,
+        log_r=math.log(4.218),
+    )
+
+    assert found == (
+        "limit precision at least 0.76: alert open, evidence of recovery is 4.21 after 3 later "
+        "rounds, and 20 ends the alert"
+    )

@@ -1,0 +1,99 @@
+"""The scaled matrix: by hand, unbiased by enumeration, and what it refuses."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+
+from monitor.stats.core.metrics import METRICS
+from monitor.stats.core.scaled_matrix import scaled_matrix
+
+UP_DOWN = [True, True, False, False]
+
+
+def cells(matrix):
+    return [float(cell) for cell in (matrix.tp, matrix.fp, matrix.fn, matrix.tn)]
+
+
+def test_each_stratum_is_scaled_to_its_own_size():
+    matrix = scaled_matrix([300, 160, 20_000, 9540], [60, 40, 100, 120], [57, 25, 2, 9], UP_DOWN)
+
+    assert cells(matrix) == pytest.approx([385, 75, 1115.5, 28_424.5])
+
+
+def test_two_strata_are_equation_2_of_shang():
+    matrix = scaled_matrix([1600, 48_400], [160, 4840], [138, 108], [True, False])
+
+    k = 1600 / 48_400
+    precision, omission = 138 / 160, 108 / 4840
+    assert float(METRICS["precision"](matrix)) == pytest.approx(precision, rel=1e-15)
+    assert float(METRICS["recall"](matrix)) == pytest.approx(
+        1 / (1 + omission / (k * precision)), rel=1e-15
+    )
+
+
+def test_over_all_samples_of_a_small_window_each_cell_is_right_in_the_mean():
+    size, labeled, positive = (6, 3, 8), (2, 1, 3), (4, 1, 2)
+    found, weight = [], []
+    for drawn in product(*(range(n + 1) for n in labeled)):
+        chances = [
+            comb(k, y) * comb(total - k, n - y) / comb(total, n)
+            for total, n, k, y in zip(size, labeled, positive, drawn, strict=True)
+        ]
+        found.append(drawn)
+        weight.append(np.prod(chances))
+
+    matrix = scaled_matrix(size, labeled, found, [True, True, False])
+
+    mean = [np.average(cell, weights=weight) for cell in (matrix.tp, matrix.fp, matrix.fn)]
+    assert mean == pytest.approx([5, 4, 2], rel=1e-12)
+
+
+def test_a_stratum_without_labels_takes_the_labeled_rate_of_its_class():
+    matrix = scaled_matrix([100, 50, 800, 100], [10, 0, 40, 20], [9, 0, 2, 10], UP_DOWN)
+
+    assert cells(matrix) == pytest.approx([135, 15, 90, 810])
+
+
+def test_a_class_without_items_adds_nothing_and_one_without_labels_is_unknown():
+    matrix = scaled_matrix([0, 0, 800, 100], [0, 0, 0, 0], [0, 0, 0, 0], UP_DOWN)
+
+    assert cells(matrix) == pytest.approx([0, 0, np.nan, np.nan], nan_ok=True)
+
+
+def test_weighted_counts_and_many_samples_at_once_are_scaled_too():
+    positive = np.array([[4.5, 0.25], [9.0, 0.0]])
+
+    matrix = scaled_matrix([100, 1000], [9.0, 12.5], positive, [True, False])
+
+    assert matrix.tp == pytest.approx([50, 100])
+    assert matrix.fn == pytest.approx([20, 0])
+    assert matrix.fp.tolist() == [50, 0]
+
+
+def test_weighted_sums_that_differ_by_rounding_are_all_positive():
+    labeled = 0.1 + 0.2
+    positive = np.nextafter(labeled, 1)
+
+    matrix = scaled_matrix([10, 10], [labeled, 1], [positive, 0], [True, False])
+
+    assert cells(matrix) == [10, 0, 0, 10]
+
+
+@pytest.mark.parametrize(
+    ("labeled", "positive", "message"),
+    [
+        ([2, 3], [3, 0], "0 <= positive <= labeled"),
+        ([0, 3], [1, 0], "0 <= positive <= labeled"),
+        ([2, 3], [-1, 0], "0 <= positive <= labeled"),
+        ([2, np.nan], [1, 0], "0 <= positive <= labeled"),
+        ([2, 3, 4], [1, 0, 0], "one value per stratum"),
+        ([2, 3], [1], "one value per stratum"),
+    ],
+)
+def test_counts_that_cannot_be_are_refused(labeled, positive, message):
+    with pytest.raises(ValueError, match=message):
+        scaled_matrix([10, 20], labeled, positive, [True, False])

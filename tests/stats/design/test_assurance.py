@@ -1,0 +1,150 @@
+"""How sure a plan is of its margins, and plans that are as sure as asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.design.allocation import allocate
+from monitor.stats.design.assurance import FutureWidths, _answers
+from monitor.stats.design.neyman import AllocationProblem, coefficients_of
+from monitor.stats.design.notes import BudgetShort
+from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.random_sampling import random_sampling_labels
+from monitor.stats.estimation.posterior import estimates
+
+SIZES = np.array([8_000, 9_000, 700_000, 60_000, 20_000, 9_000])
+UP = np.array([True, True, False, False, False, False])
+RATES = np.array([0.6, 0.9, 0.0004, 0.01, 0.08, 0.35])
+BOTH = {"precision": 0.05, "recall": 0.05}
+KNOWN = PriorRates(200 * RATES + 0.3, 200 * (1 - RATES) + 0.3, "rounds")
+
+
+def future(known: PriorRates, *, in_window: bool = False) -> FutureWidths:
+    coefficients, _ = coefficients_of(SIZES, UP, known)
+    none = np.zeros(len(SIZES))
+    return FutureWidths.of(
+        AllocationProblem(
+            SIZES.astype(np.float64),
+            UP,
+            none,
+            coefficients,
+            none,
+            none + 1,
+            float(special.ndtri(0.975)),
+            in_window,
+        ),
+        known,
+    )
+
+
+def test_the_half_widths_foreseen_are_those_of_intervals_drawn_from_the_same_knowledge():
+    labels = np.array([80, 60, 300, 120, 100, 90])
+    rng = np.random.default_rng(4)
+    found = []
+    for _ in range(300):
+        rates = rng.beta(KNOWN.alpha, KNOWN.beta)
+        counts = Counts.of_arrays(
+            size=SIZES, labeled=labels, positive=rng.binomial(labels, rates), is_flagged=UP
+        )
+        rows = estimates(counts, estimands=("rate",), points=2**10)
+        found.append([((row.high or 0) - (row.low or 0)) / 2 for row in rows])
+
+    certain = PriorRates(KNOWN.alpha, KNOWN.beta, "reference")  # no doubt is added to these
+    widths = future(certain).half_widths(labels)
+
+    for metric, drawn in zip(("precision", "recall"), np.array(found).T, strict=True):
+        for share in (0.5, 0.8):  # the whole prior count makes them rather too wide
+            ratio = np.quantile(widths[metric], share) / np.quantile(drawn, share)
+            assert 0.94 < ratio < 1.16
+
+
+def test_answers_are_binomial_quantiles():
+    rng = np.random.default_rng(0)
+    uniforms = rng.random((4000, 4))
+    labeled = np.array([10.0, 300, 50, 0])
+    rates = rng.random((4000, 4)) ** 6 * np.array([1, 0.02, 1, 0.5])
+    rates[:50], rates[50:100] = 0.0, 1.0
+
+    found = _answers(uniforms, labeled, rates)
+
+    exact = np.where(rates > 0, stats.binom.ppf(uniforms, labeled, rates), 0.0)
+    assert np.abs(found - exact).max() <= 1
+    assert np.mean(found != exact) < 0.005
+
+
+def test_a_plan_keeps_each_margin_with_the_probability_asked_for():
+    for assurance in (0.5, 0.8, 0.95):
+        plan = allocate(SIZES, UP, KNOWN, margins=BOTH, assurance=assurance)
+
+        assert min(plan.assured.values()) >= assurance - 1 / 256
+        assert plan.assured["recall"] <= assurance + 0.06  # with no more labels than that takes
+        assert plan.total == plan.needed
+
+
+def test_more_assurance_takes_more_labels_and_none_plans_for_the_expected_width():
+    totals = [
+        allocate(SIZES, UP, KNOWN, margins=BOTH, assurance=assurance).total
+        for assurance in (0.5, 0.8, 0.95)
+    ]
+    expected = allocate(SIZES, UP, KNOWN, margins=BOTH)
+
+    assert totals == sorted(set(totals))
+    assert expected.total < totals[1]
+    assert expected.margins["recall"] == pytest.approx(0.05, rel=0.01)
+
+
+def test_a_narrow_margin_for_one_metric_costs_the_other_nothing():
+    margins = {"precision": 0.08, "recall": 0.05}
+
+    plan = allocate(SIZES, UP, KNOWN, margins=margins, assurance=0.8)
+    alone = allocate(SIZES, UP, KNOWN, margins={"recall": 0.05}, assurance=0.8)
+
+    assert plan.total == pytest.approx(alone.total, rel=0.02)
+    assert plan.assured["precision"] > 0.95
+
+
+def test_the_budget_wins_and_the_plan_says_how_sure_it_is():
+    plan = allocate(SIZES, UP, KNOWN, margins=BOTH, max_labels=600, assurance=0.8)
+
+    assert plan.total == 600 < (plan.needed or 0)
+    [note] = [note for note in plan.notes if getattr(note, "metric", "") == "recall"]
+    assert note == BudgetShort(
+        "recall", 0.05, plan.margins["recall"], plan.assured["recall"], 0.8, plan.needed or 0
+    )
+    assert plan.assured["recall"] < 0.3
+
+
+def test_a_census_keeps_every_margin():
+    known = PriorRates(np.array([6.0, 1.0]), np.array([2.0, 20.0]), "rounds")
+
+    plan = allocate([40, 60], [True, False], known, margins={"recall": 0.001}, assurance=0.9)
+
+    assert plan.labels.tolist() == [40, 60]
+    assert plan.assured == {"recall": 1.0}
+
+
+def test_a_first_round_by_scores_is_as_sure_as_asked_if_the_scores_are_right():
+    plan = allocate(SIZES, UP, PriorRates.of_scores(RATES, UP), margins=BOTH, assurance=0.8)
+
+    assert 0.79 <= min(plan.assured.values()) <= 0.9
+
+
+def test_random_sampling_is_asked_for_the_same_assurance():
+    known = PriorRates.of_rates([0.79, 0.0178988])
+    asked = ([46e6, 1000e6], [True, False], known, {"recall": 0.05})
+
+    expected, half, mostly = (
+        random_sampling_labels(*asked, assurance=assurance) for assurance in (None, 0.5, 0.8)
+    )
+
+    assert expected == half == 6552
+    assert 6700 < mostly < 7500
+
+
+@pytest.mark.parametrize("assurance", [0, 1, -0.2, float("nan")])
+def test_an_assurance_outside_its_range_is_refused(assurance):
+    with pytest.raises(ValueError, match="assurance must lie strictly between 0 and 1"):
+        allocate(SIZES, UP, KNOWN, margins=BOTH, assurance=assurance)

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import special
+
+from monitor.stats.design.recalibration import recalibrated_rates
+
+SIZE = np.array([100.0, 200.0, 300.0, 400.0, 9000.0, 4000.0, 2000.0, 1000.0])
+UP = np.array([True, True, True, True, False, False, False, False])
+
+
+def normal_scores():
+    """Middle ranks from the lowest passed cell to the highest flagged one."""
+    rising = np.concatenate([SIZE[~UP], SIZE[UP]])
+    score = special.ndtri((np.cumsum(rising) - rising / 2) / rising.sum())
+    return np.concatenate([score[4:], score[:4]])
+
+
+def test_a_cell_without_labels_has_its_rate_from_a_logistic_regression_on_the_others():
+    labeled = 1e5 * np.array([1, 0, 1, 1, 1, 0, 1, 1])
+    positive = 1e5 * np.array([0.5, 0, 0.9, 0.95, 0.01, 0, 0.05, 0.2])
+    score = normal_scores()
+
+    rates = recalibrated_rates(SIZE, UP, labeled, positive)
+
+    for members in (UP, ~UP):
+        seen = members & (labeled > 0)
+        answers = np.stack([positive[seen], labeled[seen] - positive[seen]], axis=1)
+        fitted = sm.GLM(answers, sm.add_constant(score[seen]), sm.families.Binomial()).fit()
+        empty = members & (labeled == 0)
+        expected = fitted.predict(np.stack([np.ones(empty.sum()), score[empty]], axis=1))
+        assert rates[empty] == pytest.approx(expected, rel=2e-3)
+
+
+def test_many_labels_of_a_cell_speak_for_themselves():
+    labeled = np.full(8, 1e6)
+    positive = 1e6 * np.array([0.9, 0.2, 0.7, 0.8, 0.3, 0.01, 0.2, 0.05])
+
+    rates = recalibrated_rates(SIZE, UP, labeled, positive)
+
+    assert rates == pytest.approx(positive / labeled, rel=1e-3)
+
+
+def test_misses_where_the_line_expects_none_are_soon_believed():
+    labeled = np.array([50, 50, 50, 50, 1000, 1e5, 1e5, 1e5])
+    quiet = np.array([25, 40, 45, 48, 0, 0.001 * 1e5, 0.02 * 1e5, 0.15 * 1e5])
+    after = quiet + np.array([0, 0, 0, 0, 6, 0, 0, 0])
+
+    before, then = recalibrated_rates(SIZE, UP, labeled, np.stack([quiet, after]))
+
+    assert before[4] < 1e-4
+    assert then[4] > 0.004
+
+
+def test_one_positive_of_a_few_labels_moves_a_rare_rate_little():
+    labeled = np.array([50, 50, 50, 50, 1e5, 20, 1e5, 1e5])
+    without = np.array([25, 40, 45, 48, 100, 0, 0.02 * 1e5, 0.15 * 1e5])
+
+    before, then = recalibrated_rates(
+        SIZE, UP, labeled, np.stack([without, without + np.eye(8)[5]])
+    )
+
+    assert before[5] < then[5] < 0.01  # not 1 in 20
+
+
+def test_without_labels_of_a_class_nothing_is_claimed():
+    rates = recalibrated_rates(SIZE, UP, np.zeros(8), np.zeros(8))
+
+    assert rates == pytest.approx(np.full(8, 0.5))
+
+
+def test_shapes_that_disagree_are_refused():
+    with pytest.raises(ValueError, match="the shape"):
+        recalibrated_rates(SIZE, UP, np.zeros(7), np.zeros(8))

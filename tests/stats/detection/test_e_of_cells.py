@@ -1,0 +1,58 @@
+"""The detector on score cells, whose sizes are drawn by one uniform."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.design.cell_sizes import systematic_sizes
+from monitor.stats.design.recalibration import recalibrated_rates
+from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.half_space import Limit, half_space
+
+UP = np.array([True, True, False, False])
+SIZE = np.array([40, 60, 700, 100])
+EXPECTED = np.array([2.3, 2.6, 2.2, 3.4])
+GUESS = recalibrated_rates(SIZE, UP, [20, 20, 30, 30], [14, 19, 0, 6])
+
+
+def sizes_and_chances():
+    """All whole sizes that some u leads to, with the share of u that does."""
+    cuts = np.unique(np.concatenate([[0.0, 1.0], -np.cumsum(EXPECTED) % 1]))
+    for low, high in pairwise(cuts):
+        yield systematic_sizes(EXPECTED, (low + high) / 2), high - low
+
+
+def mean_e(limit, rates):
+    """Mean of every alternative's e over u and over all answers."""
+    total = 0.0
+    for labeled, chance in sizes_and_chances():
+        for positive in product(*(range(n + 1) for n in labeled)):
+            counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+            probability = np.prod(stats.binom.pmf(positive, labeled, rates))
+            total = total + chance * probability * np.exp(log_e_factor(limit, counts, GUESS))
+    return total
+
+
+@pytest.mark.parametrize("name", ["precision", "recall"])
+def test_e_has_a_mean_of_at_most_one_within_the_limit_whatever_u(name):
+    limit = Limit(name, 0.6, "at_least")
+    space = half_space(limit, SIZE, UP)
+    rng = np.random.default_rng(4)
+    any_rates = rng.beta(0.7, 0.7, (40, 4)) * [1, 1, 0.03, 0.2]
+    inside = [rates for rates in any_rates if space.contains(rates)][:4]
+
+    means = [mean_e(limit, rates) for rates in inside]
+
+    assert len(means) == 4
+    assert np.max(means) <= 1 + 1e-9
+
+
+def test_e_has_a_mean_above_one_beyond_the_limit():
+    beyond = np.array([0.3, 0.5, 0.0, 0.1])
+
+    assert mean_e(Limit("precision", 0.8, "at_least"), beyond).max() > 1.1

@@ -1,0 +1,104 @@
+"""Misses that all appear in the passed band with the lowest scores."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.presentation.forecasts import smallest_drop_texts
+from monitor.stats.design.planning import Prospect
+from monitor.stats.design.prior import PriorRates
+from monitor.stats.detection.delay import played
+from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.power import alert_power, smallest_drops
+from monitor.stats.detection.scenario import Scenario
+
+BANDED = Scenario.of(
+    size=[4_400, 70_000, 20_000, 5_600],
+    labeled=[200, 300, 350, 400],
+    is_flagged=[True, False, False, False],
+    rates=[0.79, 0.0005, 0.02, 0.2],
+)
+LIMITS = [Limit("recall", 0.64, "at_least")]
+
+
+def test_recall_falls_as_far_as_asked_and_only_the_lowest_band_changes():
+    after = BANDED.dropped("recall", 0.10, "in_lowest_band")
+
+    before = BANDED.value("recall")
+    assert after.value("recall") == pytest.approx((before or 0) - 0.10, abs=1e-12)
+    assert after.rates[[0, 2, 3]].tolist() == BANDED.rates[[0, 2, 3]].tolist()
+    missed = 4_400 * 0.79 * (1 / ((before or 0) - 0.10) - 1)  # FN at the new recall
+    others = 20_000 * 0.02 + 5_600 * 0.2
+    assert after.rates[1] == pytest.approx((missed - others) / 70_000, rel=1e-9)
+
+
+def test_the_lowest_band_is_the_first_passed_one_that_holds_items():
+    empty_first = Scenario.of(
+        [50, 0, 500, 100], [9] * 1 + [0, 9, 9], [True] + [False] * 3, [0.5] * 4
+    )
+
+    assert BANDED.lowest_band == 1
+    assert empty_first.lowest_band == 2
+    assert Scenario.of([50, 500], [9, 9], [True, False], [0.5, 0.1]).lowest_band is None
+
+
+def test_a_precision_falls_the_same_way_wherever_misses_appear():
+    here, there = (
+        BANDED.dropped("precision", 0.1, misses) for misses in ("in_proportion", "in_lowest_band")
+    )
+
+    assert here.rates.tolist() == there.rates.tolist()
+
+
+def test_more_misses_than_the_band_holds_are_refused():
+    small = Scenario.of(
+        [4_400, 100, 5_600], [200, 50, 400], [True, False, False], [0.79, 0.01, 0.2]
+    )
+
+    with pytest.raises(ValueError, match=r"by misses in the lowest band: it holds 100 items"):
+        small.dropped("recall", 0.3, "in_lowest_band")
+
+
+def test_without_bands_there_is_no_lowest_one_to_miss_in():
+    two = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+
+    with pytest.raises(ValueError, match="by misses in one of several bands"):
+        two.dropped("recall", 0.1, "in_lowest_band")
+
+
+def test_misses_in_the_lowest_band_are_found_less_often_than_in_proportion():
+    found = {
+        misses: played(
+            BANDED, BANDED.dropped("recall", 0.12, misses), LIMITS, paths=400, rounds=4
+        ).share_within(4)
+        for misses in ("in_proportion", "in_lowest_band")
+    }
+
+    assert found["in_lowest_band"] < found["in_proportion"] - 0.1
+
+
+def test_smallest_drops_stand_side_by_side_for_recall_where_there_are_bands():
+    limits = [*LIMITS, Limit("precision", 0.75, "at_least")]
+
+    recall = smallest_drops(BANDED, limits, metric="recall", paths=200)
+    precision = smallest_drops(BANDED, limits, metric="precision", paths=200)
+
+    assert list(recall) == ["in_proportion", "in_lowest_band"]
+    assert (recall["in_lowest_band"] or 1) > (recall["in_proportion"] or 1)
+    assert list(precision) == ["in_proportion"]
+
+
+def test_a_plan_foretells_both():
+    known = PriorRates.of_rates(BANDED.rates)
+    prospect = Prospect.of(BANDED.size, BANDED.is_flagged, known)
+
+    [power] = alert_power(prospect, BANDED.labeled, LIMITS, paths=200)
+
+    assert power.smallest_drop == power.smallest_drops["in_proportion"]
+    assert (power.smallest_drops["in_lowest_band"] or 1) > (power.smallest_drop or 1)
+
+
+def test_no_drop_is_said_for_either():
+    text = smallest_drop_texts({"recall": {"in_proportion": None, "in_lowest_band": None}})
+
+    assert text == ["no drop of recall (none if all new misses lie in the lowest band)"]

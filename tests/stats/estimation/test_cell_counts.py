@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from benchmarks.cells import cut, interval_ends, known, scored
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import round_posterior
+from monitor.stats.core.metrics import metric
+from monitor.stats.estimation.cell_counts import (
+    GROUP,
+    cell_counts,
+    cell_matrix,
+    cell_posterior,
+    groups_of_cells,
+)
+
+SIZE = np.array([9000.0, 900.0, 100.0])
+ROUND = Counts.of_arrays(
+    size=[60, 100, 9000, 840],
+    labeled=[26, 19, 65, 90],
+    positive=[16, 18, 0, 9],
+    is_flagged=[True, True, False, False],
+)
+
+
+@pytest.mark.parametrize(("labeled", "positive"), [(40, 10), (40, 0), (1, 1), (2, 1)])
+def test_one_cell_per_class_is_the_round_without_cells(labeled, positive):
+    counts = Counts.of_arrays(
+        size=[500, 9000],
+        labeled=[labeled, 80],
+        positive=[positive, 3],
+        is_flagged=[True, False],
+    )
+
+    found, expected = cell_posterior(counts), round_posterior(counts)
+
+    assert found.flagged.alpha == pytest.approx(expected.flagged.alpha)
+    assert found.flagged.beta == pytest.approx(expected.flagged.beta)
+    assert found.passed.alpha == pytest.approx(expected.passed.alpha)
+
+
+def test_the_rate_has_the_mean_of_the_truth_over_all_samples():
+    labeled, rates = np.array([6, 5, 4]), np.array([0.02, 0.3, 0.8])
+    samples = np.array(list(product(*(range(n + 1) for n in labeled))))
+    probability = np.prod(stats.binom.pmf(samples, labeled, rates), axis=1)
+
+    found = cell_counts(SIZE, labeled, samples)
+
+    mean = probability @ (found.positive / found.labeled)[:, 0]
+    assert mean == pytest.approx(SIZE @ rates / SIZE.sum(), rel=1e-9)
+
+
+def test_many_labels_are_worth_what_the_variance_of_the_stratified_estimate_says():
+    labeled = np.array([30_000.0, 50_000.0, 40_000.0])
+    rates = np.array([0.002, 0.1, 0.6])
+
+    found = cell_counts(SIZE, labeled, labeled * rates)
+
+    weight = SIZE / SIZE.sum()
+    mean, variance = weight @ rates, weight**2 @ (rates * (1 - rates) / labeled)
+    assert found.labeled[0] == pytest.approx(mean * (1 - mean) / variance, rel=1e-3)
+    assert found.labeled[0] > 1.5 * labeled.sum()  # the cells are worth something
+
+
+def test_cells_of_one_rate_labeled_by_size_are_worth_their_labels():
+    labeled = np.array([180.0, 18.0, 18.0])
+
+    found = cell_counts([9000, 900, 900], labeled, labeled / 3)
+
+    assert found.labeled[0] == pytest.approx(216, rel=0.03)
+
+
+def test_groups_follow_the_numbers_of_answers_and_have_ten_at_least():
+    labeled = np.random.default_rng(3).integers(0, 9, (200, 40))
+
+    group = groups_of_cells(labeled)
+
+    assert (np.diff(group, axis=1) >= 0).all()
+    for cells, of in zip(group, labeled, strict=True):
+        assert np.bincount(cells, weights=of).min() >= GROUP
+
+
+def test_a_class_with_few_answers_is_one_group():
+    assert groups_of_cells([0, 3, 2]).tolist() == [0, 0, 0]
+
+
+def test_a_cell_without_answers_is_like_its_group():
+    found = cell_counts([500, 100, 200], [30, 0, 12], [3, 0, 6])
+    alike = cell_counts([500, 300], [30, 12], [3, 6])
+
+    assert found.positive / found.labeled == pytest.approx(alike.positive / alike.labeled)
+
+
+def test_a_class_without_answers_is_worth_nothing():
+    found = cell_counts(SIZE, [0, 0, 0], [0, 0, 0])
+
+    assert found.labeled.tolist() == [0.0]
+    assert found.positive.tolist() == [0.0]
+
+
+def test_no_positive_leaves_room_for_some():
+    known_rate = cell_posterior(
+        Counts.of_arrays(
+            size=[100, 9000, 900],
+            labeled=[20, 40, 40],
+            positive=[15, 0, 0],
+            is_flagged=[True, False, False],
+        )
+    ).passed
+
+    # The heavy cell's 40 answers decide: 3 in 40 of .9 of the items is the classical bound.
+    high = special.betaincinv(known_rate.alpha[0, 0], known_rate.beta[0, 0], 0.975)
+    assert 0.03 < high < 0.08
+
+
+def test_an_earlier_round_counts_with_the_present_sizes():
+    labeled, positive = [40, 40], [2, 30]
+
+    then = cell_counts([900, 100], labeled, positive)
+    now = cell_counts([500, 500], labeled, positive)
+
+    assert (then.positive / then.labeled)[0] == pytest.approx(0.9 * 0.05 + 0.1 * 0.75)
+    assert (now.positive / now.labeled)[0] == pytest.approx(0.5 * 0.05 + 0.5 * 0.75)
+
+
+def test_a_window_is_known_better_than_the_rates_behind_it_and_a_whole_one_is_known():
+    recall = metric("recall")
+    whole = Counts.of_arrays(
+        size=[60, 100, 90, 40],
+        labeled=[60, 100, 90, 40],
+        positive=[30, 90, 1, 9],
+        is_flagged=[True, True, False, False],
+    )
+
+    rate, window = (recall(cell_matrix(ROUND, each)) for each in ("rate", "window"))
+
+    assert np.std(window) < 0.99 * np.std(rate)
+    assert np.unique(recall(cell_matrix(whole, "window"))).tolist() == [120 / 130]
+
+
+def test_a_window_has_whole_items():
+    matrix = cell_matrix(ROUND, "window", points=2**10)
+
+    for cell in (matrix.tp, matrix.fp, matrix.fn, matrix.tn):
+        assert (np.asarray(cell) == np.rint(cell)).all()
+    assert (matrix.tp + matrix.fp == 160).all()
+
+
+def test_half_of_a_window_halves_the_variance_of_its_rate():
+    half = Counts.of_arrays(
+        size=[4000, 4000],
+        labeled=[2000, 2000],
+        positive=[1000, 200],
+        is_flagged=[True, False],
+    )
+
+    precision = metric("precision")(cell_matrix(half, "window"))
+
+    # Sampling without replacement: p(1-p)/n (1 - n/N).
+    assert np.var(precision) == pytest.approx(0.25 / 2000 * 0.5, rel=0.01)
+
+
+def test_intervals_hold_the_truth_in_95_percent_of_rounds_at_the_bound_of_any_design():
+    # Phi2 took no part in the choice of the formula.
+    found = known(scored("Phi2", "good"), 0.25, replicates=2000)
+
+    covered = 1 - found.below - found.above
+    assert covered == pytest.approx(np.full(2, 0.95), abs=0.015)
+    assert found.half_width.max() == pytest.approx(0.05, rel=0.02)
+    assert np.abs(found.bias).max() < 0.1 * 0.05
+    assert found.labels < 1.05 * 927
+
+
+def test_the_benchmarks_intervals_are_those_of_the_matrix_of_draws():
+    design = cut(scored("Phi1", "good"), (2, 2))
+    labeled, positive = np.array([40, 30, 200, 60]), np.array([20, 29, 1, 15])
+    counts = Counts.of_arrays(
+        size=design.size.astype(np.int64),
+        labeled=labeled,
+        positive=positive,
+        is_flagged=design.is_flagged,
+    )
+    known_rates = cell_posterior(counts)
+    flagged, passed = (
+        (each.alpha[0], each.beta[0]) for each in (known_rates.flagged, known_rates.passed)
+    )
+
+    ends = interval_ends(design, flagged, passed, 1)
+
+    matrix = cell_matrix(counts, "rate")
+    for index, name in enumerate(("precision", "recall")):
+        expected = np.quantile(metric(name)(matrix), [0.025, 0.975])
+        assert ends[index, :, 0] == pytest.approx(expected, abs=0.004)
+
+
+@pytest.mark.parametrize(
+    ("labeled", "positive", "said"),
+    [([5, 5], [1, 1], "the shape"), ([5, 5, 5], [6, 0, 0], "0 <= positive <= labeled")],
+)
+def test_wrong_answers_are_refused(labeled, positive, said):
+    with pytest.raises(ValueError, match=said):
+        cell_counts(SIZE, labeled, positive)

@@ -1,0 +1,128 @@
+"""Rates drawn toward a history that agrees: never far off one that does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from monitor.stats.history.pooled_rates import pooled_rates
+
+SIZE = np.array([500.0, 9000.0])
+HISTORY = (
+    np.array([0.3, 0.7]),
+    np.array([[90.0, 8.0], [160.0, 30.0]]),
+    np.array([[20.0, 400.0], [30.0, 900.0]]),
+)
+
+
+def exactly(rate):
+    """A history that knows a class of one stratum almost exactly."""
+    return [1.0], [[rate * 1e9]], [[(1 - rate) * 1e9]]
+
+
+# --- independent numbers -------------------------------------------------------------------------
+
+
+def test_the_weight_of_the_history_is_the_documented_one():
+    y, n = np.array([30.0, 4.0]), np.array([40.0, 200.0])
+    parts = [
+        [stats.beta(a, b) for a, b in zip(*each, strict=True)]
+        for each in zip(HISTORY[1], HISTORY[2], strict=True)
+    ]
+    mean = [0.3 * one.mean() + 0.7 * other.mean() for one, other in zip(*parts, strict=True)]
+    totals = [sum(N * beta.mean() for N, beta in zip(SIZE, each, strict=True)) for each in parts]
+    known = (
+        sum(
+            w * (sum(N**2 * beta.var() for N, beta in zip(SIZE, each, strict=True)) + total**2)
+            for w, each, total in zip(HISTORY[0], parts, totals, strict=True)
+        )
+        - sum(w * total for w, total in zip(HISTORY[0], totals, strict=True)) ** 2
+    )
+    middle = (y / n + mean) / 2
+    noise = sum(N**2 * c * (1 - c) / of for N, c, of in zip(SIZE, middle, n, strict=True))
+    apart = sum(N * (k / of - m) for N, k, of, m in zip(SIZE, y, n, mean, strict=True))
+    weight = 0.75 * noise / (noise + known) * np.exp(-0.75 * apart**2 / (noise + known))
+
+    found = pooled_rates(HISTORY, y, n, SIZE)
+
+    assert 0.1 < weight < 0.7
+    assert found == pytest.approx((1 - weight) * y / n + weight * np.array(mean), rel=1e-12)
+
+
+def bias_and_error(away, n=40_000, rate=0.5):
+    """Bias and root mean square error in standard errors of the round, by enumeration."""
+    error = np.sqrt(rate * (1 - rate) / n)
+    y = np.arange(n * (rate - 14 * error), n * (rate + 14 * error)).round()
+    found = pooled_rates(exactly(rate), y[:, np.newaxis], np.array([n]), np.array([100.0]))[:, 0]
+    truth = rate + away * error
+    chance = stats.binom.pmf(y, n, truth)
+    off = (found - truth) / error
+    return chance @ off, np.sqrt(chance @ off**2)
+
+
+@pytest.mark.parametrize("away", [-8.0, -3.0, -1.29, 0.0, 0.5, 1.29, 2.0, 5.0])
+def test_the_bias_is_what_quadrature_gives_and_at_most_fifteen_hundredths_of_a_standard_error(away):
+    def pull(z):
+        return -0.75 * z * np.exp(-0.75 * z**2) * stats.norm.pdf(z - away)
+
+    expected, _ = integrate.quad(pull, away - 9, away + 9, points=[away, 0.0])
+
+    bias, _ = bias_and_error(away)
+
+    assert bias == pytest.approx(expected, abs=0.002)
+    assert abs(bias) < 0.15
+
+
+def test_where_the_history_is_right_a_sixth_of_the_error_goes():
+    bias, error = bias_and_error(0.0)
+
+    assert bias == pytest.approx(0, abs=1e-3)
+    assert error == pytest.approx(0.831, abs=0.002)
+
+
+# --- properties ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(1, 300), st.floats(0, 1), st.floats(0.01, 0.99), st.floats(1, 1e5))
+def test_rates_lie_between_those_of_the_round_and_of_the_history(n, part, rate, worth):
+    y = round(part * n)
+    history = [1.0], [[rate * worth]], [[(1 - rate) * worth]]
+
+    (found,) = pooled_rates(history, [y], [n], [700])
+
+    assert min(y / n, rate) - 1e-12 <= found <= max(y / n, rate) + 1e-12
+    assert abs(found - y / n) <= 0.75 * abs(rate - y / n) + 1e-12
+
+
+def test_a_doubtful_history_pulls_less_than_a_sure_one():
+    sure, doubtful = (
+        pooled_rates(([1.0], [[0.5 * worth]], [[0.5 * worth]]), [44], [100], [10])[0]
+        for worth in (1e6, 50)
+    )
+
+    assert 0.44 < doubtful < sure < 0.5
+
+
+def test_a_stratum_without_labels_has_the_rate_of_the_history_and_no_say():
+    mean = pooled_rates(HISTORY, [0, 0], [0, 0], SIZE)
+
+    found = pooled_rates(HISTORY, [30, 0], [40, 0], SIZE)
+
+    assert mean == pytest.approx(HISTORY[0] @ (HISTORY[1] / (HISTORY[1] + HISTORY[2])), rel=1e-12)
+    assert found[1] == mean[1]
+    alone = HISTORY[0], HISTORY[1][:, :1], HISTORY[2][:, :1]
+    assert found[0] == pytest.approx(pooled_rates(alone, [30], [40], SIZE[:1])[0], rel=1e-12)
+
+
+def test_many_histories_at_once_give_what_each_gives_alone():
+    y, n = np.array([[30.0, 4.0], [39.0, 0.0]]), np.array([40.0, 200.0])
+    weight, alpha, beta = (np.stack([part, part]) for part in HISTORY)
+
+    found = pooled_rates((weight, alpha, beta), y, n, SIZE)
+
+    for row in (0, 1):
+        assert found[row] == pytest.approx(pooled_rates(HISTORY, y[row], n, SIZE), rel=1e-12)
