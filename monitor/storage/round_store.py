@@ -55,6 +55,10 @@ class Round:
     second_wave_at: datetime | None = None
     """When its second wave goes out at the latest; None where none is to come."""
 
+    def is_late(self, now: datetime) -> bool:
+        """Whether its time for labels is over."""
+        return self.deadline is not None and now >= self.deadline
+
     @property
     def estimated_version(self) -> int:
         """Version of its newest estimate; 0 while it has none, also where it is done again."""

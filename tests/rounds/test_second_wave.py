@@ -8,18 +8,26 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from monitor.domain import crashpoint
+from monitor.domain.errors import SourceUnavailable, StoppedByBug
 from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Limits, MonitorSettings, Sample
 from monitor.domain.state import RoundState
-from monitor.rounds import run
+from monitor.rounds import publish, retention, run
 from monitor.rounds.opening import redo
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
-from monitor.storage import estimate_store, frame_store, schema
+from monitor.storage import (
+    evidence_store,
+    frame_store,
+    payload_store,
+    round_moves,
+    schema,
+    tables,
+)
 from monitor.storage.database import Database
 from monitor.storage.round_labels import read_labels
 from monitor.storage.tables import rounds, store
@@ -148,7 +156,142 @@ def test_after_the_deadline_nobody_is_asked_and_the_first_wave_is_the_round(scen
     closed = scene.round(1)
     assert closed.state is RoundState.CLOSED
     assert sum(part.planned for part in strata_of(scene, round_)) == len(early)
+    assert sent(scene) == early
     assert reserve(scene) == []
+
+
+def test_a_round_that_gave_up_its_second_wave_is_partial_and_says_why(scene):
+    early = give_up(scene)
+
+    closed = scene.round(1)
+    with scene.database.read() as connection:
+        last = round_moves.read_events(connection, closed.id)[-1]["reason"]
+    assert closed.partial
+    assert last == (
+        f"the deadline passed with {early} of {early} answers, before its second wave went out"
+    )
+
+
+def test_a_kill_between_giving_up_and_closing_leaves_the_round_partial(scene, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(publish, "close", refuse)
+        with pytest.raises(StoppedByBug, match="cut off"):
+            give_up(scene)
+
+    scene.run()
+
+    assert reserve(scene) == []
+    assert scene.round(1).partial
+
+
+def give_up(scene):
+    drawn(scene)
+    scene.answer()
+    scene.now = MONDAY + timedelta(days=6)
+    scene.run()
+    return len(sent(scene))
+
+
+@pytest.fixture
+def waiting(scene):
+    """A round whose labels come by themselves, and that has had its first wave for a while."""
+    scene.labeler.asks_people = False
+    drawn(scene)
+    scene.labeler.answers.update(scene.truth)
+    scene.source.show = gone
+    return scene
+
+
+def gone(*_):
+    message = "the predictions of this window were deleted"
+    raise SourceUnavailable(message)
+
+
+def test_a_source_that_shows_the_rest_again_within_its_grace_gives_the_whole_round(waiting):
+    round_ = waiting.round(1)
+    waiting.now = round_.deadline + timedelta(hours=41)
+    with pytest.raises(SourceUnavailable):
+        waiting.run()
+    del waiting.source.show
+
+    waiting.run()
+    waiting.run()
+
+    assert waiting.round(1).state is RoundState.CLOSED
+    assert not waiting.round(1).partial
+    assert len(sent(waiting)) == TOTAL
+
+
+def test_a_source_that_is_gone_for_good_closes_a_round_with_the_labels_of_its_first_wave(waiting):
+    round_ = waiting.round(1)
+    waiting.now = round_.deadline + timedelta(hours=42)  # a quarter of the window
+
+    waiting.run()
+
+    assert waiting.round(1).state is RoundState.CLOSED
+    assert waiting.round(1).partial
+    assert reserve(waiting) == []
+
+
+def test_an_item_that_is_to_be_forgotten_leaves_the_reserve_and_is_never_handed_out(scene):
+    round_ = drawn(scene)
+    early = len(sent(scene))
+    first = {row["stratum"]: row["id"] for row in reversed(reserve(scene))}
+    for item in first.values():
+        with scene.database.read() as connection:
+            [holder] = payload_store.rounds_with_item(connection, item)
+        found = retention.forget_item(
+            scene.database, holder, item, [scene.labeler], scene.context.clock
+        )
+        assert (holder.id, found.deleted) == (round_.id, True)
+    scene.answer()
+
+    scene.run()
+
+    assert not sent(scene) & set(first.values())
+    assert len(sent(scene)) == TOTAL
+    scene.answer()
+    scene.run()
+    assert not scene.round(1).partial
+    assert early < TOTAL
+
+
+def test_a_round_of_which_all_is_forgotten_closes_with_what_it_was_given(scene):
+    drawn(scene)
+    early = len(sent(scene))
+    with scene.database.write() as connection:
+        connection.execute(delete(tables.reserve))
+    scene.answer()
+
+    scene.run()
+    scene.run()
+
+    assert sum(part.planned for part in strata_of(scene, scene.round(1))) == early
+    assert scene.round(1).state is RoundState.CLOSED
+
+
+def test_the_reserve_of_a_removed_monitor_goes_with_what_its_labelers_saw(scene):
+    round_ = drawn(scene)
+    later = round_.deadline + scene.settings.late_labels + timedelta(days=1)
+
+    retention.forget_removed_monitors(scene.database, ["another"], lambda: later)
+
+    assert reserve(scene) == []
+    assert scene.rows("select 1 from payloads") == []
+
+
+def test_answers_are_counted_of_the_items_that_are_out(scene):
+    drawn(scene)
+    early = len(sent(scene))
+    monitor = MonitorSettings(name=scene.name, round=scene.settings)
+
+    [first] = overview(scene.database, monitor, scene.now).open_rounds
+    scene.answer()
+    scene.run()
+    [second] = overview(scene.database, monitor, scene.now).open_rounds
+
+    assert (first.answered, first.wanted) == (0, early)
+    assert (second.answered, second.wanted) == (early, TOTAL)
 
 
 def test_labels_that_come_by_themselves_get_both_waves_in_one_go(scene):
@@ -174,7 +317,7 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
 
     with scene.database.read() as connection:
         labels = read_labels(connection, round_)
-        reading = estimate_store.frozen_readings_of(connection, [round_.id])[round_.id]
+        reading = evidence_store.frozen_readings_of(connection, [round_.id])[round_.id]
 
     one, two = (counts_of(wave) for wave in labels.by_wave())
     [found] = reading.values()
@@ -228,7 +371,7 @@ def test_what_stops_the_second_wave_leaves_all_of_it_for_the_next_time(scene, mo
     assert len(scene.rows("select 1 from items")) == TOTAL
 
 
-def refuse(*_):
+def refuse(*_, **__):
     message = "cut off"
     raise OSError(message)
 
@@ -255,7 +398,7 @@ def test_a_late_label_of_either_wave_makes_a_version_with_the_evidence_of_both(s
 
     assert scene.round(1).version == 2
     with scene.database.read() as connection:
-        reading = estimate_store.frozen_readings_of(connection, [closed.id])[closed.id]
+        reading = evidence_store.frozen_readings_of(connection, [closed.id])[closed.id]
     assert any(next(iter(reading.values())).log_e)
 
 

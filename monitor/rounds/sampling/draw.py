@@ -9,7 +9,7 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import BadRow, BandEdges, Item
+from monitor.domain.model import BadRow, BandEdges
 from monitor.domain.state import RoundState
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.windows import (
@@ -24,6 +24,7 @@ from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.completeness import doubts
 from monitor.rounds.sampling.empty_window import why_empty
+from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.overlap import doubled
 from monitor.rounds.sampling.plan import plan_labels
 from monitor.rounds.sampling.plausibility import refuse_unknown
@@ -33,7 +34,6 @@ from monitor.rounds.sampling.second_wave import (
     goes_out_at,
     spare_items,
     waves_before,
-    with_later,
 )
 from monitor.stats.design.score_bands import affordable_bands, band_edges
 from monitor.stats.detection.alternatives import check_testable
@@ -280,7 +280,7 @@ def _write_sample(
     wanted = before or planned
     new = known is None and before is None  # nothing is known of the strata
     first = first_items(frame, wanted, settings) if new else None
-    drawn = _items(frame, first or wanted)
+    drawn = items_of(frame, first or wanted)
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
         shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
@@ -303,11 +303,7 @@ def _write_sample(
             doubled=doubled(drawn, settings.overlap),
         )
         if first is not None:
-            wave_store.write_reserve(
-                connection,
-                round_.id,
-                spare_items(_items(frame, with_later(wanted, first)), frame, first),
-            )
+            wave_store.write_reserve(connection, round_.id, spare_items(frame, wanted, first))
         segment_store.write_sizes(connection, round_.id, frame)
         deadline = _deadline(context, round_, now)
         round_moves.move(
@@ -325,22 +321,6 @@ def _write_sample(
         )
         for concern in (*concerns, *odd.concerns):
             note(connection, round_, concern.kind, concern.sentence, now)
-
-
-def _items(frame: Frame, wanted: Sequence[int]) -> list[Item]:
-    """Take the first candidates of each stratum, as many as the plan gives it."""
-    return [
-        Item(
-            c.id,
-            part.stratum.name,
-            order,
-            c.score,
-            part.stratum.flagged,
-            dict(zip(frame.segment_columns, c.segments, strict=True)),
-        )
-        for part, size in zip(frame.strata, wanted, strict=True)
-        for order, c in enumerate(part.candidates[:size])
-    ]
 
 
 def _history_of(

@@ -7,23 +7,28 @@ strata. The items it may take are kept from the draw, so the window is never rea
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
+from monitor.domain.errors import InputRefused, TryLater
+from monitor.domain.model import Item
 from monitor.presentation.moves import second_wave_reason
+from monitor.rounds.grace import grace_of
+from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.overlap import doubled
 from monitor.rounds.sampling.plan import positions
 from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.storage import frame_store, round_claims, round_moves, wave_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from monitor.domain.model import Frame, Item
+    from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
@@ -54,15 +59,11 @@ def waves_before(frame: Frame, settings: RoundSettings) -> list[int] | list[None
     return [before[part.stratum.name] for part in frame.strata]
 
 
-def with_later(planned: Sequence[int], first: Sequence[int]) -> list[int]:
-    """Items of each stratum at most: wave 2 can give all that it has to any one."""
-    later = sum(planned) - sum(first)
-    return [size + later for size in first]
-
-
-def spare_items(candidates: Sequence[Item], frame: Frame, first: Sequence[int]) -> list[Item]:
-    """Choose the candidates behind those of wave 1."""
+def spare_items(frame: Frame, wanted: Sequence[int], first: Sequence[int]) -> list[Item]:
+    """Choose the candidates behind those of wave 1: all that wave 2 could give to any stratum."""
+    later = sum(wanted) - sum(first)
     early = {part.stratum.name: size for part, size in zip(frame.strata, first, strict=True)}
+    candidates = items_of(frame, [size + later for size in first])
     return [item for item in candidates if item.order >= early[item.stratum]]
 
 
@@ -74,25 +75,55 @@ def goes_out_at(settings: RoundSettings, now: datetime, deadline: datetime) -> d
 
 def hand_out_rest(
     context: MonitorContext, round_: Round, labels: RoundLabels, claim: Claim
-) -> None:
-    """Draw wave 2 from the reserve, by the labels there are; all of it or nothing is stored."""
+) -> bool:
+    """Hand out wave 2 by the labels there are; false where wave 1 is now all of the round.
+
+    People are not asked after the deadline. Labels that come by themselves are there all the same,
+    unless the source cannot show the items: that is waited for as long as predictions are.
+    """
+    now = context.clock()
+    if round_.is_late(now) and context.asks_people(round_.settings):
+        _give_up(context, labels, claim)
+        return False
+    drawn = _chosen(context, round_, labels)
+    # Before the transaction: a source that takes minutes must not hold the store's write lock.
+    try:
+        with outside("show"):
+            shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
+    except (InputRefused, TryLater):
+        if round_.deadline is None or now < round_.deadline + grace_of(round_):
+            raise
+        _give_up(context, labels, claim)
+        return False
+    _write(context, round_, labels, claim, drawn, shown)
+    return True
+
+
+def _chosen(context: MonitorContext, round_: Round, labels: RoundLabels) -> list[Item]:
+    """Take the first items of the reserve, as many as wave 2 has in each stratum."""
     with context.database.read() as connection:
         spare = wave_store.read_reserve(connection, round_.id)
+    by_stratum = defaultdict[str, list[Item]](list)
+    for item in spare:
+        by_stratum[item.stratum].append(item)
     more = _sizes(round_, labels, spare)
-    drawn = [
-        item
-        for name, size in more.items()
-        for item in [item for item in spare if item.stratum == name][:size]
-    ]
-    # Before the transaction: a source that takes minutes must not hold the store's write lock.
-    with outside("show"):
-        shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
-    planned = {
-        part.stratum.name: (part.first_wave or 0) + more[part.stratum.name]
-        for part in labels.strata
-    }
+    return [item for name, size in more.items() for item in by_stratum[name][:size]]
+
+
+def _write(
+    context: MonitorContext,
+    round_: Round,
+    labels: RoundLabels,
+    claim: Claim,
+    drawn: Sequence[Item],
+    shown: Mapping[str, Mapping[str, str]],
+) -> None:
+    # As drawn, not as wished for: an item that was to be forgotten has left the reserve.
+    late = Counter(item.stratum for item in drawn)
+    first = _first(labels)
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
+        planned = {name: size + late[name] for name, size in first.items()}
         wave_store.end_waiting(connection, round_.id, planned)
         frame_store.add_items(
             connection,
@@ -102,17 +133,25 @@ def hand_out_rest(
             doubled=doubled(drawn, round_.settings.overlap),
         )
         reason = second_wave_reason(
-            len(drawn), answered=_answered(labels), wanted=sum(planned.values()) - len(drawn)
+            len(drawn), answered=_answered(labels), wanted=sum(first.values())
         )
         round_moves.note_event(connection, round_, reason, context.clock())
 
 
-def give_up(context: MonitorContext, labels: RoundLabels, claim: Claim) -> None:
-    """Let wave 1 be all of a round whose time for labeling is over."""
+def _give_up(context: MonitorContext, labels: RoundLabels, claim: Claim) -> None:
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        planned = {part.stratum.name: part.first_wave or 0 for part in labels.strata}
-        wave_store.end_waiting(connection, claim.round_id, planned)
+        wave_store.end_waiting(connection, claim.round_id, _first(labels))
+
+
+def _first(labels: RoundLabels) -> dict[str, int]:
+    """Items of each stratum in wave 1."""
+    return {part.stratum.name: part.first_wave or 0 for part in labels.strata}
+
+
+def was_given_up(strata: Sequence[StratumTally]) -> bool:
+    """Whether a round was to have two waves and had one."""
+    return bool(strata) and all(part.first_wave == part.planned for part in strata)
 
 
 def is_due(round_: Round, labels: RoundLabels, now: datetime) -> bool:

@@ -8,8 +8,8 @@ given :math:`F_1`, and the labels of wave 2 are new draws at the same rates, so 
 .. math:: E[e_1 e_2] = E\big[e_1\,E[e_2 \mid F_1]\big] \le E[e_1] \le 1
 
 for all rates that keep the limit, by the bound of ``e_detector`` once given :math:`F_1` and once
-without. It holds for any rule for the sizes of wave 2, and of ``recovery``'s factor, which is one of
-the same kind, in the same way.
+without. It holds for any rule for the sizes of wave 2, and in the same way for the factor of
+``recovery``, which is the detector's turned round.
 
 That is about the classifier's *rates*, behind the window's items. About the window's own metric it
 says less: given wave 1 the items left are those that it did not take, and where these kept the

@@ -76,7 +76,9 @@ def test_the_product_over_waves_has_a_mean_of_one_at_most_whatever_the_second_si
 
 
 @pytest.mark.parametrize("limit", [PRECISION, RECALL], ids=str)
-def test_evidence_of_recovery_over_waves_has_a_mean_of_one_at_most_while_the_metric_is_beyond(limit):
+def test_evidence_of_recovery_over_waves_has_a_mean_of_one_at_most_beyond_the_limit(
+    limit,
+):
     def product(one, two):
         waves = [two_strata(*one), two_strata(*two)]
         return log_recovery_of_waves(opposite(limit), waves, guesses(waves, [BEFORE]))
