@@ -13,7 +13,7 @@ from sqlalchemy import delete, update
 from monitor.domain import crashpoint
 from monitor.domain.errors import SourceUnavailable, StoppedByBug
 from monitor.domain.model import Answer
-from monitor.domain.settings import Bands, Limits, MonitorSettings, Sample
+from monitor.domain.settings import Bands, Limits, Margin, MonitorSettings, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds import publish, retention, run
 from monitor.rounds.opening import redo
@@ -31,7 +31,7 @@ from monitor.storage import (
 from monitor.storage.database import Database
 from monitor.storage.round_labels import read_labels
 from monitor.storage.tables import rounds, store
-from tests.rounds.scene import MONDAY, WEEK, Scene, overview, settings
+from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, overview, settings
 
 TOTAL = 400
 BANDED = Sample(max_labels=TOTAL, bands=Bands(flagged=2, passed=4))
@@ -97,6 +97,36 @@ def test_the_items_of_both_waves_are_the_first_of_each_stratum_in_the_order_of_t
     planned = {p.stratum.name: p.planned for p in strata_of(scene, scene.round(1))}
     found = [(row["stratum"], row["order"]) for row in rows]
     assert found == [(name, i) for name in sorted(planned) for i in range(planned[name])]
+
+
+@pytest.mark.parametrize("known", [None, REFERENCE])
+def test_both_waves_together_keep_the_share_by_size(scene, known):
+    scene.settings = scene.settings.model_copy(update={"reference": known})
+    drawn(scene)
+    scene.answer()
+    scene.run()
+
+    passed = [part for part in strata_of(scene, scene.round(1)) if not part.stratum.flagged]
+    size, labels = (sum(getattr(part, name) for part in passed) for name in ("size", "planned"))
+    share = scene.settings.sample.share_by_size
+    assert share == 0.25
+    assert all(part.planned >= share * labels * part.size / size - 1 for part in passed)
+
+
+def test_a_first_round_with_a_margin_plans_its_total_for_the_margin_with_the_assurance(scene):
+    wide = {"margin": Margin(precision=0.15, recall=0.2), "max_labels": 2000}
+    totals = []
+    for assurance in (None, 0.8):
+        sample = BANDED.model_copy(update=wide | {"assurance": assurance})
+        asked = scene.settings.model_copy(update={"sample": sample})
+        one = Scene(scene.database, asked, source=scene.source, name=f"mail-{assurance}")
+        if not one.source.rows:
+            one.week(1, count=4000, share=0.2)
+        one.run(1)
+        totals.append(sum(part.planned for part in strata_of(one, one.round(1))))
+        assert len(sent(one)) == pytest.approx(0.4 * totals[-1], abs=6)
+
+    assert totals[0] < totals[1] < 2000
 
 
 def test_the_second_wave_goes_out_at_half_time_though_answers_are_missing(scene):

@@ -36,14 +36,17 @@ if TYPE_CHECKING:
 FEWEST_BANDS = 2  # of a class: one has no other answers from which its rate could be learned
 
 
+def has_two_waves(frame: Frame, settings: RoundSettings) -> bool:
+    """Whether a round of such a window, the first of its history, goes out in two waves."""
+    bands = Counter(part.stratum.flagged for part in frame.strata if part.size > 0)
+    fewest = min(bands[True], bands[False])
+    return settings.sample.second_wave is not None and fewest >= FEWEST_BANDS
+
+
 def first_items(frame: Frame, planned: Sequence[int], settings: RoundSettings) -> list[int] | None:
-    """Items of each stratum in wave 1; None where a round goes out at once."""
-    if settings.sample.second_wave is None:
+    """Items of each stratum in wave 1 of a history's first round; None where all go out at once."""
+    if not has_two_waves(frame, settings):
         return None
-    for flagged in (True, False):
-        bands = [p for p in frame.strata if p.stratum.flagged is flagged and p.size > 0]
-        if len(bands) < FEWEST_BANDS:
-            return None
     first: list[int] = first_wave(planned).tolist()
     return first if sum(first) < sum(planned) else None
 
