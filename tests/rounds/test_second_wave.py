@@ -20,6 +20,7 @@ from monitor.rounds.opening import redo
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.recovery import log_recovery_factor
 from monitor.storage import (
     evidence_store,
     frame_store,
@@ -355,6 +356,30 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
     assert two.labeled.sum() > 200
     assert found.log_e == pytest.approx(log_e_factor(limit, two, guess([one])))
     assert any(found.log_e)
+
+
+def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_round(scene):
+    whole(scene)
+    scene.settings = scene.settings.model_copy(
+        update={"limits": Limits.model_validate({"recall": 0.95, "false_alarm_every": 2})}
+    )
+    for number in (2, 3, 4):
+        scene.play(number, count=4000, share=0.2)
+
+    found = scene.play(5, count=4000, share=0.2, version="another model")
+
+    with scene.database.read() as connection:
+        readings = evidence_store.frozen_readings_of(connection, [found.id])
+        waves = [counts_of(wave) for wave in read_labels(connection, found).by_wave()]
+    [[reading]] = [list(of.values()) for of in readings.values()]
+    [limit] = found.settings.limits.watched()
+    assert found.history_id != scene.round(4).history_id
+    assert len(waves) == 2
+    assert reading.recovery.rounds >= 1
+    assert reading.log_recovery == pytest.approx(
+        log_recovery_factor(limit, waves[0], None)
+        + log_recovery_factor(limit, waves[1], guess(waves[:1]))
+    )
 
 
 def counts_of(tallies):
