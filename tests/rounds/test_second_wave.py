@@ -375,6 +375,7 @@ def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_
     [limit] = found.settings.limits.watched()
     assert found.history_id != scene.round(4).history_id
     assert len(waves) == 2
+    assert reading.recovery is not None
     assert reading.recovery.rounds >= 1
     assert reading.log_recovery == pytest.approx(
         log_recovery_factor(limit, waves[0], None)
