@@ -181,7 +181,8 @@ class Sample(Settings):
     over their bands by size, so that misses are seen wherever they appear; the rest goes where it
     narrows the intervals most. The first round of a history with score bands hands its labels out
     in two waves, the second by the answers to the first: once these are in, at the latest after
-    the share ``second_wave`` of the time for labeling; null for one wave.
+    the share ``second_wave`` of the time that people have, or at the deadline of labels that come
+    by themselves; null for one wave.
     """
 
     margin: Margin = Margin()

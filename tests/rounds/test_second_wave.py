@@ -338,6 +338,21 @@ def test_labels_that_come_by_themselves_get_both_waves_in_one_go(scene):
     assert sum(part.planned for part in strata_of(scene, round_)) == TOTAL
 
 
+def test_labels_that_come_by_themselves_are_waited_for_before_any_size_follows_them(scene):
+    scene.labeler.asks_people = False
+    round_ = drawn(scene)
+    early = sent(scene)
+    complaints = {item for item in early if scene.truth[item] is Answer.POSITIVE}
+    scene.labeler.answers.update(dict.fromkeys(complaints, Answer.POSITIVE))
+    scene.now = round_.deadline - timedelta(minutes=1)
+
+    scene.run()
+
+    assert round_.second_wave_at == round_.deadline
+    assert 0 < len(complaints) < len(early)
+    assert sent(scene) == early
+
+
 def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_its_first(scene):
     drawn(scene)
     scene.answer()

@@ -317,7 +317,9 @@ def _write_sample(
             rows=frame.rows,
             first_look_at=first_look,
             deadline=deadline,
-            second_wave_at=None if first is None else goes_out_at(settings, now, deadline),
+            second_wave_at=None
+            if first is None
+            else goes_out_at(settings, now, deadline, asks_people=context.asks_people(settings)),
         )
         for concern in (*concerns, *odd.concerns):
             note(connection, round_, concern.kind, concern.sentence, now)

@@ -70,10 +70,18 @@ def spare_items(frame: Frame, wanted: Sequence[int], first: Sequence[int]) -> li
     return [item for item in candidates if item.order >= early[item.stratum]]
 
 
-def goes_out_at(settings: RoundSettings, now: datetime, deadline: datetime) -> datetime | None:
-    """Give the time at which wave 2 goes out at the latest, for a round drawn now."""
+def goes_out_at(
+    settings: RoundSettings, now: datetime, deadline: datetime, *, asks_people: bool
+) -> datetime | None:
+    """Give the time at which wave 2 goes out at the latest, for a round drawn now.
+
+    Labels that come by themselves may be of one kind at first, such as complaints, and need nobody
+    who has time for the rest: those of wave 1 get all of theirs.
+    """
     share = settings.sample.second_wave
-    return None if share is None else now + share * (deadline - now)
+    if share is None:
+        return None
+    return now + share * (deadline - now) if asks_people else deadline
 
 
 def hand_out_rest(
