@@ -16,6 +16,7 @@ from monitor.domain.model import Answer
 from monitor.domain.settings import Bands, Limits, Margin, MonitorSettings, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds import publish, retention, run
+from monitor.rounds.estimation.estimate import expected_rates
 from monitor.rounds.opening import redo
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
@@ -368,6 +369,7 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
     one, two = (counts_of(wave) for wave in labels.by_wave())
     [found] = reading.values()
     [limit] = round_.settings.limits.watched()
+    assert one.labeled.tolist() == [part.first_wave for part in strata_of(scene, round_)]
     assert two.labeled.sum() > 200
     assert found.log_e == pytest.approx(log_e_factor(limit, two, guess([one])))
     assert any(found.log_e)
@@ -375,9 +377,8 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
 
 def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_round(scene):
     whole(scene)
-    scene.settings = scene.settings.model_copy(
-        update={"limits": Limits.model_validate({"recall": 0.95, "false_alarm_every": 2})}
-    )
+    limits = Limits.model_validate({"recall": 0.95, "false_alarm_every": 2})
+    scene.settings = scene.settings.model_copy(update={"limits": limits, "reference": REFERENCE})
     for number in (2, 3, 4):
         scene.play(number, count=4000, share=0.2)
 
@@ -390,12 +391,14 @@ def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_
     [limit] = found.settings.limits.watched()
     assert found.history_id != scene.round(4).history_id
     assert len(waves) == 2
+    by_the_launch = expected_rates([], None, waves[0], found.settings)
     assert reading.recovery is not None
     assert reading.recovery.rounds >= 1
     assert reading.log_recovery == pytest.approx(
-        log_recovery_factor(limit, waves[0], None)
+        log_recovery_factor(limit, waves[0], by_the_launch)
         + log_recovery_factor(limit, waves[1], guess(waves[:1]))
     )
+    assert log_recovery_factor(limit, waves[0], by_the_launch) != 0
 
 
 def counts_of(tallies):
