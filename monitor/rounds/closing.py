@@ -18,6 +18,8 @@ from monitor.storage.round_labels import read_labels
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sqlalchemy import Connection
+
     from monitor.rounds.context import MonitorContext
     from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_claims import Claim
@@ -28,7 +30,7 @@ _RETRIES = 5  # of a publish that met another one; each loser has let one winner
 
 
 @dataclass(frozen=True, slots=True)
-class _Stand:
+class Stand:
     """A round that takes labels, and the labels that it has, as one transaction read them."""
 
     round: Round
@@ -36,27 +38,26 @@ class _Stand:
     copies: Copies
 
 
-def go_on(context: MonitorContext, round_: Round, claim: Claim) -> None:
+def go_on(context: MonitorContext, stand: Stand, claim: Claim) -> None:
     """Hand out the second wave of a round, or close it; nothing where it is not time for either."""
-    stand = _stand(context, round_.id)
     if second_wave.is_due(stand.round, stand.labels, context.clock()):
         if second_wave.hand_out_rest(context, stand.round, stand.labels, claim):
             send(context, stand.round, claim)
             return
-        stand = _stand(context, round_.id)  # its first wave is all of it now
+        with context.database.read() as connection:  # its first wave is all of it now
+            stand = read_stand(connection, round_store.read_round(connection, stand.round.id))
     _close_if_due(context, stand, claim)
 
 
-def _stand(context: MonitorContext, round_id: int) -> _Stand:
-    with context.database.read() as connection:
-        round_ = round_store.read_round(connection, round_id)
-        labels = read_labels(connection, round_)
-        has_copies = round_.settings.overlap > 0
-        copies = copy_store.read_copies(connection, round_.id) if has_copies else Copies(0, 0)
-    return _Stand(round_, labels, copies)
+def read_stand(connection: Connection, round_: Round) -> Stand:
+    """Read the labels of a round that takes some."""
+    labels = read_labels(connection, round_)
+    has_copies = round_.settings.overlap > 0
+    copies = copy_store.read_copies(connection, round_.id) if has_copies else Copies(0, 0)
+    return Stand(round_, labels, copies)
 
 
-def _close_if_due(context: MonitorContext, stand: _Stand, claim: Claim) -> None:
+def _close_if_due(context: MonitorContext, stand: Stand, claim: Claim) -> None:
     round_, labels, copies = stand.round, stand.labels, stand.copies
     answered = sum(tally.labeled + tally.declined for tally in labels.counts())
     wanted = sum(part.planned for part in labels.strata)

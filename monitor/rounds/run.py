@@ -22,7 +22,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.moves import DRAW_INTERRUPTED
 from monitor.rounds import publish
 from monitor.rounds.claims import renewed
-from monitor.rounds.closing import go_on, retried
+from monitor.rounds.closing import go_on, read_stand, retried
 from monitor.rounds.labels.collect import collect, retire, send
 from monitor.rounds.labels.places import Asked, ask
 from monitor.rounds.opening.due import open_due, open_slot
@@ -227,9 +227,12 @@ def finish(context: MonitorContext, round_id: int) -> None:
     """
 
     def step(claim: Claim) -> None:
-        round_ = _read(context, round_id)
-        if round_.state is RoundState.LABELING:
-            go_on(context, round_, claim)
+        with context.database.read() as connection:
+            round_ = round_store.read_round(connection, round_id)
+            takes_labels = round_.state is RoundState.LABELING
+            stand = read_stand(connection, round_) if takes_labels else None
+        if stand is not None:
+            go_on(context, stand, claim)
         elif round_.state is RoundState.CLOSED and _changed(round_):
             retried(lambda: publish.correct(context, round_, claim))
 

@@ -33,6 +33,7 @@ from monitor.storage import (
 from monitor.storage.database import Database
 from monitor.storage.round_labels import read_labels
 from monitor.storage.tables import rounds, store
+from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, overview, settings
 
 TOTAL = 400
@@ -486,8 +487,13 @@ def whole(scene):
     return closed
 
 
-def sent_items(scene):
-    return {row["id"] for row in scene.rows("select id from items")}
+def test_a_report_says_how_many_items_of_each_stratum_were_of_the_first_wave(scene):
+    closed = whole(scene)
+
+    report = report_of(scene, closed)
+
+    first = {part.stratum.name: part.first_wave for part in strata_of(scene, closed)}
+    assert {row["stratum"]: row["first_wave"] for row in report["strata"]} == first
 
 
 def test_a_round_done_again_with_its_plan_is_handed_out_at_once_and_counts_in_two_waves(scene):
