@@ -110,10 +110,6 @@ def test_a_first_round_with_bands_is_said_to_go_out_in_two_waves(place, sample, 
     assert ("two waves" in said) is waves
 
 
-def test_a_later_round_is_not_said_to_go_out_in_two_waves(filled):
-    assert told(filled)["two_waves"] is False
-
-
 def test_with_a_reference_the_plan_rests_on_it(place):
     reference = ("    labeling", "    reference: {tp: 40, fp: 10, fn: 20, tn: 930}\n    labeling")
     place.config(PEOPLE, reference=reference)

@@ -17,6 +17,7 @@ from monitor.domain.settings import Bands, Limits, Margin, MonitorSettings, Samp
 from monitor.domain.state import RoundState
 from monitor.rounds import publish, retention, run
 from monitor.rounds.estimation.estimate import expected_rates
+from monitor.rounds.forecast.plan_window import scan_to_plan
 from monitor.rounds.opening import redo
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
@@ -487,13 +488,24 @@ def whole(scene):
     return closed
 
 
+def test_the_plan_of_a_first_round_says_that_it_has_two_waves_and_that_of_a_second_not(scene):
+    whole(scene)
+    scene.week(2, count=4000, share=0.2)
+    scene.now = MONDAY + WEEK
+    new = Scene(scene.database, scene.settings, source=scene.source, name="new")
+    new.now = scene.now
+
+    assert scan_to_plan(new.context).two_waves
+    assert not scan_to_plan(scene.context).two_waves
+
+
 def test_a_report_says_how_many_items_of_each_stratum_were_of_the_first_wave(scene):
     closed = whole(scene)
 
     report = report_of(scene, closed)
 
     first = {part.stratum.name: part.first_wave for part in strata_of(scene, closed)}
-    assert {row["stratum"]: row["first_wave"] for row in report["strata"]} == first
+    assert {row.stratum: row.first_wave for row in report.strata} == first
 
 
 def test_a_round_done_again_with_its_plan_is_handed_out_at_once_and_counts_in_two_waves(scene):
