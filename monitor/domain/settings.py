@@ -179,7 +179,10 @@ class Sample(Settings):
     ``max_labels``; with no assurance (null) as many as reach it on average. Without a margin: all
     of ``max_labels``. ``share_by_size`` is the share of the labels of passed items that is spread
     over their bands by size, so that misses are seen wherever they appear; the rest goes where it
-    narrows the intervals most.
+    narrows the intervals most. The first round of a history with score bands hands its labels out
+    in two waves, the second by the answers to the first: once these are in, at the latest after
+    the share ``second_wave`` of the time that people have, or at the deadline of labels that come
+    by themselves; null for one wave.
     """
 
     margin: Margin = Margin()
@@ -188,6 +191,7 @@ class Sample(Settings):
     share_by_size: Annotated[float, Field(ge=0, le=0.5)] = 0.25
     bands: Bands = Bands()
     cost: Cost = Cost()
+    second_wave: Annotated[float, Field(gt=0, lt=1)] | None = 0.5
 
 
 class Pooling(Settings):
@@ -409,7 +413,8 @@ class RoundSettings(Settings):
 
     ``origin`` is why it was opened: because its slot was due (``schedule``, as recorded skips
     are), because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``planned`` are
-    the labels of each stratum where a round is done again whose plan is known. ``labeling`` is what
+    the labels of each stratum where a round is done again whose plan is known, and ``first_wave``
+    those of its first wave, where it had two. ``labeling`` is what
     the labeler's kind has alone (`Labeling.own`), so that a round is read from where its tasks
     went; None in rounds of older versions.
     """
@@ -433,6 +438,7 @@ class RoundSettings(Settings):
     hooks: tuple[str, ...] = ()
     origin: Literal["schedule", "by_hand", "backfill"] = "schedule"
     planned: dict[str, int] | None = None
+    first_wave: dict[str, int] | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -23,11 +23,14 @@ class Runs:
     down: bool = False
     rewound: list[int] = field(default_factory=list)
 
-    def of(self, number, *, version=1, state="closed", planned=None, alerts=()):
+    def of(self, number, *, version=1, state="closed", planned=None, first=None, alerts=()):
         """Let MLflow show a run of a round."""
         run = ShownRun(f"run{number}", slot(number), version, state, live=True)
         self.shown.append(run)
-        strata = [{"stratum": name, "planned": n} for name, n in (planned or {}).items()]
+        strata = [
+            {"stratum": name, "planned": n, "first_wave": None if first is None else first[name]}
+            for name, n in (planned or {}).items()
+        ]
         self.reports[run.run_id] = {"strata": strata, "alerts": list(alerts)}
 
     def find(self, *_):
@@ -128,6 +131,19 @@ def test_a_round_keeps_the_plan_that_it_was_drawn_by(scene, runs):
         planned[row["number"]].append(row["planned"])
     assert planned[2] == [17, 23]
     assert planned[3] not in ([17, 20, 23], [17, 23])  # of other bands: planned anew
+
+
+def test_a_round_that_had_two_waves_keeps_them_apart_and_goes_out_at_once(scene, runs):
+    runs.of(2, planned={"flagged": 17, "passed": 23}, first={"flagged": 7, "passed": 10})
+
+    scene.restored()
+
+    found = scene.rows(
+        "select s.first_wave, count(*) as drawn from strata s join rounds r on r.id = s.round_id "
+        "join items i on i.round_id = s.round_id and i.stratum = s.stratum "
+        "where r.number = 2 group by s.first_wave order by s.first_wave"
+    )
+    assert [(row["first_wave"], row["drawn"]) for row in found] == [(7, 17), (10, 23)]
 
 
 def test_what_cannot_be_drawn_any_more_holds_nothing_up_and_says_why(scene, runs):

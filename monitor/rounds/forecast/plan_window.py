@@ -17,6 +17,7 @@ from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.draw import look, why_unusable
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
 from monitor.rounds.sampling.prior import known_before, reference_of
+from monitor.rounds.sampling.second_wave import has_two_waves
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, Prospect, plan_options
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
@@ -36,12 +37,16 @@ NO_ROUND = -1  # an id that no row has
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedWindow:
-    """A window as its plan sees it: names of the strata and where the rates come from."""
+    """A window as its plan sees it: names of the strata and where the rates come from.
+
+    ``two_waves`` is whether its labels go out in two waves; margins are those of one.
+    """
 
     prospect: Prospect
     strata: tuple[str, ...]
     basis: str
     window: Window | None = None
+    two_waves: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +69,7 @@ class PlanForecast:
             "size": int(prospect.size.sum()),
             "expected": prospect.expected if self._is_known else {},
             "labels": plan.total,
+            "two_waves": self.planned.two_waves,
             "cost": plan.cost,
             "margins": dict(plan.margins),
             "asked": dict(plan.asked),
@@ -146,7 +152,8 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     )
     names = tuple(part.stratum.name for part in seen.frame.strata)
     basis = PLAN_SOURCES[prior_rates.source] if known is None else _basis(context, seen)
-    return PlannedWindow(prospect, names, basis, round_.window)
+    two_waves = known is None and has_two_waves(seen.frame, round_.settings)
+    return PlannedWindow(prospect, names, basis, round_.window, two_waves)
 
 
 def _basis(context: MonitorContext, seen: WindowScan) -> str:

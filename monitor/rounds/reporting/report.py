@@ -220,6 +220,7 @@ def stratum_row(part: StratumTally) -> StratumRow:
         labeled=part.labeled,
         positive=part.positive,
         declined=part.declined,
+        first_wave=part.first_wave,
     )
 
 

@@ -73,7 +73,7 @@ def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
     known = history_states([now, now], None, asked.pooling)[-1]
     plain, audited = (
         estimate_round(
-            now, [now], known, evidence=now, reference=None, settings=round_settings, seed=1
+            now, [now], known, evidence=[now], reference=None, settings=round_settings, seed=1
         )
         for round_settings in (asked, corrected)
     )

@@ -32,7 +32,7 @@ def estimated(now, earlier=QUIET, reference=None, **pooling):
     asked = settings().model_copy(update={"pooling": Pooling(**pooling)})
     known = history_states([*earlier, now], reference, asked.pooling)[-1]
     found = estimate_round(
-        now, earlier, known, evidence=now, reference=reference, settings=asked, seed=3
+        now, earlier, known, evidence=[now], reference=reference, settings=asked, seed=3
     )
     return {row.metric: row for row in found.rows if row.basis == "pooled"}
 
