@@ -106,19 +106,24 @@ def fill(path):
 @pytest.mark.server
 def test_every_command_of_the_readme_runs_in_its_order(folder):
     printed: dict[str, list[str]] = {}
+    labels = []
     for command in COMMANDS:
         if command in RUN_BY_THE_GATE or "mlflow ui" in command:
             continue
         printed.setdefault(command, []).append(run(command, folder))
         if "labels export" in command:
-            labels = fill(folder / "todo.csv")
+            labels.append(fill(folder / command.split()[-1]))
 
     assert "wrote config.yaml" in printed["pr-monitor init predictions.parquet"][0]
     assert "PROBLEM" not in printed["pr-monitor check"][0]
-    drawn, closed = printed["pr-monitor run-once"]
+    drawn, rest, closed = printed["pr-monitor run-once"]
+    first, later = labels
     assert "is labeling" in drawn
+    assert f"waits for {later} answers of {first + later}" in rest
+    assert first / (first + later) == pytest.approx(0.4, abs=0.02)  # as it says there
     assert "is closed" in closed
-    assert f"{labels} new answers" in printed["pr-monitor labels import todo.csv"][0]
+    assert f"{first} new answers" in printed["pr-monitor labels import todo.csv"][0]
+    assert f"{later} new answers" in printed["pr-monitor labels import rest.csv"][0]
     assert "precision" in printed["pr-monitor status"][0]
     assert "closed" in printed["pr-monitor rounds"][0]
 

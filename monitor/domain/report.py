@@ -74,7 +74,11 @@ class ReportedEstimate(EstimateRow):
 
 
 class StratumRow(Report):
-    """One stratum as a version of a round saw it."""
+    """One stratum as a version of a round saw it.
+
+    ``first_wave`` is how many of the planned items went out before the others; None where all went
+    out at once.
+    """
 
     stratum: str
     flagged: bool
@@ -85,6 +89,7 @@ class StratumRow(Report):
     labeled: int
     positive: int
     declined: int
+    first_wave: int | None = None
 
     @property
     def unanswered(self) -> int:

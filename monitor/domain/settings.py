@@ -187,7 +187,10 @@ class Sample(Settings):
     of ``max_labels``. ``share_by_size`` is the share of the labels of passed items that is spread
     over their bands by size, so that misses are seen wherever they appear; the rest goes where it
     narrows the intervals most. ``cells`` are the strata that labels are drawn from, ``bands`` the
-    runs of them that people see; without cells (null) the bands are the strata.
+    runs of them that people see; without cells (null) the bands are the strata. The first round of
+    a history with score bands hands its labels out in two waves, the second by the answers to the
+    first: once these are in, at the latest after the share ``second_wave`` of the time that people
+    have, or at the deadline of labels that come by themselves; null for one wave.
     """
 
     margin: Margin = Margin()
@@ -197,6 +200,7 @@ class Sample(Settings):
     bands: Bands = Bands()
     cells: Cells | None = None
     cost: Cost = Cost()
+    second_wave: Annotated[float, Field(gt=0, lt=1)] | None = 0.5
 
 
 class Pooling(Settings):
@@ -378,8 +382,9 @@ def _audit_tag(audit: object) -> str:
     """Name the shape of an audit by its keys, so that refusals are about the one that was meant."""
     if isinstance(audit, ClassAuditCounts):
         return "by class"
-    by_class = isinstance(audit, dict) and not ClassAuditCounts.model_fields.keys().isdisjoint(
-        audit
+    by_class = isinstance(audit, dict) and (
+        not ClassAuditCounts.model_fields.keys().isdisjoint(audit)
+        or any(isinstance(counts, dict) for counts in audit.values())
     )
     return "by class" if by_class else "of all items"
 
@@ -417,7 +422,8 @@ class RoundSettings(Settings):
 
     ``origin`` is why it was opened: because its slot was due (``schedule``, as recorded skips
     are), because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``planned`` are
-    the labels of each stratum where a round is done again whose plan is known. ``labeling`` is what
+    the labels of each stratum where a round is done again whose plan is known, and ``first_wave``
+    those of its first wave, where it had two. ``labeling`` is what
     the labeler's kind has alone (`Labeling.own`), so that a round is read from where its tasks
     went; None in rounds of older versions.
     """
@@ -441,6 +447,7 @@ class RoundSettings(Settings):
     hooks: tuple[str, ...] = ()
     origin: Literal["schedule", "by_hand", "backfill"] = "schedule"
     planned: dict[str, int] | None = None
+    first_wave: dict[str, int] | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from monitor.presentation.numbers import NOT_ESTIMABLE
+from monitor.presentation.numbers import NOT_ESTIMABLE, percent_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,14 +23,15 @@ def pooled_intervals_text(coverage: tuple[float, float] | None) -> str:
     >>> pooled_intervals_text(None)
     'intervals with earlier rounds are of calibrated pooling'
     >>> pooled_intervals_text((0.9, 0.98)).split(", and ")[1]
-    'in at least 98% in quiet times'
+    'in at least 98 % in quiet times'
     """
     if coverage is None:
         return POOLED_INTERVALS
     changed, quiet = coverage
     return (
-        f"{POOLED_INTERVALS}: they held the truth in at least {changed:.0%} of simulated rounds "
-        f"after changes of 3 to 15 points either way, and in at least {quiet:.0%} in quiet times"
+        f"{POOLED_INTERVALS}: they held the truth in at least {percent_text(changed)} of simulated "
+        "rounds after changes of 3 to 15 points either way, and in at least "
+        f"{percent_text(quiet)} in quiet times"
     )
 
 

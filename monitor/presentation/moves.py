@@ -30,20 +30,41 @@ def missed_reason(newest: datetime) -> str:
 
 
 def closed_reason(
-    *, answered: int, wanted: int, second_answered: int = 0, second_wanted: int = 0
+    *,
+    answered: int,
+    wanted: int,
+    second_answered: int = 0,
+    second_wanted: int = 0,
+    cut_short: bool = False,
 ) -> str:
     """Say that a round has all its answers, or that its time is over; of second copies too.
+
+    ``cut_short`` is whether its second wave never went out.
 
     >>> closed_reason(answered=200, wanted=200)
     'all labels are in'
     >>> closed_reason(answered=180, wanted=200, second_answered=3, second_wanted=20)
     'the deadline passed with 180 of 200 answers and 3 of 20 second copies'
+    >>> closed_reason(answered=160, wanted=160, cut_short=True)
+    'the deadline passed with 160 of 160 answers, before its second wave went out'
     """
     copies_missing = second_answered < second_wanted
-    if answered == wanted and not copies_missing:
+    if answered == wanted and not copies_missing and not cut_short:
         return "all labels are in"
     copies = f" and {second_answered} of {second_wanted} second copies" if copies_missing else ""
-    return f"the deadline passed with {answered} of {wanted} answers{copies}"
+    short = ", before its second wave went out" if cut_short else ""
+    return f"the deadline passed with {answered} of {wanted} answers{copies}{short}"
+
+
+def second_wave_reason(drawn: int, *, answered: int, wanted: int) -> str:
+    """Say that the second wave of a round goes out, and after how much of the first.
+
+    >>> second_wave_reason(300, answered=180, wanted=200)
+    'the second wave went out: 300 items, by 180 of 200 answers to the first'
+    """
+    return (
+        f"the second wave went out: {drawn} items, by {answered} of {wanted} answers to the first"
+    )
 
 
 def unlabeled_reason(predicted: str, *, answered: int, wanted: int) -> str:

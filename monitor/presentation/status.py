@@ -50,6 +50,14 @@ def closing_line(number: int, left: timedelta, *, missing: int) -> str:
     )
 
 
+def second_wave_line(number: int, at: datetime) -> str:
+    """Say that the rest of a round's items is still to go out, and when."""
+    return (
+        f"round {number} hands out the rest of its items once those that are out are answered, at "
+        f"{minute_text(at)} UTC at the latest"
+    )
+
+
 def no_estimate_line(number: int, reason: str | None) -> str:
     """Say that the newest round that ended has no estimate."""
     return f"round {number} gave no estimate: {reason}"

@@ -28,14 +28,19 @@ def waits_until(round_: Round, first_look: datetime) -> datetime:
     somebody asks for does not wait at all, and no more does a backfill, unless its first look was
     refused outright.
     """
-    grace = round_.settings.grace
-    if grace is None:
-        # A quarter of the window: a monthly table takes longer to be fixed than a daily one.
-        grace = max(SHORTEST, (round_.window.end - round_.window.start) / 4)
+    grace = grace_of(round_)
     if round_.settings.origin == "backfill":
         return first_look if round_.first_look_at is None else first_look + grace
     following = next(slots_after(round_.settings.schedule, round_.slot))
     return max(first_look, min(first_look + grace, following))
+
+
+def grace_of(round_: Round) -> timedelta:
+    """How long predictions that cannot be used now are waited for."""
+    if round_.settings.grace is not None:
+        return round_.settings.grace
+    # A quarter of the window: a monthly table takes longer to be fixed than a daily one.
+    return max(SHORTEST, (round_.window.end - round_.window.start) / 4)
 
 
 def gives_up_at(round_: Round) -> datetime | None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
+from monitor.presentation.status import closing_line, second_wave_line
 from monitor.rounds.grace import gives_up_at
 from monitor.storage import many_rounds, round_store
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -31,6 +34,8 @@ class OpenRound:
     reason: str | None
     waits_until: datetime | None = None
     """When it gives up on predictions that cannot be used yet."""
+    second_wave_at: datetime | None = None
+    """When its second wave goes out at the latest; None where none is to come."""
 
     def time_for_labels(self, now: datetime) -> timedelta | None:
         """How long labels may still come, negative once that is over; None before it is drawn."""
@@ -50,7 +55,36 @@ class OpenRound:
             deadline=round_.deadline,
             reason=round_.reason,
             waits_until=gives_up_at(round_),
+            second_wave_at=round_.second_wave_at,
         )
+
+
+def near_deadline(
+    rounds: Sequence[OpenRound], deadline: timedelta, now: datetime
+) -> Iterator[tuple[OpenRound, timedelta]]:
+    """Find the rounds in the last fifth of their time for labels, and what is left of it."""
+    for round_ in rounds:
+        left = round_.time_for_labels(now)
+        if left is not None and timedelta(0) < left <= deadline / 5:
+            yield round_, left
+
+
+def closing_lines(rounds: Sequence[OpenRound], deadline: timedelta, now: datetime) -> list[str]:
+    """Say which rounds soon close though answers are missing."""
+    return [
+        closing_line(round_.round, left, missing=round_.wanted - round_.answered)
+        for round_, left in near_deadline(rounds, deadline, now)
+        if 0 < round_.answered < round_.wanted
+    ]
+
+
+def second_wave_lines(rounds: Sequence[OpenRound]) -> list[str]:
+    """Say of which rounds the rest is still to go out, and when."""
+    return [
+        second_wave_line(round_.round, round_.second_wave_at)
+        for round_ in rounds
+        if round_.second_wave_at is not None
+    ]
 
 
 def open_rounds(connection: Connection, monitor: str) -> list[OpenRound]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.labels import corrected_evidence_label, current_label, evidence_label
+from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import corrected_reason, overtaken_reason
 from monitor.rounds.estimation.alerts import after_moves, correct_evidence, freeze_evidence
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.storage.frame_store import StratumTally
-    from monitor.storage.label_store import LabelOf
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
@@ -189,7 +188,9 @@ def _read_batch(
             for round_ in rounds
         ),
         due=due,
-        evidence={round_.id: _evidence_tally(round_, labels[round_.id]) for round_ in rounds[due:]},
+        evidence={
+            round_.id: _evidence_tallies(round_, labels[round_.id]) for round_ in rounds[due:]
+        },
         labels=labels,
         stored=Tally(stored[this_round.id]) if this_round.id in stored else None,
     )
@@ -218,9 +219,10 @@ def _is_changed(round_: Round) -> bool:
     return round_.label_revision != round_.estimated_revision
 
 
-def _evidence_tally(round_: Round, labels: RoundLabels) -> Tally:
+def _evidence_tallies(round_: Round, labels: RoundLabels) -> tuple[Tally, ...]:
     closed = round_.state is RoundState.CLOSED
-    return _labeled_tally(labels, corrected_evidence_label if closed else evidence_label)
+    waves = labels.by_wave(corrected_evidence_label if closed else evidence_label)
+    return tuple(Tally(tuple(wave)) for wave in waves)
 
 
 def _changes_nothing(context: MonitorContext, batch: HistoryBatch) -> bool:
@@ -240,8 +242,8 @@ def _tally(
     return _labeled_tally(labels[round_.id]) if _is_changed(round_) else Tally(stored[round_.id])
 
 
-def _labeled_tally(labels: RoundLabels, label_of: LabelOf = current_label) -> Tally:
-    return Tally(tuple(labels.counts(label_of)))
+def _labeled_tally(labels: RoundLabels) -> Tally:
+    return Tally(tuple(labels.counts()))
 
 
 def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:

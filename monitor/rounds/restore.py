@@ -173,7 +173,12 @@ def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> Ro
     """
     strata = [] if report is None else report.get("cells") or report.get("strata", [])
     planned = {str(row["stratum"]): int(row["planned"]) for row in strata}
-    return settings.model_copy(update={"planned": planned or None})
+    first = {
+        str(row["stratum"]): int(row["first_wave"])
+        for row in strata
+        if row.get("first_wave") is not None
+    }
+    return settings.model_copy(update={"planned": planned or None, "first_wave": first or None})
 
 
 def _newest_estimate(shown: Sequence[ShownRun]) -> datetime | None:

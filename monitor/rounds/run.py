@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from operator import itemgetter
@@ -14,44 +13,35 @@ import structlog
 from monitor.domain.errors import (
     InputRefused,
     MonitorError,
-    RoundMoved,
     StoppedByBug,
     TryLater,
     gravest_of,
 )
-from monitor.domain.labels import evidence_label
 from monitor.domain.slots import slots_of_windows, window_of
 from monitor.domain.state import RoundState
-from monitor.presentation.moves import DRAW_INTERRUPTED, closed_reason, unlabeled_reason
+from monitor.presentation.moves import DRAW_INTERRUPTED
 from monitor.rounds import publish
 from monitor.rounds.claims import renewed
+from monitor.rounds.closing import go_on, read_stand, retried
 from monitor.rounds.labels.collect import collect, retire, send
 from monitor.rounds.labels.places import Asked, ask
 from monitor.rounds.opening.due import open_due, open_slot
 from monitor.rounds.sampling.draw import draw
-from monitor.storage import copy_store, label_store, round_claims, round_moves, round_store
-from monitor.storage.copy_store import Copies
-from monitor.storage.round_labels import read_labels
+from monitor.storage import label_store, round_claims, round_moves, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
-    from sqlalchemy import Connection
-
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.frame_store import StratumTally
     from monitor.storage.label_store import Sent
     from monitor.storage.round_claims import Claim
-    from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
 
 SETTLING = timedelta(minutes=15)
 """How long after a deadline a file that is not whole yet is waited for."""
-
-_RETRIES = 5  # of a publish that met another one; each loser has let one winner through
 
 
 def run(context: MonitorContext) -> None:
@@ -208,6 +198,9 @@ def go_through(context: MonitorContext, round_id: int) -> None:
     if _is_out(round_, _read_sent(context, [round_])):
         collect(context, [round_id])
     finish(context, round_id)
+    if round_.second_wave_at is not None and _read(context, round_id).second_wave_at is None:
+        collect(context, [round_id])  # the second wave is out
+        finish(context, round_id)
 
 
 def begin(context: MonitorContext, round_id: int) -> None:
@@ -219,7 +212,7 @@ def begin(context: MonitorContext, round_id: int) -> None:
             if claim.was_left:
                 _note_obstacle(context, round_id, claim, DRAW_INTERRUPTED)
             # Of two rounds that open one history at once, the second is drawn by the first's bands.
-            _retried(lambda: draw(context, round_, claim), times=1)
+            retried(lambda: draw(context, round_, claim), times=1)
             round_ = _read(context, round_id)
         if round_.state is RoundState.LABELING:
             send(context, round_, claim)
@@ -228,16 +221,20 @@ def begin(context: MonitorContext, round_id: int) -> None:
 
 
 def finish(context: MonitorContext, round_id: int) -> None:
-    """Close a round whose labels are in or late, or correct one whose labels changed."""
+    """Close a round whose labels are in or late, or correct one whose labels changed.
+
+    One that goes out in two waves goes on with its second.
+    """
 
     def step(claim: Claim) -> None:
         with context.database.read() as connection:
             round_ = round_store.read_round(connection, round_id)
-            stand = _stand(connection, round_) if round_.state is RoundState.LABELING else None
+            takes_labels = round_.state is RoundState.LABELING
+            stand = read_stand(connection, round_) if takes_labels else None
         if stand is not None:
-            _close_if_due(context, stand, claim)
+            go_on(context, stand, claim)
         elif round_.state is RoundState.CLOSED and _changed(round_):
-            _retried(lambda: publish.correct(context, round_, claim))
+            retried(lambda: publish.correct(context, round_, claim))
 
     _claimed(context, round_id, step)
 
@@ -246,7 +243,7 @@ def publish_above(context: MonitorContext, round_id: int, above: Mapping[int, in
     """Give a closed round, and those that pool it, versions above these, by round id."""
 
     def step(claim: Claim) -> None:
-        _retried(lambda: publish.correct(context, _read(context, round_id), claim, above=above))
+        retried(lambda: publish.correct(context, _read(context, round_id), claim, above=above))
 
     _claimed(context, round_id, step)
 
@@ -299,69 +296,6 @@ def _note_obstacle(context: MonitorContext, round_id: int, claim: Claim, obstacl
     with suppress(TryLater), context.database.write() as connection:
         round_moves.note_obstacle(connection, claim, obstacle, context.clock())
     log.warning("round waits", round=round_id, reason=obstacle)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stand:
-    """A round that takes labels, and the labels that it has, as one transaction read them."""
-
-    round: Round
-    labels: RoundLabels
-    copies: Copies
-
-
-def _stand(connection: Connection, round_: Round) -> _Stand:
-    labels = read_labels(connection, round_)
-    has_copies = round_.settings.overlap > 0
-    copies = copy_store.read_copies(connection, round_.id) if has_copies else Copies(0, 0)
-    return _Stand(round_, labels, copies)
-
-
-def _close_if_due(context: MonitorContext, stand: _Stand, claim: Claim) -> None:
-    round_, labels, copies = stand.round, stand.labels, stand.copies
-    answered = sum(tally.labeled + tally.declined for tally in labels.counts())
-    wanted = sum(part.planned for part in labels.strata)
-    if (answered < wanted or copies.missing) and not _is_late(context, round_):
-        return
-    # A disputed item has a label here: it is unclear which, but somebody looked at it.
-    empty = _class_without_label(labels.counts(evidence_label))
-    if empty is not None:
-        reason = unlabeled_reason(empty, answered=answered, wanted=wanted)
-        publish.abandon(context, round_, claim, reason)
-        return
-    reason = closed_reason(
-        answered=answered,
-        wanted=wanted,
-        second_answered=copies.answered,
-        second_wanted=copies.wanted,
-    )
-    _retried(
-        lambda: publish.close(
-            context, round_, claim, partial=answered < wanted, reason=reason, labels=labels
-        )
-    )
-
-
-def _is_late(context: MonitorContext, round_: Round) -> bool:
-    return round_.deadline is not None and context.clock() >= round_.deadline
-
-
-def _class_without_label(strata: list[StratumTally]) -> str | None:
-    for name, flagged in (("flagged", True), ("passed", False)):
-        mine = [part for part in strata if part.stratum.flagged == flagged]
-        if any(part.planned for part in mine) and not any(part.labeled for part in mine):
-            return name
-    return None
-
-
-def _retried(act: Callable[[], None], times: int = _RETRIES) -> None:
-    for _ in range(times):
-        try:
-            act()
-        except RoundMoved:
-            continue
-        return
-    act()
 
 
 def _unfinished(context: MonitorContext) -> list[Round]:

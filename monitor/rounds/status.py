@@ -16,7 +16,6 @@ from monitor.presentation.attention import attention_text
 from monitor.presentation.delivery import dead_line
 from monitor.presentation.status import (
     ahead_line,
-    closing_line,
     no_estimate_line,
     overdue_line,
     round_line,
@@ -31,7 +30,12 @@ from monitor.presentation.status import (
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS, proposed_limits
 from monitor.rounds.grace import gives_up_at
 from monitor.rounds.open_alerts import firing_notices, recoveries
-from monitor.rounds.open_rounds import OpenRound
+from monitor.rounds.open_rounds import (
+    OpenRound,
+    closing_lines,
+    near_deadline,
+    second_wave_lines,
+)
 from monitor.rounds.reporting.report import SHOWN
 from monitor.storage import (
     alert_store,
@@ -46,7 +50,7 @@ from monitor.storage import (
 from monitor.storage.many_rounds import MonitorRounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -322,7 +326,7 @@ def _overdue(one: _OneMonitor) -> list[str]:
 def _unanswered(one: _OneMonitor) -> list[str]:
     return [
         unanswered_line(round_.round, left)
-        for round_, left in _near_deadline(one)
+        for round_, left in near_deadline(one.open_rounds, one.settings.round.deadline, one.now)
         if not round_.answered
     ]
 
@@ -339,19 +343,12 @@ def _of_labels(one: _OneMonitor) -> list[str]:
     return [*met, *(unread_labels_line(notes.obstacle) for notes in one.labels if notes.obstacle)]
 
 
-def _near_deadline(one: _OneMonitor) -> Iterator[tuple[OpenRound, timedelta]]:
-    """Find the rounds in the last fifth of their time for labels, and what is left of it."""
-    for round_ in one.open_rounds:
-        left = round_.time_for_labels(one.now)
-        if left is not None and timedelta(0) < left <= one.settings.round.deadline / 5:
-            yield round_, left
-
-
 def _notes(one: _OneMonitor) -> list[str]:
     """Say what is worth knowing, and needs nobody."""
     return [
         *_ahead(one.seen.ahead),
-        *_closing(one),
+        *second_wave_lines(one.open_rounds),
+        *closing_lines(one.open_rounds, one.settings.round.deadline, one.now),
         *(note for notes in one.labels for note in notes.notes),
         *_of_newest(one),
         *_of_last(one),
@@ -362,14 +359,6 @@ def _ahead(rounds: Sequence[Round]) -> list[str]:
     """Say that rounds are there whose time is still to come; none of them is the newest."""
     made = [round_ for round_ in rounds if round_.state is not RoundState.SKIPPED]
     return [ahead_line(len(made), made[-1].number, made[-1].slot)] if made else []
-
-
-def _closing(one: _OneMonitor) -> list[str]:
-    return [
-        closing_line(round_.round, left, missing=round_.wanted - round_.answered)
-        for round_, left in _near_deadline(one)
-        if 0 < round_.answered < round_.wanted
-    ]
 
 
 def _of_newest(one: _OneMonitor) -> list[str]:

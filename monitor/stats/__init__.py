@@ -112,14 +112,11 @@ from monitor.stats.estimation.prevalence import (
 )
 from monitor.stats.estimation.probability import (
     metric_quantile,
-    probability_at_least,
-    probability_at_most,
 )
 from monitor.stats.estimation.quick import estimate_matrix
 from monitor.stats.estimation.segments import (
     MoreLabels,
     more_labels,
-    segment_alone,
     segment_estimates,
     segment_posterior,
 )
@@ -273,15 +270,12 @@ __all__ = [
     "precision_change",
     "prevalence_curve",
     "prevalence_grid",
-    "probability_at_least",
-    "probability_at_most",
     "project",
     "random_sampling_labels",
     "restratify",
     "roc_curve",
     "round_posterior",
     "scaled_matrix",
-    "segment_alone",
     "segment_estimates",
     "segment_posterior",
     "shared_promise",

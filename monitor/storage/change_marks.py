@@ -23,7 +23,8 @@ class Standing:
 
     ``recent`` are marks of its recent rounds, ``open`` of those that have not ended; equal marks
     mean that nothing was opened, moved, labeled or estimated. ``presses`` says that there is
-    something to do, or that another worker is at it. ``deadline`` is the first one to come.
+    something to do, or that another worker is at it. ``deadline`` is the first
+    time to come at which one closes or hands out its second wave.
     ``left`` says that a worker claimed a round and has not given it back: it ended in mid-step,
     or is at it; the number grows with the time of the claim.
     """
@@ -55,6 +56,7 @@ def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
             rounds.c.state,
             rounds.c.label_revision,
             rounds.c.deadline,
+            rounds.c.second_wave_at,
             _is_claimed().label("claimed"),
             rounds.c.claimed_until,
         )
@@ -64,7 +66,8 @@ def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
     )
     for row in connection.execute(query):
         standing = standings.get(row.name, NOTHING)
-        deadlines = [at for at in (standing.deadline, row.deadline) if at is not None]
+        times = (standing.deadline, row.deadline, row.second_wave_at)
+        deadlines = [at for at in times if at is not None]
         claims = [at for at in (standing.left, row.claimed_until) if at is not None]
         standings[row.name] = replace(
             standing,

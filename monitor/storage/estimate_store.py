@@ -102,7 +102,13 @@ def read_counts(
     tallies: dict[int, list[StratumTally]] = {}
     for row in connection.execute(query):
         tally = StratumTally(
-            stratum_of(row), row.size, row.planned, row.labeled, row.positive, row.declined
+            stratum_of(row),
+            row.size,
+            row.planned,
+            row.labeled,
+            row.positive,
+            row.declined,
+            row.first_wave,
         )
         tallies.setdefault(row.round_id, []).append(tally)
     return {round_id: tuple(rows) for round_id, rows in tallies.items()}

@@ -45,7 +45,8 @@ class History:
 class StratumTally:
     """A stratum of a round: its size, how many items were planned, and the labels of a version.
 
-    Before any label its counts are 0.
+    Before any label its counts are 0. ``first_wave`` is how many of the planned items, the first
+    in order, go out before the others; None where all go out at once.
     """
 
     stratum: Stratum
@@ -54,6 +55,7 @@ class StratumTally:
     labeled: int = 0
     positive: int = 0
     declined: int = 0
+    first_wave: int | None = None
 
 
 def newest_history(
@@ -164,6 +166,18 @@ def write_frame(
     """Write strata, drawn items, what labelers see, and a task per item, two for ``doubled``."""
     write_strata(connection, round_id, planned)
     write_issues(connection, round_id, issues)
+    add_items(connection, round_id, drawn, shown=shown, doubled=doubled)
+
+
+def add_items(
+    connection: Connection,
+    round_id: int,
+    drawn: Iterable[Item],
+    *,
+    shown: Mapping[str, Mapping[str, str]],
+    doubled: Collection[str] = (),
+) -> None:
+    """Write drawn items, what labelers see, and a task per item, two for ``doubled``."""
     rows = list(drawn)
     if not rows:
         return
@@ -218,6 +232,7 @@ def write_strata(connection: Connection, round_id: int, planned: Sequence[Stratu
             "unscored": part.stratum.unscored,
             "size": part.size,
             "planned": part.planned,
+            "first_wave": part.first_wave,
         }
         for position, part in enumerate(planned)
     ]
@@ -261,7 +276,7 @@ def read_all_strata(
     )
     tallies: dict[int, list[StratumTally]] = {}
     for row in connection.execute(query):
-        tally = StratumTally(stratum_of(row), row.size, row.planned)
+        tally = StratumTally(stratum_of(row), row.size, row.planned, first_wave=row.first_wave)
         tallies.setdefault(row.round_id, []).append(tally)
     return tallies
 

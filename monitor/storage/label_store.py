@@ -17,6 +17,7 @@ from monitor.storage.tables import (
     label_events,
     labeler_cursors,
     payloads,
+    reserve,
     rounds,
     tasks,
 )
@@ -165,9 +166,13 @@ def adjudicator_of(connection: Connection, round_id: int) -> str | None:
 
 
 def forget_payloads(connection: Connection, round_id: int, *, first_version: int) -> None:
-    """Delete what labelers saw of a round, unless it is done again; items and labels stay."""
+    """Delete what labelers saw of a round, unless it is done again; items and labels stay.
+
+    What they were yet to see goes as well.
+    """
     same = exists().where(rounds.c.id == round_id, rounds.c.first_version == first_version)
-    connection.execute(delete(payloads).where(payloads.c.round_id == round_id, same))
+    for table in (payloads, reserve):
+        connection.execute(delete(table).where(table.c.round_id == round_id, same))
 
 
 def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[Task, bool]]:

@@ -211,10 +211,14 @@ def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None,
 
 
 def _sums(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
+    """Count the items of each round that are out: all it has, or those of its first wave."""
     found: dict[int, int] = {}
+    has_more = rounds.c.second_wave_at.is_not(None)
     for some in _chunks(round_ids):
+        out = case((has_more, strata.c.first_wave), else_=strata.c.planned)
         query = (
-            select(strata.c.round_id, func.sum(strata.c.planned))
+            select(strata.c.round_id, func.sum(out))
+            .join(rounds, rounds.c.id == strata.c.round_id)
             .where(strata.c.round_id.in_(some))
             .group_by(strata.c.round_id)
         )

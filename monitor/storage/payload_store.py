@@ -1,13 +1,13 @@
-"""What labelers were shown: found again to be deleted, by item and by monitor."""
+"""What labelers were shown, or were to be: found again to be deleted, by item and by monitor."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, exists, select
+from sqlalchemy import delete, exists, or_, select
 
 from monitor.storage.round_store import read_round
-from monitor.storage.tables import items, monitors, payloads, rounds, tasks
+from monitor.storage.tables import items, monitors, payloads, reserve, rounds, tasks
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 def rounds_with_item(
     connection: Connection, item_id: str, monitor: str | None = None
 ) -> list[Round]:
-    """Read the rounds into which an item was drawn, in slot order."""
+    """Read the rounds into which an item was drawn, or may yet be, in slot order."""
+    holding = [
+        exists().where(table.c.round_id == rounds.c.id, table.c.id == item_id)
+        for table in (items, reserve)
+    ]
     query = (
         select(rounds.c.id)
-        .join_from(items, rounds, rounds.c.id == items.c.round_id)
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(items.c.id == item_id)
+        .where(or_(*holding))
         .order_by(rounds.c.slot, monitors.c.name)
     )
     if monitor is not None:
@@ -41,9 +44,12 @@ def task_keys(connection: Connection, round_id: int, item_id: str) -> list[str]:
 
 
 def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
-    """Delete what labelers saw of one item; false if there was nothing."""
-    where = (payloads.c.round_id == round_id) & (payloads.c.item_id == item_id)
-    return connection.execute(delete(payloads).where(where)).rowcount > 0
+    """Delete what labelers saw of one item, or were to see; false if there was nothing."""
+    held = [
+        delete(payloads).where(payloads.c.round_id == round_id, payloads.c.item_id == item_id),
+        delete(reserve).where(reserve.c.round_id == round_id, reserve.c.id == item_id),
+    ]
+    return sum(connection.execute(statement).rowcount for statement in held) > 0
 
 
 def removed_monitors(connection: Connection, names: Collection[str], now: datetime) -> list[Round]:

@@ -13,6 +13,7 @@ from monitor.storage.tables import (
     items,
     label_events,
     payloads,
+    reserve,
     round_issues,
     rounds,
     segment_sizes,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
     from monitor.storage.round_store import Round
 
-_OF_THE_DRAW = (round_issues, tasks, payloads, items, segment_sizes, strata)
+_OF_THE_DRAW = (round_issues, tasks, payloads, items, reserve, segment_sizes, strata)
 """Tables that hold what was drawn; each before those that it refers to."""
 
 
@@ -61,6 +62,7 @@ def reopen_abandoned(
             settings=settings.model_dump(mode="json"),
             opened_at=now,
             first_look_at=None,
+            second_wave_at=None,
             deadline=None,
             closed_at=None,
             labels_until=None,

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import case, select
 
 from monitor.domain.labels import current_answers, current_label
 from monitor.domain.model import Answer, LabelKind
 from monitor.storage import frame_store, label_store
 from monitor.storage.label_store import CHUNK
-from monitor.storage.tables import items
+from monitor.storage.tables import items, strata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,12 +31,16 @@ Of = TypeVar("Of")
 
 @dataclass(frozen=True, slots=True)
 class DrawnItem:
-    """An item of a round's sample, with its values of the segment columns."""
+    """An item of a round's sample, with its values of the segment columns.
+
+    ``wave`` is 1, or 2 where it was handed out after answers to others.
+    """
 
     id: str
     stratum: str
     score: float | None
     segments: Mapping[str, str]
+    wave: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,15 @@ class RoundLabels:
             if item.id in labels:
                 answers[item.stratum].append(labels[item.id])
         return [_counted(part, answers[part.stratum.name]) for part in self.strata]
+
+    def by_wave(self, label_of: LabelOf = current_label) -> list[list[StratumTally]]:
+        """Count the labels per stratum, as `counts` does, for each wave that was handed out."""
+        waves = sorted({item.wave for item in self.items}) or [1]
+        own = (
+            replace(self, items=tuple(item for item in self.items if item.wave == wave))
+            for wave in waves
+        )
+        return [labels.counts(label_of) for labels in own]
 
     def several_answers(self) -> list[SeveralAnswers]:
         """Find the items that two people or more answered with 1 or 0, in the order of their ids.
@@ -179,13 +192,25 @@ def _chunks(round_ids: Sequence[int]) -> Iterator[Sequence[int]]:
 
 def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[DrawnItem]]:
     query = (
-        select(items.c.round_id, items.c.id, items.c.stratum, items.c.score, items.c.segments)
+        select(
+            items.c.round_id,
+            items.c.id,
+            items.c.stratum,
+            items.c.score,
+            items.c.segments,
+            case((items.c.order >= strata.c.first_wave, 2), else_=1).label("wave"),
+        )
+        .join(
+            strata,
+            (strata.c.round_id == items.c.round_id) & (strata.c.stratum == items.c.stratum),
+        )
         .where(items.c.round_id.in_(round_ids))
         .order_by(items.c.round_id, items.c.stratum, items.c.order)
     )
     found: defaultdict[int, list[DrawnItem]] = defaultdict(list)
     for row in connection.execute(query):
-        found[row.round_id].append(DrawnItem(row.id, row.stratum, row.score, row.segments or {}))
+        item = DrawnItem(row.id, row.stratum, row.score, row.segments or {}, row.wave)
+        found[row.round_id].append(item)
     return found
 
 

@@ -52,6 +52,12 @@ class Round:
     estimated_revision: int | None
     claimed_until: int | None
     """When the claim on it runs out, in ms of the store; whoever left it in mid-step had it."""
+    second_wave_at: datetime | None = None
+    """When its second wave goes out at the latest; None where none is to come."""
+
+    def is_late(self, now: datetime) -> bool:
+        """Whether its time for labels is over."""
+        return self.deadline is not None and now >= self.deadline
 
     @property
     def estimated_version(self) -> int:
@@ -272,6 +278,7 @@ def _round(row: Row[Any]) -> Round:
         label_revision=row.label_revision,
         estimated_revision=row.estimated_revision,
         claimed_until=row.claimed_until,
+        second_wave_at=row.second_wave_at,
     )
 
 

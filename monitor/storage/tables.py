@@ -80,6 +80,7 @@ rounds = Table(
     Column("version", Integer, nullable=False, default=0),
     Column("first_version", Integer, nullable=False, server_default=text("1")),
     Column("first_look_at", UtcDateTime),
+    Column("second_wave_at", UtcDateTime),
     Column("label_revision", Integer, nullable=False, default=0),
     Column("estimated_revision", Integer),
     Column("claimed_by", String(200)),
@@ -101,6 +102,21 @@ strata = Table(
     Column("unscored", Boolean, nullable=False, default=False),
     Column("size", BigInteger, nullable=False),
     Column("planned", Integer, nullable=False),
+    Column("first_wave", Integer),  # items of wave 1, the first in order; null: all at once
+)
+
+reserve = Table(
+    "reserve",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("stratum", String(40), nullable=False),
+    Column("order", Integer, nullable=False),
+    Column("score", Float),
+    Column("predicted", Boolean, nullable=False),
+    Column("segments", JSON(none_as_null=True)),
+    ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
+    comment="Items of which wave 2 takes the first of each stratum; deleted then.",
 )
 
 items = Table(

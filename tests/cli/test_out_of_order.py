@@ -84,7 +84,7 @@ def test_a_drop_that_is_backfilled_behind_closed_rounds_is_told_once_in_the_log(
 
 
 def test_a_drop_in_the_second_round_is_told_when_it_closes_after_the_third(bare, webhook):
-    predict(bare, days=4, dropped=(1.9, 2.9))
+    predict(bare, days=4, dropped=(1.9, 3.0))
     configure(bare, PEOPLE)
     days = [bare.slot - timedelta(days=ago) for ago in (2, 1, 0)]
     for day in days:

@@ -100,6 +100,16 @@ def test_before_any_round_the_scores_steer_and_nothing_is_drawn(place):
     assert json.loads(place.run("rounds", "--json").out) == {"rounds": [], "hidden": 0}
 
 
+@pytest.mark.parametrize(("sample", "waves"), [(BANDS[1], True), (BANDS[0], False)])
+def test_a_first_round_with_bands_is_said_to_go_out_in_two_waves(place, sample, waves):
+    place.config(PEOPLE, bands=(BANDS[0], sample))
+
+    said = place.run("plan").out
+
+    assert told(place)["two_waves"] is waves
+    assert ("two waves" in said) is waves
+
+
 def test_with_a_reference_the_plan_rests_on_it(place):
     reference = ("    labeling", "    reference: {tp: 40, fp: 10, fn: 20, tn: 930}\n    labeling")
     place.config(PEOPLE, reference=reference)

@@ -16,6 +16,7 @@ from monitor.stats.estimation.paired import compare, compare_threshold
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import prevalence_curve
 from monitor.stats.estimation.segments import more_labels, segment_estimates
+from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
 from monitor.stats.labels.agreement import (
     cohen_kappa,
     disagreement,
@@ -73,6 +74,7 @@ def test_only_of_rounds_a_shift_is_read():
 
 
 def test_coverage_is_claimed_of_the_settings_it_was_measured_with_only():
+    assert Pooling().robust_weight == ROBUST_WEIGHT
     assert Pooling().measured_coverage() == POOLED_COVERAGE
     assert Pooling(robust_weight=0.31).measured_coverage() is None
     assert Pooling(hazard=0.05).measured_coverage() is None

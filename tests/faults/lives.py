@@ -64,7 +64,7 @@ class Nursery:
             live(world)  # so that its forks find everything loaded and compiled
 
     @contextmanager
-    def world(self, rounds=1, *, late=False, recovers=False):
+    def world(self, rounds=1, *, late=False, recovers=False, two_waves=False):
         """A new world, gone afterwards."""
         self.count += 1
         folder = self.folder / f"world{self.count}"
@@ -81,6 +81,7 @@ class Nursery:
                 real_mlflow=bool(self.mlflow),
                 late=late,
                 recovers=recovers,
+                two_waves=two_waves,
             )
         finally:
             if self.server:
@@ -220,6 +221,7 @@ def commands():
                     "everywhere",
                     "where_a_late_round_fires",
                     "where_an_alert_ends",
+                    "where_a_second_wave_goes_out",
                     "points",
                     "at_random",
                 ),

@@ -19,7 +19,7 @@ from tests.faults.lives import (
     start,
     whole_life,
 )
-from tests.faults.world import LATE_ALERT
+from tests.faults.world import LATE_ALERT, SECOND_WAVE
 
 KILLED = -9
 LATE_ROUNDS = 3
@@ -55,20 +55,38 @@ def where_an_alert_ends(nursery, *, every_nth=1):
 
 
 def _where_a_late_round_closes(nursery, event, every_nth, **story):
-    names, found = names_of_points(nursery, LATE_ROUNDS, **story)
-    with nursery.world(LATE_ROUNDS, **story) as world:
+    story |= {"rounds": LATE_ROUNDS}
+    names, found = names_of_points(nursery, **story)
+    with nursery.world(**story) as world:
         whole_life(world, at_points=lambda _: world.note("point", max(world.noted("stage"))))
         stages = world.noted("point")
         told = [line["event"] for line in world.noted("told")].count(event)
     found += [f"{event} was told {told} times, wanted by the log and a hook"] * (told != 2)
+    done = _killed_in_a_stage(nursery, LATE_ALERT, names, stages, every_nth, **story)
+    return done | {"violations": [*found, *done["violations"]]}
+
+
+def where_a_second_wave_goes_out(nursery):
+    """Kill at points of the pass in which a first round draws and hands out its second wave."""
+    names, found = names_of_points(nursery, two_waves=True)
+    with nursery.world(two_waves=True) as world:
+        whole_life(world, at_points=lambda _: world.note("point", max(world.noted("stage"))))
+        stages, tasks = world.noted("point"), len(list((world.path / "labels").glob("*.csv")))
+    found += [f"{tasks} files of tasks were written, wanted one a wave"] * (tasks != 2)
+    done = _killed_in_a_stage(nursery, SECOND_WAVE, names, stages, two_waves=True)
+    return done | {"violations": [*found, *done["violations"]]}
+
+
+def _killed_in_a_stage(nursery, stage, names, stages, every_nth=1, **story):
+    """Kill lives at points of one stage, given the name and the stage of each point."""
     of_stage = [
         place
-        for place, (stage, name) in enumerate(zip(stages, names, strict=True))
-        if stage == LATE_ALERT and not name.startswith(("before", "begin"))
+        for place, (when, name) in enumerate(zip(stages, names, strict=True))
+        if when == stage and not name.startswith(("before", "begin"))
     ]
-    chosen = of_stage[::every_nth]
+    chosen, found = of_stage[::every_nth], []
     for place in chosen:
-        with nursery.world(LATE_ROUNDS, **story) as world:
+        with nursery.world(**story) as world:
             found += _wrong_after_a_kill(world, place, names[place])
     return {"points": len(of_stage), "kills": len(chosen), "violations": found}
 

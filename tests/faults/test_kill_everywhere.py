@@ -50,6 +50,20 @@ def test_a_round_that_ends_an_alert_ends_it_once_wherever_it_is_killed(lives, te
     )
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_second_wave_goes_out_once_and_whole_wherever_it_is_killed(lives, tell_figures, kind):
+    done = lives("where_a_second_wave_goes_out", store=kind)
+
+    assert done["violations"] == []
+    assert done["kills"] > 8
+    tell_figures(
+        "R1",
+        what=f"kill -9 while a first round hands out its second wave, {kind}",
+        size=f"{done['kills']} kills",
+        violations=len(done["violations"]),
+    )
+
+
 def test_the_round_that_is_killed_comes_by_all_that_is_done_outside(lives):
     points = lives("points", store="sqlite")
 

@@ -73,6 +73,18 @@ RECOVERS = PATIENT.model_copy(
     update={"limits": Limits.model_validate({"precision": 0.4, "false_alarm_every": 2})}
 )
 """A limit so far from what good rounds have that two of them end an alert."""
+TWO_WAVES = SETTINGS.model_copy(
+    update={"sample": Sample(max_labels=100, bands=Bands(flagged=2, passed=2))}
+)
+WAVES_STORY = (
+    ("wait", 1, timedelta(0)),
+    ("first", 1, DAY),
+    ("fill", 1, DAY + HOUR),
+    ("change", 1, 2 * DAY),
+    ("wait", 1, 6 * DAY),
+)
+SECOND_WAVE = 1
+"""The second wave of the round goes out in this stage."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +101,8 @@ class World:
     """Where everything is; ``real_mlflow`` tells that MLflow's own store stands in the folder.
 
     In a ``late`` one only the second of three rounds fires an alert, and it closes last; in one
-    that ``recovers`` the first fires it, and the second ends it, which closes last as well.
+    that ``recovers`` the first fires it, and the second ends it, which closes last as well. With
+    ``two_waves`` the one round asks people twice.
     """
 
     url: str
@@ -98,6 +111,7 @@ class World:
     real_mlflow: bool = False
     late: bool = False
     recovers: bool = False
+    two_waves: bool = False
 
     @property
     def path(self) -> Path:
@@ -107,6 +121,8 @@ class World:
     def stages(self) -> list[Stage]:
         if self.late or self.recovers:
             return [Stage(act, number, MONDAY + after) for act, number, after in LATE_STORY]
+        if self.two_waves:
+            return [Stage(act, number, MONDAY + after) for act, number, after in WAVES_STORY]
         stages = []
         for number in range(1, self.rounds + 1):
             slot = MONDAY + (number - 1) * WEEK
@@ -121,6 +137,8 @@ class World:
     def asked(self) -> RoundSettings:
         if self.recovers:
             return RECOVERS
+        if self.two_waves:
+            return TWO_WAVES
         return PATIENT if self.late else SETTINGS
 
     @property
@@ -136,7 +154,12 @@ class World:
         context = MonitorContext(
             settings=MonitorSettings(name="mail", round=self.asked),
             database=store,
-            source=source(self.rounds, self.bad, worst=0 if self.recovers else 0.15),
+            source=source(
+                self.rounds,
+                self.bad,
+                worst=0 if self.recovers else 0.15,
+                count=300 if self.two_waves else 100,
+            ),
             labeler=FilesLabeler(FilesSettings(), self.path),
             clock=clock,
         )
@@ -176,12 +199,12 @@ class World:
         return json.dumps(asdict(self))
 
 
-def source(rounds, bad, worst):
+def source(rounds, bad, worst, count):
     rows: list[dict[str, Any]] = []
     for number in range(1, rounds + 1):
         start = MONDAY + (number - 2) * WEEK
         precision = worst if number in bad else 1
-        drawn, truth = week_of_rows(start, count=100, share=0.2, precision=precision, seed=number)
+        drawn, truth = week_of_rows(start, count=count, share=0.2, precision=precision, seed=number)
         for row in drawn:
             row["text"] = f"{CANARY}, in truth {truth[row['id']]}"
         rows += drawn
@@ -274,7 +297,11 @@ def unquiet(application, stage) -> list[str]:
         "labels are not estimated": "select count(*) from rounds where state = 'closed'"
         " and estimated_revision <> label_revision",
     }
-    if stage.act != "wait":
+    if stage.act == "first":
+        queries["a second wave is not out"] = (
+            "select count(*) from rounds where second_wave_at is not null"
+        )
+    elif stage.act != "wait":
         queries["a round is not closed"] = (
             f"select count(*) from rounds where state = 'labeling' and number = {stage.number}"
         )
@@ -295,12 +322,16 @@ def act(world, stage) -> bool:
     target = folder / "filled" / f"{name}-{stage.act}.csv"
     if target.exists():
         return True
-    begun = folder / f"{name}.csv" if stage.act == "fill" else folder / f"filled/{name}-fill.csv"
+    begun = {
+        "first": folder / f"{name}.csv",
+        "fill": folder / (f"{name}.part2.csv" if world.two_waves else f"{name}.csv"),
+        "change": folder / f"filled/{name}-fill.csv",
+    }[stage.act]
     if not begun.exists():
         return False
     with begun.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    answers = [_filled(row) for row in rows] if stage.act == "fill" else [_changed(rows[0])]
+    answers = [_changed(rows[0])] if stage.act == "change" else [_filled(row) for row in rows]
     _write(target, answers, stage.now.timestamp())
     return True
 

@@ -19,6 +19,7 @@ from monitor.domain.settings import (
     Sample,
     Schedule,
 )
+from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.status import Overview, overviews
@@ -110,6 +111,9 @@ class Scene:
         self.run(number)
         self.answer()
         self.run()
+        if self.round(number).state is RoundState.LABELING:  # its second wave is out now
+            self.answer()
+            self.run()
         return self.round(number)
 
     def round(self, number):

@@ -23,11 +23,14 @@ class Runs:
     down: bool = False
     rewound: list[int] = field(default_factory=list)
 
-    def of(self, number, *, version=1, state="closed", planned=None, alerts=()):
+    def of(self, number, *, version=1, state="closed", planned=None, first=None, alerts=()):
         """Let MLflow show a run of a round."""
         run = ShownRun(f"run{number}", slot(number), version, state, live=True)
         self.shown.append(run)
-        strata = [{"stratum": name, "planned": n} for name, n in (planned or {}).items()]
+        strata = [
+            {"stratum": name, "planned": n, "first_wave": None if first is None else first[name]}
+            for name, n in (planned or {}).items()
+        ]
         self.reports[run.run_id] = {"strata": strata, "alerts": list(alerts)}
 
     def find(self, *_):
@@ -141,6 +144,19 @@ def test_a_round_of_score_cells_is_drawn_by_its_cells_again_and_not_by_the_bands
     query = "select s.stratum, s.planned from strata s join rounds r on r.id = s.round_id"
     rows = scene.rows(f"{query} where r.number = 2")
     assert {row["stratum"]: row["planned"] for row in rows} == plan
+
+
+def test_a_round_that_had_two_waves_keeps_them_apart_and_goes_out_at_once(scene, runs):
+    runs.of(2, planned={"flagged": 17, "passed": 23}, first={"flagged": 7, "passed": 10})
+
+    scene.restored()
+
+    found = scene.rows(
+        "select s.first_wave, count(*) as drawn from strata s join rounds r on r.id = s.round_id "
+        "join items i on i.round_id = s.round_id and i.stratum = s.stratum "
+        "where r.number = 2 group by s.first_wave order by s.first_wave"
+    )
+    assert [(row["first_wave"], row["drawn"]) for row in found] == [(7, 17), (10, 23)]
 
 
 def test_what_cannot_be_drawn_any_more_holds_nothing_up_and_says_why(scene, runs):

@@ -6,13 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import event, text, update
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
 from monitor.rounds import run
 from monitor.service.change_detection import Idle
 from monitor.storage import round_claims
+from monitor.storage.tables import rounds, strata
 from monitor.testing import MemoryLabeler
 from tests.rounds.scene import Scene, settings
 
@@ -110,6 +111,20 @@ def test_a_deadline_that_passes_is_seen(scene, service):
 
     assert service.tick() == ["mail"]
     assert scene.round(1).state == "abandoned"
+
+
+def test_the_time_at_which_a_second_wave_goes_out_is_seen(scene, service):
+    late = scene.now + timedelta(hours=20)
+    with scene.database.write() as connection:
+        connection.execute(update(rounds).values(second_wave_at=late))
+        connection.execute(update(strata).values(first_wave=10))
+    service.settle()
+    scene.now = late - timedelta(minutes=1)
+    service.settle()
+
+    scene.now = late
+
+    assert service.tick() == ["mail"]
 
 
 def test_a_round_that_another_worker_has_is_looked_at_until_it_is_free(scene, service):

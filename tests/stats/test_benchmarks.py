@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from benchmarks import assurance, coverage, misses, point_bias, score_prior
+from benchmarks import assurance, misses, point_bias, score_prior
 from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell
 from benchmarks.fast_rounds import Design, FastRounds, beta_quantiles, binomial_quantiles
 from benchmarks.label_cost import DEFAULT, population
@@ -106,6 +106,7 @@ def test_the_second_grid_has_other_cells_whose_truth_is_what_was_asked_for():
 
 
 def test_the_coverage_command_says_targets_and_bias(monkeypatch, capsys):
+    coverage = pytest.importorskip("benchmarks.coverage", reason="needs statsmodels")
     monkeypatch.setattr("sys.argv", ["coverage.py", "--grid", "second", "--replicates", "20"])
     monkeypatch.setattr(coverage, "second_cells", lambda: second_cells(2))
 

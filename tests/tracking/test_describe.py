@@ -50,9 +50,9 @@ def test_what_pooled_intervals_held_is_said_where_it_was_measured_and_not_where_
     measured = describe(make_report(3, pooled_coverage=(0.87, 0.98)))
     other = describe(make_report(3))
 
-    held = "held the truth in at least 87% of simulated rounds after changes of 3 to 15 points"
+    held = "held the truth in at least 87 % of simulated rounds after changes of 3 to 15 points"
     assert held in measured
-    assert "at least 98% in quiet times" in measured
+    assert "at least 98 % in quiet times" in measured
     assert "95% intervals, per metric; intervals with earlier rounds are of calibrated" in other
     assert "simulated" not in other
     assert "credible" not in measured + other

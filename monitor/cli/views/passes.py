@@ -118,11 +118,16 @@ def _round_sentence(round_: Round, *, is_stated: bool) -> str:
     silent = not round_.reason or (is_stated and round_.state in WAITING)
     reason = "" if silent else f": {round_.reason}"
     waits = (
-        f", labels wanted by {minute(round_.deadline)} UTC"
+        f", labels wanted by {minute(round_.deadline)} UTC{_wave(round_)}"
         if round_.state is RoundState.LABELING
         else _waits(round_)
     )
     return f"{due} is {round_.state}{version}{partial}{waits}{reason}"
+
+
+def _wave(round_: Round) -> str:
+    """Say that more items follow those that are out."""
+    return "" if round_.second_wave_at is None else ", in two waves of which this is the first"
 
 
 def _waits(round_: Round) -> str:

@@ -20,6 +20,10 @@ METRICS = ("precision", "recall")
 WHOLE = "labeled whole"
 """Why a width is 0: every item that decides the metric has a label."""
 _NOTHING = 1e-6
+_TWO_WAVES = (
+    "They go out in two waves, the second by the answers to the first: with a good score the "
+    "intervals come out narrower than this, which is for one."
+)
 
 
 def say_plan(forecast: PlanForecast) -> None:
@@ -42,6 +46,8 @@ def sentences(forecast: PlanForecast) -> list[str]:
     cost = "" if plan.cost == plan.total else f" (cost {plan.cost:,.6g})"
     gives = f" give {_widths(plan.margins)}" if plan.margins else ""
     lines = [f"{plan.total:,} labels{cost}{gives}."]
+    if forecast.planned.two_waves:
+        lines.append(_TWO_WAVES)
     assurance = forecast.outlook.assurance
     if plan.assured:
         kept = [f"{name} {plan.assured[name]:.2f}" for name in METRICS if name in plan.assured]

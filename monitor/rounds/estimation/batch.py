@@ -35,15 +35,15 @@ class HistoryBatch:
     """One state of the store: a history, its rounds in slot order, and which one is due.
 
     The rounds from the due one on get a new version, because they pool it. ``labels`` has the
-    statements about their items, by round id, and ``evidence`` how evidence counts it
-    (`monitor.domain.labels`). ``stored`` is what the last version of the due round counted.
+    statements about their items, by round id, and ``evidence`` how evidence counts it, wave
+    by wave (`monitor.domain.labels`). ``stored`` is what the last version of the due round counted.
     """
 
     store_id: str
     history: History
     members: tuple[Member, ...]
     due: int
-    evidence: Mapping[int, Tally]
+    evidence: Mapping[int, tuple[Tally, ...]]
     labels: Mapping[int, RoundLabels] = field(default_factory=dict)
     stored: Tally | None = None
 

@@ -16,8 +16,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.detection.alternatives import guess
-from monitor.stats.detection.e_detector import log_e_factor
-from monitor.stats.detection.recovery import log_recovery_factor
+from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
 from monitor.stats.estimation.missing import missing_bounds
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.probability import metric_quantile
@@ -78,7 +77,7 @@ def estimate_round(
     earlier: Sequence[Tally],
     known: HistoryState,
     *,
-    evidence: Tally,
+    evidence: Sequence[Tally],
     reference: Mapping[str, tuple[int, int]] | None,
     settings: RoundSettings,
     seed: int,
@@ -93,7 +92,7 @@ def estimate_round(
     known
         What they and the reference, pooled, give for the strata.
     evidence
-        This round with its labels as evidence counts them.
+        This round with its labels as evidence counts them, wave by wave.
     reference
         Positive and labeled per stratum from before launch, or None.
     settings
@@ -110,9 +109,7 @@ def estimate_round(
         rows=_rows(now, pooled, draws, scaled, settings, seed),
         pooled=pooled,
         scaled=scaled,
-        readings=_readings(
-            evidence.counts, expected_rates(earlier, before, counts, settings), settings
-        ),
+        readings=_readings(evidence, earlier, before, settings),
         proposed_limits={}
         if settings.limits.bounds
         else propose_limits([*earlier, now], reference, seed=seed),
@@ -191,13 +188,25 @@ def expected_rates(
 
 
 def _readings(
-    counts: Counts, rates: NDArray[np.float64] | None, settings: RoundSettings
+    waves: Sequence[Tally],
+    earlier: Sequence[Tally],
+    reference: Counts | None,
+    settings: RoundSettings,
 ) -> list[LimitReading]:
+    """Read the evidence of a round on each limit, wave by wave.
+
+    What a wave is expected to find comes from what was there before it, the waves before it too.
+    """
+    counts = [wave.counts for wave in waves]
+    rates = [
+        expected_rates([*earlier, *waves[:i]], reference, wave, settings)
+        for i, wave in enumerate(counts)
+    ]
     return [
         LimitReading(
             limit=limit,
-            log_e=tuple(float(v) for v in log_e_factor(limit, counts, rates)),
-            log_recovery=log_recovery_factor(limit, counts, rates),
+            log_e=tuple(float(v) for v in log_e_of_waves(limit, counts, rates)),
+            log_recovery=log_recovery_of_waves(limit, counts, rates),
         )
         for limit in settings.limits.watched()
     ]

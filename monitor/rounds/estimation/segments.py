@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from monitor.domain.report import SegmentRow
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.counts import Counts
-from monitor.stats.estimation.segments import more_labels, segment_alone, segment_estimates
+from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.segments import SEGMENT_POINTS, more_labels, segment_estimates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +43,9 @@ def segment_rows(cells: Sequence[Cell], settings: RoundSettings, *, seed: int) -
         for value, cells_of in _by_value(mine):
             part = _counts(cells_of, strata)
             borrowing = segment_estimates(part, whole, metrics=METRICS, seed=seed)
-            alone = segment_alone(part, metrics=METRICS, seed=seed)
+            alone = estimates(
+                part, metrics=METRICS, estimands=("window",), seed=seed, points=SEGMENT_POINTS
+            )
             rows += [
                 _row(segment, value, part, whole, *both, settings)
                 for both in zip(borrowing, alone, strict=True)

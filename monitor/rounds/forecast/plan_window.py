@@ -21,6 +21,7 @@ from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.draw import look, why_unusable
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
 from monitor.rounds.sampling.prior import known_before, reference_of
+from monitor.rounds.sampling.second_wave import has_two_waves
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, Prospect, plan_options
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
@@ -40,12 +41,16 @@ NO_ROUND = -1  # an id that no row has
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedWindow:
-    """A window as its plan sees it: the band of each stratum and where the rates come from."""
+    """A window as its plan sees it: the band of each stratum and where the rates come from.
+
+    ``two_waves`` is whether its labels go out in two waves; margins are those of one.
+    """
 
     prospect: Prospect
     bands: tuple[str, ...]
     basis: str
     window: Window | None = None
+    two_waves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ class PlanForecast:
             "size": int(prospect.size.sum()),
             "expected": prospect.expected if self._is_known else {},
             "labels": plan.total,
+            "two_waves": self.planned.two_waves,
             "cost": plan.cost,
             "margins": dict(plan.margins),
             "asked": dict(plan.asked),
@@ -156,7 +162,8 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     bands = bands_of([part.stratum for part in seen.frame.strata], round_.settings.sample)
     names = tuple(band.name for band in bands)
     basis = PLAN_SOURCES[prior_rates.source] if known is None else _basis(context, seen)
-    return PlannedWindow(prospect, names, basis, round_.window)
+    two_waves = known is None and has_two_waves(seen.frame, round_.settings)
+    return PlannedWindow(prospect, names, basis, round_.window, two_waves)
 
 
 def _basis(context: MonitorContext, seen: WindowScan) -> str:

@@ -32,11 +32,14 @@ def cell_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]
 
 
 def _row(stratum: Stratum, parts: Iterable[StratumTally]) -> StratumRow:
+    parts = list(parts)
     counted = [[getattr(part, name) for name in _COUNTED] for part in parts]
+    first = [part.first_wave for part in parts if part.first_wave is not None]
     return StratumRow(
         stratum=stratum.name,
         flagged=stratum.flagged,
         low=stratum.low,
         high=stratum.high,
         **dict(zip(_COUNTED, map(sum, zip(*counted, strict=True)), strict=True)),
+        first_wave=sum(first) if first else None,
     )

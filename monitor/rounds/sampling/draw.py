@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +9,7 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import BadRow, BandEdges, Item
+from monitor.domain.model import BadRow, BandEdges
 from monitor.domain.state import RoundState
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.windows import (
@@ -27,9 +25,17 @@ from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.completeness import doubts
 from monitor.rounds.sampling.edges import edges_of
 from monitor.rounds.sampling.empty_window import why_empty
+from monitor.rounds.sampling.items import items_of
+from monitor.rounds.sampling.overlap import doubled
 from monitor.rounds.sampling.plan import plan_labels
 from monitor.rounds.sampling.plausibility import refuse_unknown
 from monitor.rounds.sampling.prior import known_before, reference_of
+from monitor.rounds.sampling.second_wave import (
+    first_items,
+    goes_out_at,
+    spare_items,
+    waves_before,
+)
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage import (
@@ -38,6 +44,7 @@ from monitor.storage import (
     round_moves,
     segment_store,
     waiting_store,
+    wave_store,
 )
 from monitor.storage.frame_store import History, StratumTally
 
@@ -267,8 +274,11 @@ def _write_sample(
     odd = look_odd(context, frame, round_.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
     planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
-    wanted = _as_before(frame, settings) or planned
-    drawn = _items(frame, wanted)
+    before = _as_before(frame, settings)
+    wanted = before or planned
+    new = known is None and before is None  # nothing is known of the strata
+    first = first_items(frame, wanted, settings) if new else None
+    drawn = items_of(frame, first or wanted)
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
         shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
@@ -280,15 +290,20 @@ def _write_sample(
             connection,
             round_.id,
             planned=[
-                StratumTally(part.stratum, part.size, size)
-                for part, size in zip(frame.strata, wanted, strict=True)
+                StratumTally(part.stratum, part.size, size, first_wave=early)
+                for part, size, early in zip(
+                    frame.strata, wanted, first or waves_before(frame, settings), strict=True
+                )
             ],
             drawn=drawn,
             shown=shown,
             issues=_issues(frame) | dict.fromkeys((*notes, *untestable, *odd.notes), (1, False)),
-            doubled=_doubled(drawn, settings.overlap),
+            doubled=doubled(drawn, settings.overlap),
         )
+        if first is not None:
+            wave_store.write_reserve(connection, round_.id, spare_items(frame, wanted, first))
         segment_store.write_sizes(connection, round_.id, frame)
+        deadline = _deadline(context, round_, now)
         round_moves.move(
             connection,
             claim,
@@ -299,26 +314,13 @@ def _write_sample(
             history_id=history_id,
             rows=frame.rows,
             first_look_at=first_look,
-            deadline=_deadline(context, round_, now),
+            deadline=deadline,
+            second_wave_at=None
+            if first is None
+            else goes_out_at(settings, now, deadline, asks_people=context.asks_people(settings)),
         )
         for concern in (*concerns, *odd.concerns):
             note(connection, round_, concern.kind, concern.sentence, now)
-
-
-def _items(frame: Frame, wanted: Sequence[int]) -> list[Item]:
-    """Take the first candidates of each stratum, as many as the plan gives it."""
-    return [
-        Item(
-            c.id,
-            part.stratum.name,
-            order,
-            c.score,
-            part.stratum.flagged,
-            dict(zip(frame.segment_columns, c.segments, strict=True)),
-        )
-        for part, size in zip(frame.strata, wanted, strict=True)
-        for order, c in enumerate(part.candidates[:size])
-    ]
 
 
 def _history_of(
@@ -364,14 +366,6 @@ def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
     if {part.stratum.name for part in frame.strata} != set(before):
         return None
     return [min(before[part.stratum.name], len(part.candidates)) for part in frame.strata]
-
-
-def _doubled(drawn: Sequence[Item], overlap: float) -> set[str]:
-    """Choose the items that a second person labels too: of each stratum the first by draw."""
-    of = Counter(item.stratum for item in drawn)
-    # Rounded first: .07 * 100 is a little over 7, and would ask for an eighth.
-    first = {stratum: math.ceil(round(overlap * count, 6)) for stratum, count in of.items()}
-    return {item.id for item in drawn if item.order < first[item.stratum]}
 
 
 def _untestable(frame: Frame, known: PriorRates | None, settings: RoundSettings) -> list[str]:

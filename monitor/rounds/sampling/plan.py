@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import special
 
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.stats.design.allocation import Allocation, allocate
@@ -12,8 +14,14 @@ from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import look_like_probabilities
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
+
+_ALMOST_SURE = (1e-9, 1 - 1e-9)
 
 
 def plan_labels(
@@ -68,12 +76,37 @@ def prior_rates_of(frame: Frame, known: PriorRates | None, settings: RoundSettin
     )
 
 
+def positions(
+    scores: Sequence[Sequence[float | None]], is_flagged: Sequence[bool]
+) -> NDArray[np.float64]:
+    """Place each stratum along the score: log odds of its mean, else its place in its class.
+
+    NaN for a stratum without scores.
+
+    Parameters
+    ----------
+    scores
+        Of some items of each stratum; strata of a class from low to high score.
+    is_flagged
+        Which strata are predicted positive.
+    """
+    means = _means(scores)
+    if means is not None:
+        return np.asarray(special.logit(np.clip(means, *_ALMOST_SURE)))
+    seen, places = Counter[bool](), []
+    for of, up in zip(scores, is_flagged, strict=True):
+        places.append(float(seen[up]) if any(s is not None for s in of) else float("nan"))
+        seen[up] += 1
+    return np.array(places)
+
+
 def _mean_scores(frame: Frame) -> list[float] | None:
+    return _means([[c.score for c in part.candidates] for part in frame.strata])
+
+
+def _means(scores_of: Sequence[Sequence[float | None]]) -> list[float] | None:
     """Average the scores of each stratum; None if they cannot be probabilities."""
-    scores = [
-        np.array([c.score for c in part.candidates if c.score is not None], dtype=np.float64)
-        for part in frame.strata
-    ]
+    scores = [np.array([s for s in of if s is not None], dtype=np.float64) for of in scores_of]
     seen = np.concatenate(scores)
     if not seen.size or not look_like_probabilities(seen):
         return None

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
+from monitor.stats.design.logit_fit import SLOPE_PRECISION, fitted_log_odds
 from monitor.stats.design.prior import PriorRates
 
 if TYPE_CHECKING:
@@ -38,12 +39,6 @@ RARER_WORTH = 2.0
 
 MOST_WORTH = 200.0
 """Labels that the line is worth at most in a cell."""
-
-SLOPE_PRECISION = 0.1
-"""Of the line's slope before any label."""
-
-_STEPS, _SETTLED = 40, 1e-8
-_LONGEST_STEP = 2.0  # of Newton's, in log odds: a full one may overshoot from far away
 
 
 def recalibrated_rates(
@@ -156,21 +151,11 @@ def _places(size: Values, is_flagged: Flags) -> Values:
 
 
 def _line(place: Values, labeled: Values, positive: Values) -> Values:
-    """Fit one line through the cells of a class, by Newton's steps; rates of shape ``(..., H)``."""
+    """Fit one line through the cells of a class; rates of shape ``(..., H)``."""
     x = np.stack([np.ones_like(place), place - place.mean()], axis=1)
     half = 1 / (2 * len(place))
     n, y = labeled + 2 * half, positive + half
-    penalty = np.array([0.0, SLOPE_PRECISION])
     at = np.zeros((*y.shape[:-1], 2))
     at[..., 0] = special.logit(y.sum(axis=-1) / n.sum(axis=-1))
-    for _ in range(_STEPS):
-        p = special.expit(at @ x.T)
-        gradient = (y - n * p) @ x - penalty * at
-        curvature = np.einsum("...h,hi,hj->...ij", n * p * (1 - p), x, x, optimize=True)
-        curvature = curvature + np.diag(penalty + 1e-12)
-        step = np.linalg.solve(curvature, gradient[..., np.newaxis])[..., 0]
-        longest = np.abs(step).max(axis=-1, keepdims=True)
-        at = at + step * np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
-        if float(longest.max()) < _SETTLED:
-            break
-    return np.asarray(special.expit(np.clip(at @ x.T, -30, 30)))
+    log_odds = fitted_log_odds(x, n, y, at, np.array([0.0, SLOPE_PRECISION]))
+    return np.asarray(special.expit(np.clip(log_odds, -30, 30)))

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import special
 
 from monitor.stats.core.beta_mixture import prior_count
+from monitor.stats.design.logit_fit import SLOPE_PRECISION, fitted_log_odds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,14 +26,8 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-SLOPE_PRECISION = 0.1
-"""Prior precision of the slope, per standard deviation of the positions."""
-
 FIT_WORTH = 10.0
 """Labels that the line is worth beside a band's own answers, where these may count."""
-
-_STEPS, _SETTLED = 40, 1e-8
-_LONGEST_STEP = 2.0  # of Newton's, in log odds: a full one may overshoot from far away
 
 
 def rates_without_own(
@@ -76,27 +71,17 @@ def rates_without_own(
 def _line(
     position: Values, is_flagged: Flags, labeled: Values, positive: Values, used: Flags
 ) -> Values:
-    """Fit the line once for each row of ``used``, by Newton's steps; shape ``(..., rows, H)``."""
+    """Fit the line once for each row of ``used``; shape ``(..., rows, H)``."""
     x = _regressors(position, is_flagged)
     classes = (is_flagged, ~is_flagged)
     half = np.where(is_flagged, *(prior_count(int(members.sum())) for members in classes))
     n = used * (labeled + 2 * half)[..., np.newaxis, :]
     y = used * (positive + half)[..., np.newaxis, :]
-    penalty = np.array([0.0, 0.0, SLOPE_PRECISION])
     at = np.zeros((*y.shape[:-1], 3))
     for i, members in enumerate(classes):
         at[..., i] = special.logit(y[..., members].sum(-1) / n[..., members].sum(-1))
-    for _ in range(_STEPS):
-        p = special.expit(at @ x.T)
-        gradient = (y - n * p) @ x - penalty * at
-        curvature = np.einsum("...h,hi,hj->...ij", n * p * (1 - p), x, x, optimize=True)
-        curvature = curvature + np.diag(penalty + 1e-12)
-        step = np.linalg.solve(curvature, gradient[..., np.newaxis])[..., 0]
-        longest = np.abs(step).max(axis=-1, keepdims=True)
-        at = at + step * np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
-        if float(longest.max()) < _SETTLED:
-            break
-    return np.asarray(special.expit(at @ x.T))
+    penalty = np.array([0.0, 0.0, SLOPE_PRECISION])
+    return np.asarray(special.expit(fitted_log_odds(x, n, y, at, penalty)))
 
 
 def _regressors(position: Values, is_flagged: Flags) -> Values:

@@ -8,7 +8,8 @@ given :math:`F_1`, and the labels of wave 2 are new draws at the same rates, so 
 .. math:: E[e_1 e_2] = E\big[e_1\,E[e_2 \mid F_1]\big] \le E[e_1] \le 1
 
 for all rates that keep the limit, by the bound of ``e_detector`` once given :math:`F_1` and once
-without. It holds for any rule for the sizes of wave 2.
+without. It holds for any rule for the sizes of wave 2, and in the same way for the factor of
+``recovery``, which is the detector's turned round.
 
 That is about the classifier's *rates*, behind the window's items. About the window's own metric it
 says less: given wave 1 the items left are those that it did not take, and where these kept the
@@ -22,8 +23,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.detection.alternatives import ERRORS, guess
+from monitor.stats.detection.alternatives import ERRORS
 from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.recovery import log_recovery_factor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,15 +37,9 @@ if TYPE_CHECKING:
 
 
 def log_e_of_waves(
-    limit: Limit,
-    waves: Sequence[Counts],
-    earlier: Sequence[Counts] = (),
-    reference: Counts | None = None,
+    limit: Limit, waves: Sequence[Counts], rates: Sequence[NDArray[np.float64] | None]
 ) -> NDArray[np.float64]:
-    r"""Log e of each alternative over the waves of one round.
-
-    Every wave is guessed from the earlier rounds and the waves before it, as if each were a round.
-    So the second wave of a first round already gathers evidence, by the rates of the first one.
+    """Log e of each alternative over the waves of one round.
 
     Parameters
     ----------
@@ -51,8 +47,9 @@ def log_e_of_waves(
         The limit watched.
     waves
         Of each wave its own labels and answers, and the sizes of the whole window.
-    earlier, reference
-        What was known before the round, as for ``alternatives.guess``.
+    rates
+        The guess for each wave, as if it were a round: by the rounds and the waves before it only.
+        So the second wave of a first round already gathers evidence, by the rates of the first.
 
     Returns
     -------
@@ -61,14 +58,39 @@ def log_e_of_waves(
     Examples
     --------
     >>> from monitor.stats.core.counts import Counts
+    >>> from monitor.stats.detection.alternatives import guess
     >>> from monitor.stats.detection.half_space import Limit
     >>> one = Counts.of_matrix(tp=40, fp=10, fn=0, tn=0, flagged_size=160, passed_size=4840)
     >>> two = Counts.of_matrix(tp=30, fp=20, fn=0, tn=0, flagged_size=160, passed_size=4840)
     >>> limit = Limit("precision", 0.8, "at_least")
-    >>> print(log_e_of_waves(limit, [one]), log_e_of_waves(limit, [one, two]).round(2))
-    [0. 0. 0.] [2.21 3.71 5.14]
+    >>> print(log_e_of_waves(limit, [one, two], [None, guess([one])]).round(2))
+    [2.21 3.71 5.14]
     """
     found = np.zeros(len(ERRORS))
-    for i, wave in enumerate(waves):
-        found = found + log_e_factor(limit, wave, guess([*earlier, *waves[:i]], reference))
+    for wave, expected in zip(waves, rates, strict=True):
+        found = found + log_e_factor(limit, wave, expected)
     return found
+
+
+def log_recovery_of_waves(
+    limit: Limit, waves: Sequence[Counts], rates: Sequence[NDArray[np.float64] | None]
+) -> float:
+    """Evidence of a round in waves, log e, that the metric of an alert keeps its limit again.
+
+    Parameters as for :func:`log_e_of_waves`.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> from monitor.stats.detection.alternatives import guess
+    >>> from monitor.stats.detection.half_space import Limit
+    >>> one = Counts.of_matrix(tp=30, fp=20, fn=0, tn=0, flagged_size=160, passed_size=4840)
+    >>> two = Counts.of_matrix(tp=48, fp=2, fn=0, tn=0, flagged_size=160, passed_size=4840)
+    >>> limit = Limit("precision", 0.8, "at_least")
+    >>> round(log_recovery_of_waves(limit, [one, two], [None, guess([one])]), 2)
+    2.08
+    """
+    return sum(
+        log_recovery_factor(limit, wave, expected)
+        for wave, expected in zip(waves, rates, strict=True)
+    )

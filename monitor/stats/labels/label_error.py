@@ -188,8 +188,9 @@ def _heavy_half(posterior: BetaMixture) -> BetaMixture:
     """Leave out the light half of a round's prior, under which bands are pure until shown mixed.
 
     Among flagged items wrong labels can explain every negative away, so that half would raise
-    precision: intervals held it in .88 of rounds, where without it they hold it in .93 and are
-    narrower. Among passed items it costs nothing (benchmarks/label_error.py).
+    precision: intervals with bands held it in .87 to .93 of rounds, and hold it in .93 to .97
+    without that half, though narrower. Among passed items it costs nothing
+    (benchmarks/label_error.py).
     """
     return BetaMixture.single(posterior.alpha[-1], posterior.beta[-1])
 

@@ -7,18 +7,17 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from monitor.domain.model import Answer, Stratum
+from monitor.domain.model import Answer
 from monitor.domain.report import Notice, NoticeRow, RoundReport
 from monitor.hooks.log import LogHandler
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_news
 from monitor.rounds.estimation.history import history_states
-from monitor.rounds.estimation.tally import Tally
 from monitor.storage import report_store
-from monitor.storage.frame_store import StratumTally
 from monitor.storage.tables import effects
 from monitor.tracking.describe import describe
 from monitor.tracking.values import metrics, tags
+from tests.rounds.estimation.tallies import tally_of
 from tests.rounds.scene import Scene, overview, settings
 from tests.tracking.reports import make_report as made_up_report
 
@@ -26,17 +25,7 @@ from tests.tracking.reports import make_report as made_up_report
 
 
 def tally(flagged=(600, 60, 48), low=(9000, 70, 0), high=(1000, 80, 8)):
-    """A round with one flagged and two passed strata: size, labeled, positive of each."""
-    rows = (("flagged", flagged), ("passed/1", low), ("passed/2", high))
-    return Tally(
-        tuple(
-            StratumTally(
-                stratum=Stratum(name, flagged=name == "flagged"), size=size, planned=labeled,
-                labeled=labeled, positive=positive, declined=0,
-            )
-            for name, (size, labeled, positive) in rows
-        )
-    )  # fmt: skip
+    return tally_of(flagged=flagged, low=low, high=high)
 
 
 QUIET = [

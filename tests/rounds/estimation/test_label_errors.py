@@ -73,7 +73,7 @@ def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
     known = history_states([now, now], None, asked.pooling)[-1]
     plain, audited = (
         estimate_round(
-            now, [now], known, evidence=now, reference=None, settings=round_settings, seed=1
+            now, [now], known, evidence=[now], reference=None, settings=round_settings, seed=1
         )
         for round_settings in (asked, corrected)
     )
@@ -133,6 +133,13 @@ def test_an_audit_of_one_class_alone_is_refused_for_the_one_that_it_lacks():
 
     [error] = refused.value.errors()
     assert (error["loc"][-1], error["type"]) == ("passed", "missing")
+
+
+def test_a_misspelt_class_of_an_audit_is_refused_as_a_class():
+    with pytest.raises(ValidationError) as refused:
+        Labeling.model_validate({"audit": {"flaged": AUDIT.model_dump()}})
+
+    assert {error["loc"][-1] for error in refused.value.errors()} == {"flaged", "flagged", "passed"}
 
 
 def test_missing_answers_are_told_with_their_share_and_when_the_others_came(database):

@@ -17,21 +17,12 @@ from monitor.stats.core.metrics import METRICS
 from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.storage import report_store
 from monitor.storage.frame_store import StratumTally
+from tests.rounds.estimation.tallies import tally_of
 from tests.rounds.scene import Scene, settings
 
 
 def tally(flagged=(600, 300, 240), low=(9000, 300, 3), high=(1000, 100, 20)):
-    """A round with one flagged and two passed strata: size, labeled, positive of each."""
-    rows = (("flagged", flagged), ("passed/1", low), ("passed/2", high))
-    return Tally(
-        tuple(
-            StratumTally(
-                stratum=Stratum(name, flagged=name == "flagged"), size=size, planned=labeled,
-                labeled=labeled, positive=positive, declined=0,
-            )
-            for name, (size, labeled, positive) in rows
-        )
-    )  # fmt: skip
+    return tally_of(flagged=flagged, low=low, high=high)
 
 
 QUIET = [tally()] * 8
@@ -41,7 +32,7 @@ def estimated(now, earlier=QUIET, reference=None, **pooling):
     asked = settings().model_copy(update={"pooling": Pooling(**pooling)})
     known = history_states([*earlier, now], reference, asked.pooling)[-1]
     found = estimate_round(
-        now, earlier, known, evidence=now, reference=reference, settings=asked, seed=3
+        now, earlier, known, evidence=[now], reference=reference, settings=asked, seed=3
     )
     return {row.metric: row for row in found.rows if row.basis == "pooled"}
 

@@ -11,7 +11,8 @@ from monitor.domain.report import RoundReport
 from monitor.domain.segments import NO_VALUE
 from monitor.domain.settings import Bands, Margin, Sample
 from monitor.stats.core.counts import Counts
-from monitor.stats.estimation.segments import more_labels, segment_estimates
+from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.segments import SEGMENT_POINTS, more_labels, segment_estimates
 from monitor.storage import segment_store
 from monitor.testing import MemorySource
 from tests.rounds.scene import THRESHOLD, WEEK, Scene, settings
@@ -120,6 +121,11 @@ def test_a_version_says_of_each_segment_what_the_statistics_say(scene):
         (e.metric, pytest.approx(e.point), pytest.approx(e.low), pytest.approx(e.high))
         for e in wanted
     ]
+    alone = estimates(part, estimands=("window",), seed=found.sobol_seed, points=SEGMENT_POINTS)
+    assert [(r.alone_point, r.alone_low, r.alone_high) for r in rows] == [
+        (pytest.approx(e.point), pytest.approx(e.low), pytest.approx(e.high)) for e in alone
+    ]
+    assert all(row.alone != (row.point, row.low, row.high) for row in rows)
     for row in rows:
         more = more_labels(part, whole, row.metric, 0.1)
         assert (row.margin, row.more_round, row.more_segment) == (

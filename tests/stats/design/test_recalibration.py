@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from scipy import special
 
 from monitor.stats.design.recalibration import recalibrated_prior, recalibrated_rates
@@ -19,6 +18,7 @@ def normal_scores():
 
 
 def test_a_cell_without_labels_has_its_rate_from_a_logistic_regression_on_the_others():
+    sm = pytest.importorskip("statsmodels.api")
     labeled = 1e5 * np.array([1, 0, 1, 1, 1, 0, 1, 1])
     positive = 1e5 * np.array([0.5, 0, 0.9, 0.95, 0.01, 0, 0.05, 0.2])
     score = normal_scores()

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from monitor.stats.design.score_line import FIT_WORTH, SLOPE_PRECISION, rates_without_own
+from monitor.stats.design.logit_fit import SLOPE_PRECISION
+from monitor.stats.design.score_line import FIT_WORTH, rates_without_own
 from monitor.stats.design.two_waves import (
     LEARNED_SHARE,
     first_wave,

@@ -13,7 +13,8 @@ from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.stats.detection.alternatives import WEIGHTS, guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.waves import log_e_of_waves
+from monitor.stats.detection.recovery import log_recovery_factor, opposite
+from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
 
 TWO = np.array([True, False])
 SIZE = np.array([400, 4000])
@@ -44,6 +45,11 @@ def on_the_limit(limit):
     return [*at, *((flagged, passed / 3) for flagged, passed in at)]
 
 
+def guesses(waves, earlier=()):
+    """Guess each wave by what was there before it."""
+    return [guess([*earlier, *waves[:i]]) for i in range(len(waves))]
+
+
 def means_of_e(limit, factor):
     """Mean over both waves of exp(factor(wave 1, wave 2)), enumerated; a row for each rates."""
     rates = np.array(on_the_limit(limit))
@@ -60,12 +66,36 @@ def means_of_e(limit, factor):
 @pytest.mark.parametrize("limit", [PRECISION, RECALL], ids=str)
 def test_the_product_over_waves_has_a_mean_of_one_at_most_whatever_the_second_sizes_follow(limit):
     def product(one, two):
-        return log_e_of_waves(limit, [two_strata(*one), two_strata(*two)], earlier=[BEFORE])
+        waves = [two_strata(*one), two_strata(*two)]
+        return log_e_of_waves(limit, waves, guesses(waves, [BEFORE]))
 
     means = means_of_e(limit, product)
 
     assert means.max() <= 1 + 1e-9
     assert means.max() > 0.99  # the bound is sharp
+
+
+@pytest.mark.parametrize("limit", [PRECISION, RECALL], ids=str)
+def test_evidence_of_recovery_over_waves_has_a_mean_of_one_at_most_beyond_the_limit(
+    limit,
+):
+    def product(one, two):
+        waves = [two_strata(*one), two_strata(*two)]
+        return log_recovery_of_waves(opposite(limit), waves, guesses(waves, [BEFORE]))
+
+    means = means_of_e(limit, product)  # rates that keep a limit are beyond its opposite
+
+    assert means.max() <= 1 + 1e-9
+    assert means.max() > 0.99
+
+
+def test_one_factor_of_recovery_from_the_summed_counts_has_a_mean_over_one():
+    def summed(one, two):
+        (first, found), (more, rest) = one, two
+        both = two_strata(first + more, np.add(found, rest))
+        return log_recovery_factor(opposite(PRECISION), both, BEFORE_GUESS)
+
+    assert means_of_e(PRECISION, summed).max() > 1.01
 
 
 def test_one_e_value_of_the_summed_counts_has_a_mean_over_one():
@@ -79,9 +109,9 @@ def test_one_e_value_of_the_summed_counts_has_a_mean_over_one():
 def test_the_second_wave_of_a_first_round_gathers_evidence_by_the_rates_of_the_first():
     one, two = two_strata([50, 60], [45, 3]), two_strata([40, 20], [20, 1])
 
-    found = log_e_of_waves(PRECISION, [one, two])
+    found = log_e_of_waves(PRECISION, [one, two], guesses([one, two]))
 
-    assert log_e_of_waves(PRECISION, [one]).tolist() == [0, 0, 0]
+    assert log_e_of_waves(PRECISION, [one], [None]).tolist() == [0, 0, 0]
     assert found == pytest.approx(log_e_factor(PRECISION, two, guess([one])))
     assert found.max() > 3  # half of 40 where four fifths were to be
 
@@ -105,7 +135,7 @@ def test_in_a_finite_window_at_its_limit_the_detectors_mixture_stays_under_one(i
             chance = here * stats.hypergeom.pmf(z, size - first, positive - y, more)
             if chance > 0:
                 waves = [wave(first, y), wave(more, z)]
-                mean += chance * np.exp(log_e_of_waves(PRECISION, waves))
+                mean += chance * np.exp(log_e_of_waves(PRECISION, waves, guesses(waves)))
 
     assert mean @ WEIGHTS < 1
     assert mean.max() < 1.01

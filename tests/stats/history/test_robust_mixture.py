@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
-from monitor.domain.settings import Pooling
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.history.robust_mixture import ROBUST_WEIGHT, with_robust_weight
 
@@ -113,7 +112,7 @@ def test_the_whole_share_leaves_the_round_alone_and_no_doubt():
 
 
 def test_the_defaults_are_those_of_the_documented_table():
-    assert ROBUST_WEIGHT == Pooling().robust_weight == 0.3
+    assert ROBUST_WEIGHT == 0.3
     both = with_robust_weight(known(0.5), [3], [9])
     assert both.weight.tolist() == [1 - ROBUST_WEIGHT, ROBUST_WEIGHT]
     assert both.alpha[1, 0] == pytest.approx(3.5, abs=1e-12)

@@ -111,6 +111,25 @@ def test_an_audit_without_a_doubt_changes_nothing():
         )
 
 
+def test_bands_of_flagged_items_have_the_heavy_prior_only_and_those_of_passed_ones_both():
+    counts = Counts.of_arrays(
+        size=[100, 100, 100, 900, 900, 900],
+        labeled=[6, 6, 6, 6, 6, 6],
+        positive=[6, 5, 4, 0, 1, 2],
+        is_flagged=[True, True, True, False, False, False],
+    )
+    heavy, light = 0.5 / np.sqrt(3), 0.1 / 3
+
+    rates = corrected_draws(counts, SURE).rates.mean(axis=0)
+
+    with_heavy, with_light = (
+        (counts.positive + prior) / (counts.labeled + 2 * prior) for prior in (heavy, light)
+    )
+    assert rates[:3] == pytest.approx(with_heavy[:3], abs=4e-3)
+    assert rates[3:] == pytest.approx((with_heavy[3:] + with_light[3:]) / 2, abs=4e-3)
+    assert with_light[0] - with_heavy[0] > 0.03
+
+
 def test_rates_are_rogan_and_gladens_of_the_rates_seen():
     draws = corrected_draws(COUNTS, AUDIT)
     s, t = draws.sensitivity[:, 0], draws.specificity[:, 0]

@@ -1,0 +1,28 @@
+"""The items that a plan takes of a counted window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.model import Frame
+
+
+def items_of(frame: Frame, wanted: Sequence[int]) -> list[Item]:
+    """Take the first candidates of each stratum, as many as the plan gives it."""
+    return [
+        Item(
+            c.id,
+            part.stratum.name,
+            order,
+            c.score,
+            part.stratum.flagged,
+            dict(zip(frame.segment_columns, c.segments, strict=True)),
+        )
+        for part, size in zip(frame.strata, wanted, strict=True)
+        for order, c in enumerate(part.candidates[:size])
+    ]

@@ -1,0 +1,200 @@
+"""The first round of a history in two waves: what goes out later, and when.
+
+Before it nobody knows what the scores are worth, so its plan spends labels where a good score
+needs none (`monitor.stats.design.two_waves`). Its total is fixed: the second wave only chooses the
+strata. The items it may take are kept from the draw, so the window is never read again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.errors import InputRefused, TryLater
+from monitor.domain.model import Item
+from monitor.presentation.moves import second_wave_reason
+from monitor.rounds.grace import grace_of
+from monitor.rounds.sampling.items import items_of
+from monitor.rounds.sampling.overlap import doubled
+from monitor.rounds.sampling.plan import positions
+from monitor.stats.design.two_waves import first_wave, second_wave
+from monitor.storage import frame_store, round_claims, round_moves, wave_store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from monitor.domain.model import Frame
+    from monitor.domain.settings import RoundSettings
+    from monitor.rounds.context import MonitorContext
+    from monitor.storage.frame_store import StratumTally
+    from monitor.storage.round_claims import Claim
+    from monitor.storage.round_labels import RoundLabels
+    from monitor.storage.round_store import Round
+
+FEWEST_BANDS = 2  # of a class: one has no other answers from which its rate could be learned
+
+
+def has_two_waves(frame: Frame, settings: RoundSettings) -> bool:
+    """Whether a round of such a window, the first of its history, goes out in two waves."""
+    bands = Counter(part.stratum.flagged for part in frame.strata if part.size > 0)
+    fewest = min(bands[True], bands[False])
+    return settings.sample.second_wave is not None and fewest >= FEWEST_BANDS
+
+
+def first_items(frame: Frame, planned: Sequence[int], settings: RoundSettings) -> list[int] | None:
+    """Items of each stratum in wave 1 of a history's first round; None where all go out at once."""
+    if not has_two_waves(frame, settings):
+        return None
+    first: list[int] = first_wave(planned).tolist()
+    return first if sum(first) < sum(planned) else None
+
+
+def waves_before(frame: Frame, settings: RoundSettings) -> list[int] | list[None]:
+    """Give each stratum the first wave that it had when the round was done before.
+
+    Its items all go out at once then, but its evidence counts wave by wave.
+    """
+    before = settings.first_wave or {}
+    if {part.stratum.name for part in frame.strata} != set(before):
+        return [None] * len(frame.strata)
+    return [before[part.stratum.name] for part in frame.strata]
+
+
+def spare_items(frame: Frame, wanted: Sequence[int], first: Sequence[int]) -> list[Item]:
+    """Choose the candidates behind those of wave 1: all that wave 2 could give to any stratum."""
+    later = sum(wanted) - sum(first)
+    early = {part.stratum.name: size for part, size in zip(frame.strata, first, strict=True)}
+    candidates = items_of(frame, [size + later for size in first])
+    return [item for item in candidates if item.order >= early[item.stratum]]
+
+
+def goes_out_at(
+    settings: RoundSettings, now: datetime, deadline: datetime, *, asks_people: bool
+) -> datetime | None:
+    """Give the time at which wave 2 goes out at the latest, for a round drawn now.
+
+    Labels that come by themselves may be of one kind at first, such as complaints, and need nobody
+    who has time for the rest: those of wave 1 get all of theirs.
+    """
+    share = settings.sample.second_wave
+    if share is None:
+        return None
+    return now + share * (deadline - now) if asks_people else deadline
+
+
+def hand_out_rest(
+    context: MonitorContext, round_: Round, labels: RoundLabels, claim: Claim
+) -> bool:
+    """Hand out wave 2 by the labels there are; false where wave 1 is now all of the round.
+
+    People are not asked after the deadline. Labels that come by themselves are there all the same,
+    unless the source cannot show the items: that is waited for as long as predictions are.
+    """
+    now = context.clock()
+    if round_.is_late(now) and context.asks_people(round_.settings):
+        _give_up(context, labels, claim)
+        return False
+    drawn = _chosen(context, round_, labels)
+    # Before the transaction: a source that takes minutes must not hold the store's write lock.
+    try:
+        with outside("show"):
+            shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
+    except (InputRefused, TryLater):
+        if round_.deadline is None or now < round_.deadline + grace_of(round_):
+            raise
+        _give_up(context, labels, claim)
+        return False
+    _write(context, round_, labels, claim, drawn, shown)
+    return True
+
+
+def _chosen(context: MonitorContext, round_: Round, labels: RoundLabels) -> list[Item]:
+    """Take the first items of the reserve, as many as wave 2 has in each stratum."""
+    with context.database.read() as connection:
+        spare = wave_store.read_reserve(connection, round_.id)
+    by_stratum = defaultdict[str, list[Item]](list)
+    for item in spare:
+        by_stratum[item.stratum].append(item)
+    more = _sizes(round_, labels, spare)
+    return [item for name, size in more.items() for item in by_stratum[name][:size]]
+
+
+def _write(
+    context: MonitorContext,
+    round_: Round,
+    labels: RoundLabels,
+    claim: Claim,
+    drawn: Sequence[Item],
+    shown: Mapping[str, Mapping[str, str]],
+) -> None:
+    # As drawn, not as wished for: an item that was to be forgotten has left the reserve.
+    late = Counter(item.stratum for item in drawn)
+    first = _first(labels)
+    with context.database.write() as connection:
+        round_claims.hold(connection, claim)
+        planned = {name: size + late[name] for name, size in first.items()}
+        wave_store.end_waiting(connection, round_.id, planned)
+        frame_store.add_items(
+            connection,
+            round_.id,
+            drawn,
+            shown=shown,
+            doubled=doubled(drawn, round_.settings.overlap),
+        )
+        reason = second_wave_reason(
+            len(drawn), answered=_answered(labels), wanted=sum(first.values())
+        )
+        round_moves.note_event(connection, round_, reason, context.clock())
+
+
+def _give_up(context: MonitorContext, labels: RoundLabels, claim: Claim) -> None:
+    with context.database.write() as connection:
+        round_claims.hold(connection, claim)
+        wave_store.end_waiting(connection, claim.round_id, _first(labels))
+
+
+def _first(labels: RoundLabels) -> dict[str, int]:
+    """Items of each stratum in wave 1."""
+    return {part.stratum.name: part.first_wave or 0 for part in labels.strata}
+
+
+def was_given_up(strata: Sequence[StratumTally]) -> bool:
+    """Whether a round was to have two waves and had one."""
+    return bool(strata) and all(part.first_wave == part.planned for part in strata)
+
+
+def is_due(round_: Round, labels: RoundLabels, now: datetime) -> bool:
+    """Whether wave 2 goes out now: wave 1 is answered, or its time is over."""
+    if round_.second_wave_at is None:
+        return False
+    return now >= round_.second_wave_at or _answered(labels) >= len(labels.items)
+
+
+def _answered(labels: RoundLabels) -> int:
+    return sum(tally.labeled + tally.declined for tally in labels.counts())
+
+
+def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[str, int]:
+    """Items of each stratum in wave 2."""
+    tallies = labels.counts()
+    scores = defaultdict[str, list[float | None]](list)
+    for stratum, score in [
+        *((item.stratum, item.score) for item in labels.items),
+        *((item.stratum, item.score) for item in spare),
+    ]:
+        scores[stratum].append(score)
+    is_flagged = [part.stratum.flagged for part in tallies]
+    more = second_wave(
+        [part.size for part in tallies],
+        is_flagged,
+        positions([scores[part.stratum.name] for part in tallies], is_flagged),
+        plan=[part.planned for part in tallies],
+        first=[part.first_wave or 0 for part in tallies],
+        labeled=[part.labeled for part in tallies],
+        positive=[part.positive for part in tallies],
+        margins=round_.settings.sample.margin.wanted() or None,
+    )
+    sizes: list[int] = more.tolist()
+    return {part.stratum.name: size for part, size in zip(tallies, sizes, strict=True)}

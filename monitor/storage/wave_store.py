@@ -1,0 +1,65 @@
+"""The second wave of a round: a reserve of items until it goes out, and which items it took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, delete, insert, select, update
+
+from monitor.domain.model import Item
+from monitor.storage.tables import reserve, rounds, strata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sqlalchemy import Connection
+
+
+def write_reserve(connection: Connection, round_id: int, spare: Iterable[Item]) -> None:
+    """Keep the items after those of wave 1, of each stratum in the order of the draw."""
+    rows = [
+        {
+            "round_id": round_id,
+            "id": item.id,
+            "stratum": item.stratum,
+            "order": item.order,
+            "score": item.score,
+            "predicted": item.predicted,
+            "segments": dict(item.segments) or None,
+        }
+        for item in spare
+    ]
+    if rows:
+        connection.execute(insert(reserve), rows)
+
+
+def read_reserve(connection: Connection, round_id: int) -> list[Item]:
+    """Read the items that wave 2 may take, of each stratum in the order of the draw."""
+    query = (
+        select(reserve)
+        .where(reserve.c.round_id == round_id)
+        .order_by(reserve.c.stratum, reserve.c.order)
+    )
+    return [
+        Item(
+            row.id,
+            row.stratum,
+            row._mapping["order"],
+            row.score,
+            row.predicted,
+            row.segments or {},
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def end_waiting(connection: Connection, round_id: int, planned: Mapping[str, int]) -> None:
+    """Let a round have this many items of each stratum, and no wave to come."""
+    connection.execute(
+        update(strata)
+        .where(strata.c.round_id == round_id, strata.c.stratum == bindparam("of"))
+        .values(planned=bindparam("items")),
+        [{"of": name, "items": items} for name, items in planned.items()],
+    )
+    connection.execute(delete(reserve).where(reserve.c.round_id == round_id))
+    connection.execute(update(rounds).where(rounds.c.id == round_id).values(second_wave_at=None))

@@ -1,0 +1,619 @@
+"""A first round in two waves: what goes out when, how much in all, and what evidence counts."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import delete, update
+
+from monitor.domain import crashpoint
+from monitor.domain.errors import SourceUnavailable, StoppedByBug
+from monitor.domain.model import Answer
+from monitor.domain.settings import Bands, Limits, Margin, MonitorSettings, Sample
+from monitor.domain.state import RoundState
+from monitor.rounds import publish, retention, run
+from monitor.rounds.estimation.estimate import expected_rates
+from monitor.rounds.forecast.plan_window import scan_to_plan
+from monitor.rounds.opening import redo
+from monitor.stats.core.counts import Counts
+from monitor.stats.detection.alternatives import guess
+from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.recovery import log_recovery_factor
+from monitor.storage import (
+    evidence_store,
+    frame_store,
+    payload_store,
+    round_moves,
+    schema,
+    tables,
+)
+from monitor.storage.database import Database
+from monitor.storage.round_labels import read_labels
+from monitor.storage.tables import rounds, store
+from tests.rounds.estimation.test_segments import report_of
+from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, overview, settings
+
+TOTAL = 400
+BANDED = Sample(max_labels=TOTAL, bands=Bands(flagged=2, passed=4))
+HALF = timedelta(days=2.5)
+
+
+@pytest.fixture
+def scene(database):
+    return Scene(database, settings(sample=BANDED, limits=Limits.model_validate({"recall": 0.4})))
+
+
+def drawn(scene):
+    scene.week(1, count=4000, share=0.2)
+    scene.run(1)
+    return scene.round(1)
+
+
+def sent(scene):
+    return {task.item_id for tasks in scene.labeler.sent.values() for task in tasks.values()}
+
+
+def strata_of(scene, round_):
+    with scene.database.read() as connection:
+        return frame_store.read_strata(connection, round_.id)
+
+
+def reserve(scene):
+    return scene.rows('select stratum, id, "order" from reserve order by stratum, "order"')
+
+
+def test_a_first_round_hands_out_four_tenths_of_its_plan_and_keeps_a_reserve(scene):
+    round_ = drawn(scene)
+
+    parts = strata_of(scene, round_)
+    assert sum(part.planned for part in parts) == TOTAL
+    assert [part.first_wave for part in parts] == [-(-4 * part.planned // 10) for part in parts]
+    assert len(sent(scene)) == sum(part.first_wave for part in parts)
+    assert round_.second_wave_at == MONDAY + HALF
+    assert not sent(scene) & {row["id"] for row in reserve(scene)}
+
+
+def test_the_second_wave_goes_out_once_the_first_is_answered_and_spends_the_rest(scene):
+    drawn(scene)
+    early = sent(scene)
+    scene.answer()
+
+    scene.run()
+
+    round_ = scene.round(1)
+    assert round_.state is RoundState.LABELING
+    assert round_.second_wave_at is None
+    assert early < sent(scene)
+    assert len(sent(scene)) == TOTAL == sum(part.planned for part in strata_of(scene, round_))
+    assert reserve(scene) == []
+
+
+def test_the_items_of_both_waves_are_the_first_of_each_stratum_in_the_order_of_the_draw(scene):
+    drawn(scene)
+    scene.answer()
+    scene.run()
+
+    rows = scene.rows('select stratum, "order" from items order by stratum, "order"')
+    planned = {p.stratum.name: p.planned for p in strata_of(scene, scene.round(1))}
+    found = [(row["stratum"], row["order"]) for row in rows]
+    assert found == [(name, i) for name in sorted(planned) for i in range(planned[name])]
+
+
+@pytest.mark.parametrize("known", [None, REFERENCE])
+def test_both_waves_together_keep_the_share_by_size(scene, known):
+    scene.settings = scene.settings.model_copy(update={"reference": known})
+    drawn(scene)
+    scene.answer()
+    scene.run()
+
+    passed = [part for part in strata_of(scene, scene.round(1)) if not part.stratum.flagged]
+    size, labels = (sum(getattr(part, name) for part in passed) for name in ("size", "planned"))
+    share = scene.settings.sample.share_by_size
+    assert share == 0.25
+    assert all(part.planned >= share * labels * part.size / size - 1 for part in passed)
+
+
+def test_a_first_round_with_a_margin_plans_its_total_for_the_margin_with_the_assurance(scene):
+    wide = {"margin": Margin(precision=0.15, recall=0.2), "max_labels": 2000}
+    totals = []
+    for assurance in (None, 0.8):
+        sample = BANDED.model_copy(update=wide | {"assurance": assurance})
+        asked = scene.settings.model_copy(update={"sample": sample})
+        one = Scene(scene.database, asked, source=scene.source, name=f"mail-{assurance}")
+        if not one.source.rows:
+            one.week(1, count=4000, share=0.2)
+        one.run(1)
+        totals.append(sum(part.planned for part in strata_of(one, one.round(1))))
+        assert len(sent(one)) == pytest.approx(0.4 * totals[-1], abs=6)
+
+    assert totals[0] < totals[1] < 2000
+
+
+def test_the_second_wave_goes_out_at_half_time_though_answers_are_missing(scene):
+    drawn(scene)
+    scene.answer(0.5)
+    scene.now = MONDAY + HALF - timedelta(minutes=1)
+    scene.run()
+    before = len(sent(scene))
+
+    scene.now = MONDAY + HALF
+    scene.run()
+
+    assert before < TOTAL
+    assert len(sent(scene)) == TOTAL
+
+
+def test_status_says_when_the_rest_goes_out(scene):
+    drawn(scene)
+    monitor = MonitorSettings(name=scene.name, round=scene.settings)
+
+    first = overview(scene.database, monitor, scene.now).notes
+    scene.answer()
+    scene.run()
+    second = overview(scene.database, monitor, scene.now).notes
+
+    assert first == [
+        "round 1 hands out the rest of its items once those that are out are answered, at "
+        "2025-03-05 18:00 UTC at the latest"
+    ]
+    assert second == []
+
+
+def test_a_round_closes_when_both_waves_are_answered_and_the_next_one_has_one_wave(scene):
+    drawn(scene)
+    scene.answer()
+    scene.run()
+    scene.answer()
+    scene.run()
+
+    scene.week(2, count=4000, share=0.2)
+    scene.run(2)
+
+    assert scene.round(1).state is RoundState.CLOSED
+    assert not scene.round(1).partial
+    assert scene.round(2).second_wave_at is None
+    assert {part.first_wave for part in strata_of(scene, scene.round(2))} == {None}
+
+
+def test_after_the_deadline_nobody_is_asked_and_the_first_wave_is_the_round(scene):
+    round_ = drawn(scene)
+    early = sent(scene)
+    scene.answer()
+    scene.now = MONDAY + timedelta(days=6)  # nothing ran in between
+
+    scene.run()
+
+    closed = scene.round(1)
+    assert closed.state is RoundState.CLOSED
+    assert sum(part.planned for part in strata_of(scene, round_)) == len(early)
+    assert sent(scene) == early
+    assert reserve(scene) == []
+
+
+def test_a_round_that_gave_up_its_second_wave_is_partial_and_says_why(scene):
+    early = give_up(scene)
+
+    closed = scene.round(1)
+    with scene.database.read() as connection:
+        last = round_moves.read_events(connection, closed.id)[-1]["reason"]
+    assert closed.partial
+    assert last == (
+        f"the deadline passed with {early} of {early} answers, before its second wave went out"
+    )
+
+
+def test_a_kill_between_giving_up_and_closing_leaves_the_round_partial(scene, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(publish, "close", refuse)
+        with pytest.raises(StoppedByBug, match="cut off"):
+            give_up(scene)
+
+    scene.run()
+
+    assert reserve(scene) == []
+    assert scene.round(1).partial
+
+
+def give_up(scene):
+    drawn(scene)
+    scene.answer()
+    scene.now = MONDAY + timedelta(days=6)
+    scene.run()
+    return len(sent(scene))
+
+
+@pytest.fixture
+def waiting(scene):
+    """A round whose labels come by themselves, and that has had its first wave for a while."""
+    scene.labeler.asks_people = False
+    drawn(scene)
+    scene.labeler.answers.update(scene.truth)
+    scene.source.show = gone
+    return scene
+
+
+def gone(*_):
+    message = "the predictions of this window were deleted"
+    raise SourceUnavailable(message)
+
+
+def test_a_source_that_shows_the_rest_again_within_its_grace_gives_the_whole_round(waiting):
+    round_ = waiting.round(1)
+    waiting.now = round_.deadline + timedelta(hours=41)
+    with pytest.raises(SourceUnavailable):
+        waiting.run()
+    del waiting.source.show
+
+    waiting.run()
+    waiting.run()
+
+    assert waiting.round(1).state is RoundState.CLOSED
+    assert not waiting.round(1).partial
+    assert len(sent(waiting)) == TOTAL
+
+
+def test_a_source_that_is_gone_for_good_closes_a_round_with_the_labels_of_its_first_wave(waiting):
+    round_ = waiting.round(1)
+    waiting.now = round_.deadline + timedelta(hours=42)  # a quarter of the window
+
+    waiting.run()
+
+    assert waiting.round(1).state is RoundState.CLOSED
+    assert waiting.round(1).partial
+    assert reserve(waiting) == []
+
+
+def test_an_item_that_is_to_be_forgotten_leaves_the_reserve_and_is_never_handed_out(scene):
+    round_ = drawn(scene)
+    early = len(sent(scene))
+    first = {row["stratum"]: row["id"] for row in reversed(reserve(scene))}
+    for item in first.values():
+        with scene.database.read() as connection:
+            [holder] = payload_store.rounds_with_item(connection, item)
+        found = retention.forget_item(
+            scene.database, holder, item, [scene.labeler], scene.context.clock
+        )
+        assert (holder.id, found.deleted) == (round_.id, True)
+    scene.answer()
+
+    scene.run()
+
+    assert not sent(scene) & set(first.values())
+    assert len(sent(scene)) == TOTAL
+    scene.answer()
+    scene.run()
+    assert not scene.round(1).partial
+    assert early < TOTAL
+
+
+def test_a_round_of_which_all_is_forgotten_closes_with_what_it_was_given(scene):
+    drawn(scene)
+    early = len(sent(scene))
+    with scene.database.write() as connection:
+        connection.execute(delete(tables.reserve))
+    scene.answer()
+
+    scene.run()
+    scene.run()
+
+    assert sum(part.planned for part in strata_of(scene, scene.round(1))) == early
+    assert scene.round(1).state is RoundState.CLOSED
+
+
+def test_the_reserve_of_a_removed_monitor_goes_with_what_its_labelers_saw(scene):
+    round_ = drawn(scene)
+    later = round_.deadline + scene.settings.late_labels + timedelta(days=1)
+
+    retention.forget_removed_monitors(scene.database, ["another"], lambda: later)
+
+    assert reserve(scene) == []
+    assert scene.rows("select 1 from payloads") == []
+
+
+def test_answers_are_counted_of_the_items_that_are_out(scene):
+    drawn(scene)
+    early = len(sent(scene))
+    monitor = MonitorSettings(name=scene.name, round=scene.settings)
+
+    [first] = overview(scene.database, monitor, scene.now).open_rounds
+    scene.answer()
+    scene.run()
+    [second] = overview(scene.database, monitor, scene.now).open_rounds
+
+    assert (first.answered, first.wanted) == (0, early)
+    assert (second.answered, second.wanted) == (early, TOTAL)
+
+
+def test_labels_that_come_by_themselves_get_both_waves_in_one_go(scene):
+    scene.labeler.asks_people = False
+    scene.week(1, count=4000, share=0.2)
+    scene.labeler.answers.update(scene.truth)
+    scene.now = MONDAY + WEEK
+
+    [(_, round_)] = run.backfill(scene.context, MONDAY - WEEK, MONDAY)
+
+    assert round_ is not None
+    assert round_.state is RoundState.CLOSED
+    assert sum(part.planned for part in strata_of(scene, round_)) == TOTAL
+
+
+def test_labels_that_come_by_themselves_are_waited_for_before_any_size_follows_them(scene):
+    scene.labeler.asks_people = False
+    round_ = drawn(scene)
+    early = sent(scene)
+    complaints = {item for item in early if scene.truth[item] is Answer.POSITIVE}
+    scene.labeler.answers.update(dict.fromkeys(complaints, Answer.POSITIVE))
+    scene.now = round_.deadline - timedelta(minutes=1)
+
+    scene.run()
+
+    assert round_.second_wave_at == round_.deadline
+    assert 0 < len(complaints) < len(early)
+    assert sent(scene) == early
+
+
+def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_its_first(scene):
+    drawn(scene)
+    scene.answer()
+    scene.run()
+    scene.answer()
+    scene.run()
+    round_ = scene.round(1)
+
+    with scene.database.read() as connection:
+        labels = read_labels(connection, round_)
+        reading = evidence_store.frozen_readings_of(connection, [round_.id])[round_.id]
+
+    one, two = (counts_of(wave) for wave in labels.by_wave())
+    [found] = reading.values()
+    [limit] = round_.settings.limits.watched()
+    assert one.labeled.tolist() == [part.first_wave for part in strata_of(scene, round_)]
+    assert two.labeled.sum() > 200
+    assert found.log_e == pytest.approx(log_e_factor(limit, two, guess([one])))
+    assert any(found.log_e)
+
+
+def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_round(scene):
+    whole(scene)
+    limits = Limits.model_validate({"recall": 0.95, "false_alarm_every": 2})
+    scene.settings = scene.settings.model_copy(update={"limits": limits, "reference": REFERENCE})
+    for number in (2, 3, 4):
+        scene.play(number, count=4000, share=0.2)
+
+    found = scene.play(5, count=4000, share=0.2, version="another model")
+
+    with scene.database.read() as connection:
+        readings = evidence_store.frozen_readings_of(connection, [found.id])
+        waves = [counts_of(wave) for wave in read_labels(connection, found).by_wave()]
+    [[reading]] = [list(of.values()) for of in readings.values()]
+    [limit] = found.settings.limits.watched()
+    assert found.history_id != scene.round(4).history_id
+    assert len(waves) == 2
+    by_the_launch = expected_rates([], None, waves[0], found.settings)
+    assert reading.recovery is not None
+    assert reading.recovery.rounds >= 1
+    assert reading.log_recovery == pytest.approx(
+        log_recovery_factor(limit, waves[0], by_the_launch)
+        + log_recovery_factor(limit, waves[1], guess(waves[:1]))
+    )
+    assert log_recovery_factor(limit, waves[0], by_the_launch) != 0
+
+
+def counts_of(tallies):
+    return Counts.of_arrays(
+        size=[t.size for t in tallies],
+        labeled=[t.labeled for t in tallies],
+        positive=[t.positive for t in tallies],
+        is_flagged=[t.stratum.flagged for t in tallies],
+    )
+
+
+def test_a_second_person_gets_the_same_share_of_the_second_wave(scene):
+    scene.settings = scene.settings.model_copy(update={"overlap": 0.25})
+    drawn(scene)
+    scene.answer()
+    scene.run()
+
+    rows = scene.rows(
+        'select i.stratum, i."order", s.first_wave, t.slot from tasks t '
+        "join items i on i.round_id = t.round_id and i.id = t.item_id "
+        "join strata s on s.round_id = i.round_id and s.stratum = i.stratum"
+    )
+    late = [row for row in rows if row["order"] >= row["first_wave"]]
+    twice = [row for row in late if row["slot"] == 2]
+    assert len(twice) == pytest.approx((len(late) - len(twice)) / 4, abs=6)
+
+
+@pytest.mark.parametrize("fails", ["show", "send"])
+def test_what_stops_the_second_wave_leaves_all_of_it_for_the_next_time(scene, monkeypatch, fails):
+    drawn(scene)
+    scene.answer()
+    port = scene.source if fails == "show" else scene.labeler
+    with monkeypatch.context() as patched:
+        patched.setattr(port, fails, refuse)
+        with pytest.raises(Exception, match="cut off"):
+            scene.run()
+    between = len(sent(scene)), scene.round(1).second_wave_at
+
+    scene.run()
+
+    assert between[0] < TOTAL
+    assert (between[1] is None) == (fails == "send")
+    assert len(sent(scene)) == TOTAL
+    assert len(scene.rows("select 1 from items")) == TOTAL
+
+
+def refuse(*_, **__):
+    message = "cut off"
+    raise OSError(message)
+
+
+def test_a_late_label_that_changes_no_count_makes_no_new_version(scene):
+    closed = whole(scene)
+    scene.labeler.annotator = "bob"  # answers the same once more
+
+    scene.run()
+
+    assert scene.round(1).label_revision > closed.label_revision
+    assert scene.round(1).version == 1
+
+
+def test_a_late_label_of_either_wave_makes_a_version_with_the_evidence_of_both(scene):
+    closed = whole(scene)
+    with scene.database.read() as connection:
+        labels = read_labels(connection, closed)
+    turned = next(item.id for item in labels.items if item.wave == 2)
+    other = {Answer.POSITIVE: Answer.NEGATIVE, Answer.NEGATIVE: Answer.POSITIVE}
+    scene.labeler.answers[turned] = other[scene.truth[turned]]
+
+    scene.run()
+
+    assert scene.round(1).version == 2
+    with scene.database.read() as connection:
+        reading = evidence_store.frozen_readings_of(connection, [closed.id])[closed.id]
+    assert any(next(iter(reading.values())).log_e)
+
+
+def whole(scene):
+    drawn(scene)
+    for _ in range(2):
+        scene.answer()
+        scene.run()
+    closed = scene.round(1)
+    assert closed.state is RoundState.CLOSED
+    return closed
+
+
+def test_the_plan_of_a_first_round_says_that_it_has_two_waves_and_that_of_a_second_not(scene):
+    whole(scene)
+    scene.week(2, count=4000, share=0.2)
+    scene.now = MONDAY + WEEK
+    new = Scene(scene.database, scene.settings, source=scene.source, name="new")
+    new.now = scene.now
+
+    assert scan_to_plan(new.context).two_waves
+    assert not scan_to_plan(scene.context).two_waves
+
+
+def test_a_report_says_how_many_items_of_each_stratum_were_of_the_first_wave(scene):
+    closed = whole(scene)
+
+    report = report_of(scene, closed)
+
+    first = {part.stratum.name: part.first_wave for part in strata_of(scene, closed)}
+    assert {row.stratum: row.first_wave for row in report.strata} == first
+
+
+def test_a_round_done_again_with_its_plan_is_handed_out_at_once_and_counts_in_two_waves(scene):
+    before = strata_of(scene, whole(scene))
+    known = {
+        "planned": {part.stratum.name: part.planned for part in before},
+        "first_wave": {part.stratum.name: part.first_wave for part in before},
+    }
+    again = Scene(
+        scene.database, scene.settings.model_copy(update=known), source=scene.source, name="again"
+    )
+
+    again.run(1)
+
+    round_ = again.round(1)
+    assert strata_of(again, round_) == before
+    assert round_.second_wave_at is None
+    assert len(sent(again)) == TOTAL
+    with scene.database.read() as connection:
+        waves = read_labels(connection, round_).items
+    assert {item.wave for item in waves} == {1, 2}
+
+
+def test_an_abandoned_round_that_is_done_again_has_no_reserve_of_the_first_time(scene):
+    drawn(scene)
+    scene.now = MONDAY + timedelta(days=6)
+    scene.run()
+    abandoned = scene.round(1)
+
+    redo.redo_abandoned(scene.context, MONDAY, scene.settings, "asked for by hand")
+    scene.run()
+
+    assert abandoned.state is RoundState.ABANDONED
+    parts = strata_of(scene, scene.round(1))
+    assert scene.round(1).second_wave_at is not None
+    assert len(reserve(scene)) > 0
+    assert len(sent(scene)) == sum(part.first_wave for part in parts)
+
+
+def test_a_round_whose_classes_are_one_stratum_each_goes_out_at_once(scene):
+    scene.settings = settings(
+        sample=BANDED.model_copy(update={"bands": Bands(flagged=1, passed=1)})
+    )
+
+    round_ = drawn(scene)
+
+    assert round_.second_wave_at is None
+    assert len(sent(scene)) == TOTAL
+
+
+def test_the_setting_null_hands_out_everything_at_once(scene):
+    scene.settings = settings(sample=BANDED.model_copy(update={"second_wave": None}))
+
+    round_ = drawn(scene)
+
+    assert round_.second_wave_at is None
+    assert len(sent(scene)) == TOTAL
+
+
+class Killed(BaseException):
+    """What a process that is killed does not live to see."""
+
+
+def test_a_kill_at_any_point_of_the_second_wave_loses_nothing_and_hands_out_nothing_twice(
+    tmp_path, monkeypatch
+):
+    waiting = start_of(tmp_path / "start.db")
+    drawn(waiting)
+    waiting.answer()
+    waiting.database.close()
+    points, expected = life(tmp_path, waiting, monkeypatch, kill_at=None)
+
+    for i in range(points):
+        _, found = life(tmp_path, waiting, monkeypatch, kill_at=i)
+        assert found == expected, f"killed at point {i} of {points}"
+    assert points > 15
+
+
+def start_of(path):
+    database = Database(f"sqlite:///{path}")
+    schema.ready(database)
+    with database.write() as connection:
+        connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))
+    return Scene(database, settings(sample=BANDED))
+
+
+def life(tmp_path, waiting, monkeypatch, *, kill_at):
+    """Kill a process at a point of the pass that draws wave 2; what is there after the next one."""
+    shutil.copy(tmp_path / "start.db", tmp_path / "life.db")
+    scene = Scene(Database(f"sqlite:///{tmp_path}/life.db"), waiting.settings, waiting.source)
+    scene.truth, scene.labeler = waiting.truth, copy.deepcopy(waiting.labeler)
+    met = 0
+
+    def hook(_):
+        nonlocal met
+        met += 1
+        if kill_at is not None and met > kill_at:
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(crashpoint, "hook", hook)
+        with suppress(Killed):
+            scene.run()
+    with scene.database.write() as connection:
+        connection.execute(update(rounds).values(claimed_by=None, claimed_until=None))
+    scene.run()
+    rows = scene.rows('select stratum, id, "order" from items order by id')
+    planned = [part.planned for part in strata_of(scene, scene.round(1))]
+    result = rows, planned, sorted(sent(scene)), scene.rows("select 1 from reserve")
+    scene.database.close()
+    return met, result
