@@ -131,16 +131,6 @@ class MonitorConfig(Settings):
     hooks: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _strata_are_bands(self) -> MonitorConfig:
-        if self.sample.cells is not None:
-            message = (
-                "score cells cannot be set yet: estimates with earlier rounds do not know them; "
-                "leave cells out"
-            )
-            raise SettingRefused(setting="sample.cells", why=message)
-        return self
-
-    @model_validator(mode="after")
     def _bands_have_scores(self) -> MonitorConfig:
         asked = "bands" in self.sample.model_fields_set
         if asked and not self.source.has_scores and self.sample.bands != ONE_BAND:

@@ -198,9 +198,17 @@ class Sample(Settings):
     assurance: Share | None = 0.8
     share_by_size: Annotated[float, Field(ge=0, le=0.5)] = 0.25
     bands: Bands = Bands()
-    cells: Cells | None = None
+    cells: Cells | None = Cells()
     cost: Cost = Cost()
     second_wave: Annotated[float, Field(gt=0, lt=1)] | None = 0.5
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bands_alone_are_the_strata(cls, value: object) -> object:
+        """Draw by the bands that were asked for, as every round of older versions was."""
+        if isinstance(value, dict) and "bands" in value:
+            return {"cells": None, **value}
+        return value
 
 
 class Pooling(Settings):
