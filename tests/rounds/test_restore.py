@@ -7,7 +7,7 @@ import pytest
 
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.model import ShownRun
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds import run
 from monitor.rounds.opening.skipped_slots import record_missed
 from monitor.rounds.restore import do_again, reconcile

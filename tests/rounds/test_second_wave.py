@@ -13,7 +13,8 @@ from sqlalchemy import delete, update
 from monitor.domain import crashpoint
 from monitor.domain.errors import SourceUnavailable, StoppedByBug
 from monitor.domain.model import Answer
-from monitor.domain.settings import Bands, Limits, Margin, MonitorSettings, Sample
+from monitor.domain.sample_settings import Bands, Margin, Sample
+from monitor.domain.settings import Limits, MonitorSettings
 from monitor.domain.state import RoundState
 from monitor.rounds import publish, retention, run
 from monitor.rounds.estimation.estimate import expected_rates
