@@ -46,14 +46,31 @@ def closed_reason(
     >>> closed_reason(answered=180, wanted=200, second_answered=3, second_wanted=20)
     'the deadline passed with 180 of 200 answers and 3 of 20 second copies'
     >>> closed_reason(answered=160, wanted=160, cut_short=True)
-    'the deadline passed with 160 of 160 answers, before its second wave went out'
+    'all labels of the first wave are in; the second never went out'
+    >>> closed_reason(answered=120, wanted=160, cut_short=True)
+    'the deadline passed with 120 of 160 answers; the second wave never went out'
     """
     copies_missing = second_answered < second_wanted
-    if answered == wanted and not copies_missing and not cut_short:
+    if answered == wanted and not copies_missing:
+        if cut_short:
+            return "all labels of the first wave are in; the second never went out"
         return "all labels are in"
     copies = f" and {second_answered} of {second_wanted} second copies" if copies_missing else ""
-    short = ", before its second wave went out" if cut_short else ""
+    short = "; the second wave never went out" if cut_short else ""
     return f"the deadline passed with {answered} of {wanted} answers{copies}{short}"
+
+
+PEOPLE_TOO_LATE = "the deadline has passed"
+"""Why people are not asked for a second wave."""
+
+
+def no_second_wave_reason(why: str) -> str:
+    """Say that a round has given up its second wave.
+
+    >>> no_second_wave_reason(PEOPLE_TOO_LATE)
+    'no second wave goes out: the deadline has passed'
+    """
+    return f"no second wave goes out: {why}"
 
 
 def second_wave_reason(drawn: int, *, answered: int, wanted: int) -> str:

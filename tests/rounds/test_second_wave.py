@@ -196,14 +196,52 @@ def test_after_the_deadline_nobody_is_asked_and_the_first_wave_is_the_round(scen
 
 
 def test_a_round_that_gave_up_its_second_wave_is_partial_and_says_why(scene):
-    early = give_up(scene)
+    give_up(scene)
 
     closed = scene.round(1)
-    with scene.database.read() as connection:
-        last = round_moves.read_events(connection, closed.id)[-1]["reason"]
     assert closed.partial
-    assert last == (
-        f"the deadline passed with {early} of {early} answers, before its second wave went out"
+    assert reasons(scene, closed)[-2:] == [
+        "no second wave goes out: the deadline has passed",
+        "all labels of the first wave are in; the second never went out",
+    ]
+
+
+def reasons(scene, round_):
+    with scene.database.read() as connection:
+        return [event["reason"] for event in round_moves.read_events(connection, round_.id)]
+
+
+def test_a_round_that_gave_up_its_second_wave_without_all_answers_says_both(scene):
+    give_up(scene, answered=0.75)
+
+    wanted = len(sent(scene))
+    assert reasons(scene, scene.round(1))[-1] == (
+        f"the deadline passed with {round(0.75 * wanted)} of {wanted} answers; the second wave "
+        "never went out"
+    )
+
+
+def test_a_round_done_again_after_it_had_given_up_a_wave_does_not_speak_of_a_deadline(scene):
+    give_up(scene)
+    before = strata_of(scene, scene.round(1))
+    known = {
+        "planned": {part.stratum.name: part.planned for part in before},
+        "first_wave": {part.stratum.name: part.first_wave for part in before},
+    }
+    again = Scene(
+        scene.database, scene.settings.model_copy(update=known), source=scene.source, name="again"
+    )
+    again.truth = scene.truth
+
+    again.run(1)
+    again.answer()
+    again.run()
+
+    closed = again.round(1)
+    assert strata_of(again, closed) == before
+    assert closed.partial
+    assert reasons(again, closed)[-1] == (
+        "all labels of the first wave are in; the second never went out"
     )
 
 
@@ -219,12 +257,11 @@ def test_a_kill_between_giving_up_and_closing_leaves_the_round_partial(scene, mo
     assert scene.round(1).partial
 
 
-def give_up(scene):
+def give_up(scene, answered=1.0):
     drawn(scene)
-    scene.answer()
+    scene.answer(answered)
     scene.now = MONDAY + timedelta(days=6)
     scene.run()
-    return len(sent(scene))
 
 
 @pytest.fixture
@@ -266,6 +303,9 @@ def test_a_source_that_is_gone_for_good_closes_a_round_with_the_labels_of_its_fi
     assert waiting.round(1).state is RoundState.CLOSED
     assert waiting.round(1).partial
     assert reserve(waiting) == []
+    assert "no second wave goes out: the predictions of this window were deleted" in reasons(
+        waiting, round_
+    )
 
 
 def test_an_item_that_is_to_be_forgotten_leaves_the_reserve_and_is_never_handed_out(scene):

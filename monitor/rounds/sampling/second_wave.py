@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import InputRefused, TryLater
 from monitor.domain.model import Item
-from monitor.presentation.moves import second_wave_reason
+from monitor.presentation.moves import PEOPLE_TOO_LATE, no_second_wave_reason, second_wave_reason
 from monitor.rounds.grace import grace_of
 from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.overlap import doubled
@@ -94,17 +94,17 @@ def hand_out_rest(
     """
     now = context.clock()
     if round_.is_late(now) and context.asks_people(round_.settings):
-        _give_up(context, labels, claim)
+        _give_up(context, round_, labels, claim, PEOPLE_TOO_LATE)
         return False
     drawn = _chosen(context, round_, labels)
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     try:
         with outside("show"):
             shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
-    except (InputRefused, TryLater):
+    except (InputRefused, TryLater) as error:
         if round_.deadline is None or now < round_.deadline + grace_of(round_):
             raise
-        _give_up(context, labels, claim)
+        _give_up(context, round_, labels, claim, str(error))
         return False
     _write(context, round_, labels, claim, drawn, shown)
     return True
@@ -149,10 +149,13 @@ def _write(
         round_moves.note_event(connection, round_, reason, context.clock())
 
 
-def _give_up(context: MonitorContext, labels: RoundLabels, claim: Claim) -> None:
+def _give_up(
+    context: MonitorContext, round_: Round, labels: RoundLabels, claim: Claim, why: str
+) -> None:
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        wave_store.end_waiting(connection, claim.round_id, _first(labels))
+        wave_store.end_waiting(connection, round_.id, _first(labels))
+        round_moves.note_event(connection, round_, no_second_wave_reason(why), context.clock())
 
 
 def _first(labels: RoundLabels) -> dict[str, int]:
