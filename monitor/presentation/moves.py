@@ -60,27 +60,36 @@ def closed_reason(
     return f"the deadline passed with {answered} of {wanted} answers{copies}{short}"
 
 
-PEOPLE_TOO_LATE = "the deadline has passed"
-"""Why people are not asked for a second wave."""
+NO_SECOND_WAVE = "no second wave goes out: the deadline has passed"
 
 
-def no_second_wave_reason(why: str) -> str:
-    """Say that a round has given up its second wave.
+def drawn_reason(drawn: int, items: int, *, later: int = 0) -> str:
+    """Say how many items of a window go out, and how many more may.
 
-    >>> no_second_wave_reason(PEOPLE_TOO_LATE)
-    'no second wave goes out: the deadline has passed'
+    >>> drawn_reason(200, 3500)
+    'drew 200 of 3500 predictions'
+    >>> drawn_reason(83, 3500, later=117)
+    'drew 83 of 3500 predictions, the first of two waves: 117 more follow'
     """
-    return f"no second wave goes out: {why}"
+    more = f", the first of two waves: {later} more follow" if later else ""
+    return f"drew {drawn} of {items} predictions{more}"
 
 
-def second_wave_reason(drawn: int, *, answered: int, wanted: int) -> str:
+def second_wave_reason(drawn: int, *, answered: int, wanted: int, gone: int = 0) -> str:
     """Say that the second wave of a round goes out, and after how much of the first.
+
+    ``gone`` items were to go out and cannot be shown to anybody any more.
 
     >>> second_wave_reason(300, answered=180, wanted=200)
     'the second wave went out: 300 items, by 180 of 200 answers to the first'
+    >>> second_wave_reason(299, answered=180, wanted=200, gone=1).rpartition("; ")[2]
+    '1 more is not among the predictions any more'
     """
+    verb = "is" if gone == 1 else "are"
+    without = f"; {gone} more {verb} not among the predictions any more" if gone else ""
     return (
         f"the second wave went out: {drawn} items, by {answered} of {wanted} answers to the first"
+        f"{without}"
     )
 
 
