@@ -194,7 +194,10 @@ def _answered(labels: RoundLabels) -> int:
 
 
 def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[str, int]:
-    """Items of each stratum in wave 2."""
+    """Items of each stratum in wave 2; as before where the round is done again."""
+    before, first = round_.settings.planned or {}, _first(labels)
+    if before.keys() == first.keys():
+        return {name: max(0, before[name] - size) for name, size in first.items()}
     tallies = labels.counts()
     scores = defaultdict[str, list[float | None]](list)
     for stratum, score in [
