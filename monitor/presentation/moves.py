@@ -75,6 +75,24 @@ def drawn_reason(drawn: int, items: int, *, later: int = 0) -> str:
     return f"drew {drawn} of {items} predictions{more}"
 
 
+def waves_sentence(first: int, planned: int, *, second_at: datetime | None) -> str:
+    """Say how a round in two waves was handed out, and when the second goes out at the latest.
+
+    >>> waves_sentence(83, 200, second_at=None)
+    'two waves: 83 of the 200 items went out first'
+    >>> waves_sentence(83, 83, second_at=None)
+    'two waves, of which the second never went out'
+    """
+    if second_at is not None:
+        return (
+            f"two waves: {first} of the {planned} items are out, and their answers decide from "
+            f"which strata the others come, at {minute_text(second_at)} UTC at the latest"
+        )
+    if first == planned:
+        return "two waves, of which the second never went out"
+    return f"two waves: {first} of the {planned} items went out first"
+
+
 def second_wave_reason(drawn: int, *, answered: int, wanted: int, gone: int = 0) -> str:
     """Say that the second wave of a round goes out, and after how much of the first.
 
