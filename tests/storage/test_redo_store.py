@@ -30,6 +30,7 @@ def abandoned(scene):
     scene.run(1)
     with scene.database.write() as connection:
         claim = round_claims.claim_round(connection, scene.round(1).id)
+    assert claim is not None
     publish.abandon(scene.context, scene.round(1), claim, "as a test wants it")
     with scene.database.write() as connection:
         round_claims.release_round(connection, claim)
