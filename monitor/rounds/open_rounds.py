@@ -82,11 +82,11 @@ def closing_lines(rounds: Sequence[OpenRound], deadline: timedelta, now: datetim
 
 
 def second_wave_lines(rounds: Sequence[OpenRound]) -> list[str]:
-    """Say of which rounds the rest is still to go out, and when."""
+    """Say of which rounds the rest is still to go out, and when; not of those that are held up."""
     return [
         second_wave_line(round_.round, round_.second_wave_at, items=round_.items_to_come)
         for round_ in rounds
-        if round_.second_wave_at is not None
+        if round_.second_wave_at is not None and round_.reason is None
     ]
 
 

@@ -310,11 +310,16 @@ def test_nobody_is_asked_about_items_that_nobody_can_be_shown(without_rows, kept
     assert sent(scene) == early
     [waits] = [line for line in problems(scene) if line.startswith("round 1 waits")]
     assert "the round closes with its first wave at its deadline" in waits
+    assert stand(scene).notes == []
+
+
+def stand(scene):
+    monitor = MonitorSettings(name=scene.name, round=scene.settings)
+    return overview(scene.database, monitor, scene.now)
 
 
 def problems(scene):
-    monitor = MonitorSettings(name=scene.name, round=scene.settings)
-    return overview(scene.database, monitor, scene.now).problems
+    return stand(scene).problems
 
 
 def test_predictions_that_are_back_bring_the_whole_second_wave(without_rows):
