@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.model import Answer, LabelEvent
-from monitor.domain.settings import Limits, MonitorSettings, RoundSettings, Sample, Schedule
+from monitor.domain.sample_settings import Sample
+from monitor.domain.settings import Limits, MonitorSettings, RoundSettings, Schedule
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
 from monitor.storage import label_store, round_store, schema

@@ -26,20 +26,16 @@ from monitor.cli.app import SECTIONS as GROUPS  # noqa: E402
 from monitor.cli.app import app  # noqa: E402
 from monitor.config.model import HOOKS, Config, MonitorConfig, ReferenceFile  # noqa: E402
 from monitor.config.web import WebSettings  # noqa: E402
+from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample  # noqa: E402
 from monitor.domain.settings import (  # noqa: E402
     LIMITED_METRICS,
     AuditCounts,
-    ClassAuditCounts,
-    Bands,
-    Cells,
     Bound,
-    Pooling,
-    Cost,
+    ClassAuditCounts,
     FalseAlarms,
     Limits,
-    Margin,
+    Pooling,
     ReferenceMatrix,
-    Sample,
     Schedule,
 )
 from monitor.labeling.column import ColumnSettings  # noqa: E402

@@ -119,7 +119,7 @@ def test_every_command_of_the_readme_runs_in_its_order(folder):
     drawn, rest, closed = printed["pr-monitor run-once"]
     first, later = labels
     assert "is labeling" in drawn
-    assert f"waits for {later} answers of {first + later}" in rest
+    assert "its second wave of items is out now" in rest
     assert first / (first + later) == pytest.approx(0.4, abs=0.02)  # as it says there
     assert "is closed" in closed
     assert f"{first} new answers" in printed["pr-monitor labels import todo.csv"][0]

@@ -18,7 +18,8 @@ from pydantic import BeforeValidator, TypeAdapter
 from monitor.domain.adapters import LabelerAdapter, SourceAdapter, SourceSettings
 from monitor.domain.errors import MonitorError
 from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.settings import Labeling, Settings
+from monitor.domain.setting_types import Settings
+from monitor.domain.settings import Labeling
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource

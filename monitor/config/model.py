@@ -27,8 +27,9 @@ from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.setting_types import Settings
 from monitor.domain.settings import (
-    Bands,
     FalseAlarms,
     Labeling,
     Limits,
@@ -36,9 +37,7 @@ from monitor.domain.settings import (
     Pooling,
     ReferenceMatrix,
     RoundSettings,
-    Sample,
     Schedule,
-    Settings,
 )
 from monitor.domain.slots import rounds_per
 from monitor.hooks.alertmanager import AlertmanagerSettings

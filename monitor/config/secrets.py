@@ -36,8 +36,8 @@ class Filling:
     """Puts variables and secret files into the values of a file.
 
     As the context of a validation it meets each section together with the class that reads it
-    (`monitor.domain.settings.Settings`), and so knows which settings are secrets. ``known`` has
-    the settings of each section, ``held`` what was read, by what a message may show instead.
+    (`monitor.domain.setting_types.Settings`), and so knows which settings are secrets. ``known``
+    has the settings of each section, ``held`` what was read, by what a message may show instead.
     """
 
     tree: Tree

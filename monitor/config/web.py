@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import model_validator
 
 from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.settings import Settings
+from monitor.domain.setting_types import Settings
 
 _HIGHEST_PORT = 65_535
 

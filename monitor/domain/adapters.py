@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from monitor.domain.settings import Duration, Labeling, Settings
+from monitor.domain.setting_types import Duration, Settings
 from monitor.domain.time_limit import LIMIT
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from monitor.domain.ports import Clock, Labeler, Source
+    from monitor.domain.settings import Labeling
 
 
 class ItemFormat(NamedTuple):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.domain.model import Stratum
-    from monitor.domain.settings import Sample
+    from monitor.domain.sample_settings import Sample
 
 
 def bands_of(strata: Sequence[Stratum], sample: Sample) -> list[Stratum]:

@@ -7,27 +7,22 @@ its unit and its reason.
 from __future__ import annotations
 
 import difflib
-import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cronsim import CronSim, CronSimError
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
     Discriminator,
     Field,
-    ModelWrapValidatorHandler,
-    PlainSerializer,
     SecretStr,
     Tag,
-    ValidationInfo,
     field_validator,
     model_validator,
 )
+
+from monitor.domain.sample_settings import Sample
+from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
 
 if TYPE_CHECKING:
     from monitor.stats.detection.half_space import Limit
@@ -38,77 +33,6 @@ CREDIBLE_LEVEL = 0.95
 POOLED_COVERAGE = (0.88, 0.98)
 """Least measured coverage of pooled intervals by default: in the first rounds after changes of 3 to
 15 points either way, and in quiet times (benchmarks/pooling_coverage.py)."""
-
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_LONGEST = 100 * 365 * 86_400  # seconds; keeps every date that is made from a duration possible
-
-
-def parse_duration(value: object) -> object:
-    """Turn ``90d``, ``6h``, ``30m``, ``45s`` or ``2w`` into a timedelta."""
-    if not isinstance(value, str):
-        return value
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", value.strip())
-    if match is None:
-        message = f"{value!r} is not a duration; write a number and s, m, h, d or w, such as 6h"
-        raise ValueError(message)
-    seconds = float(match[1]) * _UNITS[match[2]]
-    if seconds > _LONGEST:
-        message = f"{value!r} is longer than 100 years"
-        raise ValueError(message)
-    return timedelta(seconds=round(seconds))
-
-
-def _refuse_bare_number(value: object) -> object:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        message = f"{value} has no unit; write a number and s, m, h, d or w, such as {value}d"
-        raise ValueError(message)  # noqa: TRY004  pydantic turns only ValueError into its own
-    return parse_duration(value)
-
-
-Duration = Annotated[
-    timedelta,
-    BeforeValidator(_refuse_bare_number),
-    PlainSerializer(lambda value: f"{value.total_seconds():.0f}s", return_type=str),
-]
-
-
-def _known_zone(value: str) -> str:
-    try:
-        ZoneInfo(value)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        message = f"there is no time zone {value!r}; names look like Europe/Prague or UTC"
-        raise ValueError(message) from error
-    return value
-
-
-TimeZone = Annotated[str, AfterValidator(_known_zone)]
-
-
-def _share(value: float) -> float:
-    if not 0 < value < 1:
-        hint = f"; did you mean {value / 100:.2f}?" if 1 < value < 100 else ""  # noqa: PLR2004
-        message = f"{value:g} is not a share. It must lie between 0 and 1{hint}"
-        raise ValueError(message)
-    return value
-
-
-Share = Annotated[float, AfterValidator(_share)]
-
-
-class Settings(BaseModel):
-    """Base of all settings: unknown keys are refused and values never change."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True
-    )
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _filled(
-        cls, value: object, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
-    ) -> Self:
-        """Let the reader of a config file put in what the file only names, such as secrets."""
-        return handler(info.context(cls, value) if info.context else value)
 
 
 class Schedule(Settings):
@@ -136,78 +60,6 @@ class Schedule(Settings):
         if why:
             message = f"{value!r} is not a cron line ({why}); write five, such as '0 6 * * MON'"
             raise ValueError(message)
-        return value
-
-
-class Margin(Settings):
-    """Half-widths that the 95 % intervals should reach, as shares."""
-
-    precision: Share | None = None
-    recall: Share | None = None
-
-    def wanted(self) -> dict[str, float]:
-        """Named margins only."""
-        both = {"precision": self.precision, "recall": self.recall}
-        return {metric: half for metric, half in both.items() if half is not None}
-
-
-class Bands(Settings):
-    """Score bands per predicted class, at most: fewer if ``max_labels`` leaves a band under 25.
-
-    The passed class is larger and holds the rarer outcome, so more bands pay there; beyond 4 and
-    10 they save little (benchmarks/label_cost.py).
-    """
-
-    flagged: Annotated[int, Field(ge=1, le=50)] = 4
-    passed: Annotated[int, Field(ge=1, le=50)] = 10
-
-
-class Cells(Settings):
-    """Score cells per predicted class, at most: fewer if ``max_labels`` leaves a cell under 6."""
-
-    flagged: Annotated[int, Field(ge=1, le=100)] = 20
-    passed: Annotated[int, Field(ge=1, le=100)] = 40
-
-
-class Cost(Settings):
-    """What one label costs, in any unit, where those of one class cost more than the other's.
-
-    Plans then spend the least on their margins; ``max_labels`` still counts labels.
-    """
-
-    flagged: Annotated[float, Field(gt=0)] = 1.0
-    passed: Annotated[float, Field(gt=0)] = 1.0
-
-
-class Sample(Settings):
-    """How many labels a round may ask for.
-
-    With a margin: the fewest labels that reach it with the probability ``assurance``, at most
-    ``max_labels``; with no assurance (null) as many as reach it on average. Without a margin: all
-    of ``max_labels``. ``share_by_size`` is the share of the labels of passed items that is spread
-    over their bands by size, so that misses are seen wherever they appear; the rest goes where it
-    narrows the intervals most. ``cells`` are the strata that labels are drawn from, ``bands`` the
-    runs of them that people see; without cells (null) the bands are the strata. The first round of
-    a history with score bands hands its labels out in two waves, the second by the answers to the
-    first: once these are in, at the latest after the share ``second_wave`` of the time that people
-    have, or at the deadline of labels that come by themselves; null for one wave.
-    """
-
-    margin: Margin = Margin()
-    max_labels: Annotated[int, Field(ge=2, le=200_000)] = 1000
-    assurance: Share | None = 0.8
-    share_by_size: Annotated[float, Field(ge=0, le=0.5)] = 0.25
-    bands: Bands = Bands()
-    cells: Cells | None = Cells()
-    cost: Cost = Cost()
-    second_wave: Annotated[float, Field(gt=0, lt=1)] | None = 0.5
-
-    @model_validator(mode="before")
-    @classmethod
-    def _bands_alone_are_the_strata(cls, value: object) -> object:
-        """Draw by the bands that were asked for, as every round of older versions was."""
-        if isinstance(value, dict) and "bands" in value:
-            return {"cells": None, **value}
         return value
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.settings import Duration, Settings
+from monitor.domain.setting_types import Duration, Settings
 from monitor.hooks.links import no_link, read_notice
 from monitor.hooks.posting import Receiver, Timeout, address, check_url, post
 from monitor.hooks.texts import clean

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.settings import Settings
+from monitor.domain.setting_types import Settings
 from monitor.hooks.links import no_link, read_notice
 from monitor.hooks.posting import Timeout
 from monitor.hooks.texts import clean

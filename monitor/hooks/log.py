@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import structlog
 
-from monitor.domain.settings import Settings
+from monitor.domain.setting_types import Settings
 from monitor.hooks.links import no_link, read_notice
 from monitor.hooks.texts import clean
 

@@ -15,7 +15,7 @@ from pydantic import Field
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.retry_after import retry_after
-from monitor.domain.settings import Duration
+from monitor.domain.setting_types import Duration
 from monitor.hooks.guard import AddressRefused, GuardedBackend
 from monitor.hooks.texts import clean
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ConfigDict, SecretStr, field_validator, model_validator
 
 from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.settings import Settings
+from monitor.domain.setting_types import Settings
 from monitor.hooks.links import no_link, read_notice
 from monitor.hooks.posting import Receiver, Timeout, address, check_url, post
 

@@ -15,7 +15,8 @@ from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr, model_valida
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
 from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.settings import Duration, Labeling
+from monitor.domain.setting_types import Duration
+from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import LIMIT, within
 from monitor.domain.values import listed
 from monitor.files.relations import (

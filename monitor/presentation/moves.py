@@ -46,24 +46,68 @@ def closed_reason(
     >>> closed_reason(answered=180, wanted=200, second_answered=3, second_wanted=20)
     'the deadline passed with 180 of 200 answers and 3 of 20 second copies'
     >>> closed_reason(answered=160, wanted=160, cut_short=True)
-    'the deadline passed with 160 of 160 answers, before its second wave went out'
+    'all labels of the first wave are in; the second never went out'
+    >>> closed_reason(answered=120, wanted=160, cut_short=True)
+    'the deadline passed with 120 of 160 answers; the second wave never went out'
     """
     copies_missing = second_answered < second_wanted
-    if answered == wanted and not copies_missing and not cut_short:
+    if answered == wanted and not copies_missing:
+        if cut_short:
+            return "all labels of the first wave are in; the second never went out"
         return "all labels are in"
     copies = f" and {second_answered} of {second_wanted} second copies" if copies_missing else ""
-    short = ", before its second wave went out" if cut_short else ""
+    short = "; the second wave never went out" if cut_short else ""
     return f"the deadline passed with {answered} of {wanted} answers{copies}{short}"
 
 
-def second_wave_reason(drawn: int, *, answered: int, wanted: int) -> str:
+NO_SECOND_WAVE = "no second wave goes out: the deadline has passed"
+
+
+def drawn_reason(drawn: int, items: int, *, later: int = 0) -> str:
+    """Say how many items of a window go out, and how many more may.
+
+    >>> drawn_reason(200, 3500)
+    'drew 200 of 3500 predictions'
+    >>> drawn_reason(83, 3500, later=117)
+    'drew 83 of 3500 predictions, the first of two waves: 117 more follow'
+    """
+    more = f", the first of two waves: {later} more follow" if later else ""
+    return f"drew {drawn} of {items} predictions{more}"
+
+
+def waves_sentence(first: int, planned: int, *, second_at: datetime | None) -> str:
+    """Say how a round in two waves was handed out, and when the second goes out at the latest.
+
+    >>> waves_sentence(83, 200, second_at=None)
+    'two waves: 83 of the 200 items went out first'
+    >>> waves_sentence(83, 83, second_at=None)
+    'two waves, of which the second never went out'
+    """
+    if second_at is not None:
+        return (
+            f"two waves: {first} of the {planned} items are out, and their answers decide from "
+            f"which strata the others come, at {minute_text(second_at)} UTC at the latest"
+        )
+    if first == planned:
+        return "two waves, of which the second never went out"
+    return f"two waves: {first} of the {planned} items went out first"
+
+
+def second_wave_reason(drawn: int, *, answered: int, wanted: int, gone: int = 0) -> str:
     """Say that the second wave of a round goes out, and after how much of the first.
+
+    ``gone`` items were to go out and cannot be shown to anybody any more.
 
     >>> second_wave_reason(300, answered=180, wanted=200)
     'the second wave went out: 300 items, by 180 of 200 answers to the first'
+    >>> second_wave_reason(299, answered=180, wanted=200, gone=1).rpartition("; ")[2]
+    '1 more is not among the predictions any more'
     """
+    verb = "is" if gone == 1 else "are"
+    without = f"; {gone} more {verb} not among the predictions any more" if gone else ""
     return (
         f"the second wave went out: {drawn} items, by {answered} of {wanted} answers to the first"
+        f"{without}"
     )
 
 

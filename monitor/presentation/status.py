@@ -50,10 +50,10 @@ def closing_line(number: int, left: timedelta, *, missing: int) -> str:
     )
 
 
-def second_wave_line(number: int, at: datetime) -> str:
-    """Say that the rest of a round's items is still to go out, and when."""
+def second_wave_line(number: int, at: datetime, *, items: int) -> str:
+    """Say how many items of a round are still to go out, and when."""
     return (
-        f"round {number} hands out the rest of its items once those that are out are answered, at "
+        f"round {number} hands out {items} more items once those that are out are answered, at "
         f"{minute_text(at)} UTC at the latest"
     )
 

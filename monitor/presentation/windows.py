@@ -47,6 +47,15 @@ def no_items_sentence(frame: Frame) -> str:
     return f"none of the {frame.rows} rows from {frame.window} can be sampled"
 
 
+def gone_items_sentence(gone: int, wanted: int) -> str:
+    """Say that items which a round is to hand out have left the predictions, and what follows."""
+    return (
+        f"{gone} of {wanted} items of the second wave are not among the predictions any more, so "
+        "nobody can be shown them; put these predictions back, else the round closes with its "
+        "first wave at its deadline"
+    )
+
+
 def unknown_values_sentence(unknown: Mapping[str, int]) -> str:
     """Say which predicted values the config does not name."""
     return (

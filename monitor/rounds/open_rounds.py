@@ -36,6 +36,8 @@ class OpenRound:
     """When it gives up on predictions that cannot be used yet."""
     second_wave_at: datetime | None = None
     """When its second wave goes out at the latest; None where none is to come."""
+    items_to_come: int = 0
+    """How many items that wave will have."""
 
     def time_for_labels(self, now: datetime) -> timedelta | None:
         """How long labels may still come, negative once that is over; None before it is drawn."""
@@ -56,6 +58,7 @@ class OpenRound:
             reason=round_.reason,
             waits_until=gives_up_at(round_),
             second_wave_at=round_.second_wave_at,
+            items_to_come=progress.items_to_come,
         )
 
 
@@ -79,11 +82,11 @@ def closing_lines(rounds: Sequence[OpenRound], deadline: timedelta, now: datetim
 
 
 def second_wave_lines(rounds: Sequence[OpenRound]) -> list[str]:
-    """Say of which rounds the rest is still to go out, and when."""
+    """Say of which rounds the rest is still to go out, and when; not of those that are held up."""
     return [
-        second_wave_line(round_.round, round_.second_wave_at)
+        second_wave_line(round_.round, round_.second_wave_at, items=round_.items_to_come)
         for round_ in rounds
-        if round_.second_wave_at is not None
+        if round_.second_wave_at is not None and round_.reason is None
     ]
 
 

@@ -154,7 +154,12 @@ def _highest(shown: Sequence[ShownRun]) -> dict[datetime, int]:
 
 
 def _undrawn(known: Mapping[datetime, Round]) -> list[datetime]:
-    return [slot for slot, round_ in known.items() if round_.state is RoundState.OPEN]
+    """Find the rounds that are not drawn yet, or only their first wave."""
+    return [
+        slot
+        for slot, round_ in known.items()
+        if round_.state is RoundState.OPEN or round_.second_wave_at is not None
+    ]
 
 
 def _reports(

@@ -13,7 +13,7 @@ from monitor.domain.adapters import ItemFormat, SourceSettings
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Candidate
 from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.settings import Settings, TimeZone
+from monitor.domain.setting_types import Settings, TimeZone
 from monitor.domain.time_limit import T, within
 from monitor.domain.visible import visible_lines
 from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened

@@ -22,15 +22,15 @@ class Standing:
     """How the rounds of a monitor stand.
 
     ``recent`` are marks of its recent rounds, ``open`` of those that have not ended; equal marks
-    mean that nothing was opened, moved, labeled or estimated. ``presses`` says that there is
-    something to do, or that another worker is at it. ``deadline`` is the first
-    time to come at which one closes or hands out its second wave.
+    mean that nothing was opened, moved, handed out, labeled or estimated. ``presses`` says that
+    there is something to do, or that another worker is at it. ``deadline`` is the first time to
+    come at which one closes or hands out its second wave.
     ``left`` says that a worker claimed a round and has not given it back: it ended in mid-step,
     or is at it; the number grows with the time of the claim.
     """
 
     recent: tuple[object, ...] = ()
-    open: tuple[tuple[int, str, int], ...] = ()
+    open: tuple[tuple[int, str, int, bool], ...] = ()
     presses: bool = False
     deadline: datetime | None = field(default=None, compare=False)
     left: int | None = field(default=None, compare=False)
@@ -66,12 +66,13 @@ def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
     )
     for row in connection.execute(query):
         standing = standings.get(row.name, NOTHING)
+        has_more = row.second_wave_at is not None
         times = (standing.deadline, row.deadline, row.second_wave_at)
         deadlines = [at for at in times if at is not None]
         claims = [at for at in (standing.left, row.claimed_until) if at is not None]
         standings[row.name] = replace(
             standing,
-            open=(*standing.open, (row.id, row.state, row.label_revision)),
+            open=(*standing.open, (row.id, row.state, row.label_revision, has_more)),
             presses=standing.presses or row.state == RoundState.OPEN or bool(row.claimed),
             deadline=min(deadlines, default=None),
             left=max(claims, default=None),

@@ -41,10 +41,14 @@ WAITING = (RoundState.OPEN, RoundState.LABELING)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How many answers a round wants, second copies among them, and how many it has."""
+    """How many answers a round wants, second copies among them, and how many it has.
+
+    ``items_to_come`` are those of a second wave that has not gone out.
+    """
 
     wanted: int
     answered: int
+    items_to_come: int = 0
 
 
 @dataclass(slots=True)
@@ -110,7 +114,7 @@ def _slot(round_: Round) -> datetime:
 
 def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int, Progress]:
     """Count the answers that rounds want and have."""
-    planned = _sums(connection, round_ids)
+    out = _items_out(connection, round_ids)
     labeled = _labeled(connection, round_ids)
     copies = {
         round_id: copy_store.read_copies(connection, round_id)
@@ -118,8 +122,9 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
     }
     return {
         round_id: Progress(
-            planned.get(round_id, 0) + (copies[round_id].wanted if round_id in copies else 0),
+            out.get(round_id, (0, 0))[0] + (copies[round_id].wanted if round_id in copies else 0),
             labeled.get(round_id, 0) + (copies[round_id].answered if round_id in copies else 0),
+            out.get(round_id, (0, 0))[1],
         )
         for round_id in round_ids
     }
@@ -210,19 +215,21 @@ def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None,
     }
 
 
-def _sums(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
-    """Count the items of each round that are out: all it has, or those of its first wave."""
-    found: dict[int, int] = {}
+def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Count the items of each round that are out (of two waves maybe the first), and the rest."""
+    found: dict[int, tuple[int, int]] = {}
     has_more = rounds.c.second_wave_at.is_not(None)
     for some in _chunks(round_ids):
         out = case((has_more, strata.c.first_wave), else_=strata.c.planned)
         query = (
-            select(strata.c.round_id, func.sum(out))
+            select(strata.c.round_id, func.sum(out), func.sum(strata.c.planned - out))
             .join(rounds, rounds.c.id == strata.c.round_id)
             .where(strata.c.round_id.in_(some))
             .group_by(strata.c.round_id)
         )
-        found |= {round_id: int(planned) for round_id, planned in connection.execute(query)}
+        found |= {
+            round_id: (int(items), int(rest)) for round_id, items, rest in connection.execute(query)
+        }
     return found
 
 

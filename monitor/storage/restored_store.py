@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, or_, select, update
 
 from monitor.domain.state import RoundState
 from monitor.storage.tables import alerts, concerns, rounds
@@ -39,10 +39,13 @@ def start_above(connection: Connection, round_id: int, version: int) -> bool:
 
 
 def freeze_settings(connection: Connection, round_id: int, settings: RoundSettings) -> None:
-    """Replace the settings of a round that is not drawn yet."""
+    """Replace the settings of a round that is not drawn yet, or not all of it."""
     connection.execute(
         update(rounds)
-        .where(rounds.c.id == round_id, rounds.c.state == RoundState.OPEN)
+        .where(
+            rounds.c.id == round_id,
+            or_(rounds.c.state == RoundState.OPEN, rounds.c.second_wave_at.is_not(None)),
+        )
         .values(settings=settings.model_dump(mode="json"))
     )
 

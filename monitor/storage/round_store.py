@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import and_, exists, false, func, not_, or_, select
 
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Row, Select
+
+
+class Mark(NamedTuple):
+    """How a round stands: what a move changes."""
+
+    state: str
+    version: int
+    has_wave_to_come: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +124,17 @@ def find_rounds(
     return [_round(row) for row in connection.execute(query)]
 
 
-def read_marks(connection: Connection, name: str) -> dict[int, tuple[str, int]]:
-    """Read state and version of every round of a monitor, by id: what a move changes."""
+def read_marks(connection: Connection, name: str) -> dict[int, Mark]:
+    """Read how every round of a monitor stands, by id."""
     query = (
-        select(rounds.c.id, rounds.c.state, rounds.c.version)
+        select(rounds.c.id, rounds.c.state, rounds.c.version, rounds.c.second_wave_at)
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
         .where(monitors.c.name == name)
     )
-    return {row.id: (row.state, row.version) for row in connection.execute(query)}
+    return {
+        row.id: Mark(row.state, row.version, row.second_wave_at is not None)
+        for row in connection.execute(query)
+    }
 
 
 def round_at(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:

@@ -265,7 +265,9 @@ def _footnote(report: RoundReport) -> str:
     if report.evidence:
         facts.append(f"at most one false alarm in {report.false_alarm_every:g} rounds")
     if report.partial:
-        facts.append("partial: the deadline came before all answers")
+        short = all(row.first_wave == row.planned for row in report.strata)
+        why = "its second wave never went out" if short else "the deadline came before all answers"
+        facts.append(f"partial: {why}")
     if report.bad_rows:
         counted = ", ".join(f"{_cell(why)} {n:,}" for why, n in report.bad_rows.items())
         facts.append(f"rows left out: {counted}")

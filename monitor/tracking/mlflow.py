@@ -15,7 +15,7 @@ from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.domain.receipts import untagged
 from monitor.domain.report import RoundReport
-from monitor.domain.settings import Duration, Settings
+from monitor.domain.setting_types import Duration, Settings
 from monitor.tracking import values
 from monitor.tracking.connection import Connection, absolute_uri, shown, sqlite_path
 from monitor.tracking.curve_figures import curves_png, p3_png

@@ -19,13 +19,8 @@ from monitor.config.adapters import Kinds
 from monitor.config.load import load_config
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.domain.errors import ConfigRefused
-from monitor.domain.settings import (
-    LIMITED_METRICS,
-    Limits,
-    ReferenceMatrix,
-    RoundSettings,
-    Settings,
-)
+from monitor.domain.setting_types import Settings
+from monitor.domain.settings import LIMITED_METRICS, Limits, ReferenceMatrix, RoundSettings
 from monitor.stats.detection.half_space import WATCHABLE
 from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals, sentences
 

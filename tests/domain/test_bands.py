@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from monitor.domain.bands import bands_of
 from monitor.domain.model import BandEdges
-from monitor.domain.settings import Bands, Cells, Sample
+from monitor.domain.sample_settings import Bands, Cells, Sample
 
 inner = st.lists(st.floats(0, 1), max_size=30, unique=True).map(sorted).map(tuple)
 edges = st.builds(BandEdges, flagged=inner, passed=inner, unscored=st.booleans())

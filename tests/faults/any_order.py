@@ -13,7 +13,8 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.errors import DeliveryFailed, MonitorError
 from monitor.domain.model import Answer, EffectKind
 from monitor.domain.report import RoundReport
-from monitor.domain.settings import Bands, Limits, MonitorSettings, Sample
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.settings import Limits, MonitorSettings
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.reporting.enqueue import enqueue_ended

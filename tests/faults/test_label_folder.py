@@ -15,7 +15,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling import label_files, reading, stillness
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings

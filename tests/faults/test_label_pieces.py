@@ -15,7 +15,7 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.storage import label_store, schema
 from monitor.storage.database import Database

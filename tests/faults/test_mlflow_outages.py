@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.rounds.delivery.deliver import deliver
 from monitor.tracking.connection import load_mlflow

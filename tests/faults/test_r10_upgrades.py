@@ -76,6 +76,11 @@ for line in sys.stdin:
 SHOWN = "select distinct r.number from payloads p join rounds r on r.id = p.round_id"
 
 
+def knows_recovery(revision):
+    """Whether rounds of that version gathered evidence that an alert has recovered."""
+    return "log_recovery" in columns_of(revision)["evidence"]
+
+
 @pytest.fixture(params=REVISIONS)
 def revision(request):
     return request.param
@@ -166,7 +171,8 @@ def test_the_rounds_of_an_old_store_go_on_to_their_end(old, revision):
     assert 5 in shown
 
 
-def test_an_alert_that_was_open_stays_so_and_gathers_evidence_of_recovery_from_what_was_stored(
+@pytest.mark.parametrize("revision", [of for of in REVISIONS if not knows_recovery(of)])
+def test_an_alert_that_was_open_stays_so_and_gathers_evidence_of_recovery_from_nothing(
     old, revision
 ):
     before = sorted(written_rows(revision)["alerts"], key=str)
@@ -174,7 +180,7 @@ def test_an_alert_that_was_open_stays_so_and_gathers_evidence_of_recovery_from_w
     schema.upgrade(old)
     scene = resume(old)
     upgraded = scene.rows("select id, state, ended_at from alerts")
-    known = recoveries_of(scene)
+    unknown = recoveries_of(scene)
 
     scene.run(7)
     answer_all(scene)
@@ -184,25 +190,52 @@ def test_an_alert_that_was_open_stays_so_and_gathers_evidence_of_recovery_from_w
     assert sorted((row["id"], row["state"], row["ended_at"]) for row in upgraded) == sorted(
         (row["id"], row["state"], row["ended_at"]) for row in before
     )
-    rows = scene.rows(
-        "select r.number, e.* from evidence e join rounds r on r.id = e.round_id where e.version"
-        " = r.first_version and e.metric = 'precision' order by r.number"
-    )
+    assert unknown == {}
+    rows = evidence_of_precision(scene)
     earlier, later = rows[:-2], rows[-2:]
     assert [row["recovered"] for row in earlier] == [
         kept[row["round_id"], "precision"]["recovered"] for row in earlier
     ]
+    assert [row["recovery_rounds"] for row in rows] == [*[None] * len(earlier), 1, 2]
+    assert all(row["recovered"] is None for row in later)
+    assert [row["log_r"] for row in later] == pytest.approx(gathered(later))
     [alert] = [row for row in scene.rows("select * from alerts") if row["metric"] == "precision"]
-    stored = kept[earlier[-1]["round_id"], "precision"].get("recovery_rounds")  # 0008 has it first
-    gathered = Recovery(stored, earlier[-1]["log_r"]) if stored else Recovery()
-    assert (alert["id"] in known) == (stored is not None)
-    for row in later:
-        gathered = gathered.updated(row["log_recovery"])
-        assert (row["recovered"], row["recovery_rounds"]) == (None, gathered.rounds)
-        assert row["log_r"] == pytest.approx(gathered.log_r)
-    assert gathered.rounds == 2 + (stored or 0)
     assert alert["state"] == "firing"
-    assert recoveries_of(scene)[alert["id"]].rounds == gathered.rounds
+    assert recoveries_of(scene)[alert["id"]].rounds == 2
+
+
+@pytest.mark.parametrize("revision", [of for of in REVISIONS if knows_recovery(of)])
+def test_evidence_of_recovery_that_was_there_stays_and_goes_on(old, revision):
+    kept = [row["log_r"] for row in written_rows(revision)["evidence"] if row["recovery_rounds"]]
+    schema.upgrade(old)
+    scene = resume(old)
+    upgraded = sorted(row.rounds for row in recoveries_of(scene).values())
+
+    scene.run(7)
+    answer_all(scene)
+    scene.run()
+
+    rows = [row for row in evidence_of_precision(scene) if row["recovery_rounds"]]
+    assert upgraded == [0, 1]  # recall has fired since
+    assert [row["recovery_rounds"] for row in rows] == [1, 2, 3]
+    assert rows[0]["log_r"] == kept[0]
+    assert [row["log_r"] for row in rows] == pytest.approx(gathered(rows))
+
+
+def evidence_of_precision(scene):
+    return scene.rows(
+        "select r.number, e.* from evidence e join rounds r on r.id = e.round_id where e.version"
+        " = r.first_version and e.metric = 'precision' order by r.number"
+    )
+
+
+def gathered(rows):
+    """Evidence of recovery after each of these rounds, gathered from nothing."""
+    found, recovery = [], Recovery()
+    for row in rows:
+        recovery = recovery.updated(row["log_recovery"])
+        found.append(recovery.log_r)
+    return found
 
 
 def recoveries_of(scene):

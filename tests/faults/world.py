@@ -25,7 +25,8 @@ import structlog
 from sqlalchemy import Engine, text
 
 from monitor.domain.errors import MonitorError
-from monitor.domain.settings import Bands, Limits, MonitorSettings, ReferenceMatrix, Sample
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.settings import Limits, MonitorSettings, ReferenceMatrix
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds.context import MonitorContext
 from monitor.service import loop

@@ -10,13 +10,12 @@ import numpy as np
 from sqlalchemy import text
 
 from monitor.domain.model import Answer
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import (
-    Bands,
     Limits,
     MonitorSettings,
     ReferenceMatrix,
     RoundSettings,
-    Sample,
     Schedule,
 )
 from monitor.domain.state import RoundState

@@ -10,7 +10,8 @@ from sqlalchemy import text
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
-from monitor.domain.settings import Bands, Limits, Sample
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.settings import Limits
 from monitor.rounds import run
 from monitor.storage import alert_store
 from tests.rounds.scene import LIMITS, Scene, overview, settings

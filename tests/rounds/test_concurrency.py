@@ -9,7 +9,7 @@ from sqlalchemy import event, insert
 
 from monitor.domain.errors import StoreUnavailable, TryLater
 from monitor.domain.model import Answer
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds import publish, run
 from monitor.rounds.labels import collect
 from monitor.rounds.opening import due

@@ -13,7 +13,7 @@ from sqlalchemy import func, update
 from standardwebhooks import Webhook
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.rounds.delivery.deliver import deliver

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import duckdb
 import pytest
 
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from monitor.domain.settings import Bands, Pooling, Sample
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.settings import Pooling
 from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings, week_of_rows
 
 ONE = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))

@@ -7,7 +7,8 @@ import pytest
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
-from monitor.domain.settings import Bands, Limits, Sample
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.settings import Limits
 from monitor.rounds import publish, run
 from monitor.stats.detection.recovery import Recovery
 from monitor.storage import alert_store

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from benchmarks.statements import counted
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds import publish
 from monitor.rounds.labels.collect import collect
 from monitor.storage import estimate_store, round_claims, round_store

@@ -8,7 +8,7 @@ import pytest
 from monitor.cli.views.status_page import overview_json
 from monitor.domain.alerting import EvidenceState
 from monitor.domain.report import AlertRow, RecoveryRow
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.presentation.alerts import recovery_sentence
 from monitor.presentation.evidence import evidence_sentence
 from monitor.rounds.estimation.recovery import PATHS

@@ -7,7 +7,7 @@ import pytest
 
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.model import ShownRun
-from monitor.domain.settings import Bands, Cells, Sample
+from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds import run
 from monitor.rounds.opening.skipped_slots import record_missed
 from monitor.rounds.restore import do_again, reconcile
@@ -157,6 +157,23 @@ def test_a_round_that_had_two_waves_keeps_them_apart_and_goes_out_at_once(scene,
         "where r.number = 2 group by s.first_wave order by s.first_wave"
     )
     assert [(row["first_wave"], row["drawn"]) for row in found] == [(7, 17), (10, 23)]
+
+
+def test_a_round_restored_between_its_waves_hands_out_the_second_as_it_was(database, runs):
+    sample = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
+    scene = Restored(database, settings(sample=sample))
+    scene.runs = runs
+    scene.week(1, share=0.2)
+    scene.run(1)
+    first = {row["stratum"]: row["first_wave"] for row in scene.rows("select * from strata")}
+    planned = {name: size + 5 + i for i, (name, size) in enumerate(first.items())}
+    runs.of(1, planned=planned, first=first)
+    scene.answer()
+
+    scene.restored()
+
+    found = scene.rows("select stratum, count(*) as drawn from items group by stratum")
+    assert {row["stratum"]: row["drawn"] for row in found} == planned
 
 
 def test_what_cannot_be_drawn_any_more_holds_nothing_up_and_says_why(scene, runs):

@@ -6,7 +6,7 @@ import pytest
 
 from monitor.domain.errors import SourceUnavailable
 from monitor.domain.model import Answer
-from monitor.domain.settings import Bands, Margin, Sample
+from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.storage import frame_store, label_store

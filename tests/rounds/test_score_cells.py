@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 from monitor.domain.model import Answer
-from monitor.domain.settings import AuditCounts, Bands, Cells, Sample
+from monitor.domain.sample_settings import Bands, Cells, Sample
+from monitor.domain.settings import AuditCounts
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round

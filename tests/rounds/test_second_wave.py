@@ -11,9 +11,10 @@ import pytest
 from sqlalchemy import delete, update
 
 from monitor.domain import crashpoint
-from monitor.domain.errors import SourceUnavailable, StoppedByBug
+from monitor.domain.errors import SourceRefused, SourceUnavailable, StoppedByBug
 from monitor.domain.model import Answer
-from monitor.domain.settings import Bands, Limits, Margin, MonitorSettings, Sample
+from monitor.domain.sample_settings import Bands, Margin, Sample
+from monitor.domain.settings import Limits, MonitorSettings
 from monitor.domain.state import RoundState
 from monitor.rounds import publish, retention, run
 from monitor.rounds.estimation.estimate import expected_rates
@@ -151,13 +152,14 @@ def test_status_says_when_the_rest_goes_out(scene):
     drawn(scene)
     monitor = MonitorSettings(name=scene.name, round=scene.settings)
 
+    early = len(sent(scene))
     first = overview(scene.database, monitor, scene.now).notes
     scene.answer()
     scene.run()
     second = overview(scene.database, monitor, scene.now).notes
 
     assert first == [
-        "round 1 hands out the rest of its items once those that are out are answered, at "
+        f"round 1 hands out {TOTAL - early} more items once those that are out are answered, at "
         "2025-03-05 18:00 UTC at the latest"
     ]
     assert second == []
@@ -195,14 +197,52 @@ def test_after_the_deadline_nobody_is_asked_and_the_first_wave_is_the_round(scen
 
 
 def test_a_round_that_gave_up_its_second_wave_is_partial_and_says_why(scene):
-    early = give_up(scene)
+    give_up(scene)
 
     closed = scene.round(1)
-    with scene.database.read() as connection:
-        last = round_moves.read_events(connection, closed.id)[-1]["reason"]
     assert closed.partial
-    assert last == (
-        f"the deadline passed with {early} of {early} answers, before its second wave went out"
+    assert reasons(scene, closed)[-2:] == [
+        "no second wave goes out: the deadline has passed",
+        "all labels of the first wave are in; the second never went out",
+    ]
+
+
+def reasons(scene, round_):
+    with scene.database.read() as connection:
+        return [event["reason"] for event in round_moves.read_events(connection, round_.id)]
+
+
+def test_a_round_that_gave_up_its_second_wave_without_all_answers_says_both(scene):
+    give_up(scene, answered=0.75)
+
+    wanted = len(sent(scene))
+    assert reasons(scene, scene.round(1))[-1] == (
+        f"the deadline passed with {round(0.75 * wanted)} of {wanted} answers; the second wave "
+        "never went out"
+    )
+
+
+def test_a_round_done_again_after_it_had_given_up_a_wave_does_not_speak_of_a_deadline(scene):
+    give_up(scene)
+    before = strata_of(scene, scene.round(1))
+    known = {
+        "planned": {part.stratum.name: part.planned for part in before},
+        "first_wave": {part.stratum.name: part.first_wave for part in before},
+    }
+    again = Scene(
+        scene.database, scene.settings.model_copy(update=known), source=scene.source, name="again"
+    )
+    again.truth = scene.truth
+
+    again.run(1)
+    again.answer()
+    again.run()
+
+    closed = again.round(1)
+    assert strata_of(again, closed) == before
+    assert closed.partial
+    assert reasons(again, closed)[-1] == (
+        "all labels of the first wave are in; the second never went out"
     )
 
 
@@ -218,22 +258,11 @@ def test_a_kill_between_giving_up_and_closing_leaves_the_round_partial(scene, mo
     assert scene.round(1).partial
 
 
-def give_up(scene):
+def give_up(scene, answered=1.0):
     drawn(scene)
-    scene.answer()
+    scene.answer(answered)
     scene.now = MONDAY + timedelta(days=6)
     scene.run()
-    return len(sent(scene))
-
-
-@pytest.fixture
-def waiting(scene):
-    """A round whose labels come by themselves, and that has had its first wave for a while."""
-    scene.labeler.asks_people = False
-    drawn(scene)
-    scene.labeler.answers.update(scene.truth)
-    scene.source.show = gone
-    return scene
 
 
 def gone(*_):
@@ -241,30 +270,97 @@ def gone(*_):
     raise SourceUnavailable(message)
 
 
-def test_a_source_that_shows_the_rest_again_within_its_grace_gives_the_whole_round(waiting):
-    round_ = waiting.round(1)
-    waiting.now = round_.deadline + timedelta(hours=41)
-    with pytest.raises(SourceUnavailable):
-        waiting.run()
-    del waiting.source.show
+def test_labels_that_come_by_themselves_need_no_predictions_for_the_second_wave(scene):
+    scene.labeler.asks_people = False
+    round_ = drawn(scene)
+    scene.labeler.answers.update(scene.truth)
+    scene.source.show = gone
+    scene.now = round_.deadline + timedelta(days=1)
 
-    waiting.run()
-    waiting.run()
+    scene.run()
+    scene.run()
 
-    assert waiting.round(1).state is RoundState.CLOSED
-    assert not waiting.round(1).partial
-    assert len(sent(waiting)) == TOTAL
+    assert scene.round(1).state is RoundState.CLOSED
+    assert not scene.round(1).partial
+    assert len(sent(scene)) == TOTAL
 
 
-def test_a_source_that_is_gone_for_good_closes_a_round_with_the_labels_of_its_first_wave(waiting):
-    round_ = waiting.round(1)
-    waiting.now = round_.deadline + timedelta(hours=42)  # a quarter of the window
+@pytest.fixture
+def without_rows(scene):
+    """Keep a share of the predictions once the first wave is out and answered."""
 
-    waiting.run()
+    def lose(kept):
+        drawn(scene)
+        scene.answer()
+        last = round(kept * len(scene.source.rows))
+        scene.source.rows = scene.source.rows[:last]
+        return scene
 
-    assert waiting.round(1).state is RoundState.CLOSED
-    assert waiting.round(1).partial
-    assert reserve(waiting) == []
+    return lose
+
+
+@pytest.mark.parametrize("kept", [0, 0.5])
+def test_nobody_is_asked_about_items_that_nobody_can_be_shown(without_rows, kept):
+    scene = without_rows(kept)
+    early = sent(scene)
+
+    with pytest.raises(SourceRefused, match="items of the second wave are not among the pred"):
+        scene.run()
+
+    assert sent(scene) == early
+    [waits] = [line for line in problems(scene) if line.startswith("round 1 waits")]
+    assert "the round closes with its first wave at its deadline" in waits
+    assert stand(scene).notes == []
+
+
+def stand(scene):
+    monitor = MonitorSettings(name=scene.name, round=scene.settings)
+    return overview(scene.database, monitor, scene.now)
+
+
+def problems(scene):
+    return stand(scene).problems
+
+
+def test_predictions_that_are_back_bring_the_whole_second_wave(without_rows):
+    scene = without_rows(0)
+    with pytest.raises(SourceRefused):
+        scene.run()
+    scene.week(1, count=4000, share=0.2)
+
+    scene.run()
+
+    assert len(sent(scene)) == TOTAL
+    assert problems(scene) == []
+
+
+def test_predictions_that_stay_away_leave_the_first_wave_as_the_round(without_rows):
+    scene = without_rows(0)
+    with pytest.raises(SourceRefused):
+        scene.run()
+    early = sent(scene)
+    scene.now = scene.round(1).deadline
+
+    scene.run()
+
+    assert scene.round(1).state is RoundState.CLOSED
+    assert scene.round(1).partial
+    assert sent(scene) == early
+
+
+def test_a_few_items_whose_predictions_are_gone_are_left_out(scene):
+    drawn(scene)
+    scene.answer()
+    first = {row["stratum"]: row["id"] for row in reversed(reserve(scene))}
+    lost = sorted(first.values())[:2]
+    scene.source.rows = [row for row in scene.source.rows if row["id"] not in lost]
+
+    scene.run()
+
+    round_ = scene.round(1)
+    assert not sent(scene) & set(lost)
+    assert len(sent(scene)) == TOTAL - 2 == sum(part.planned for part in strata_of(scene, round_))
+    assert reasons(scene, round_)[-1].endswith("; 2 more are not among the predictions any more")
 
 
 def test_an_item_that_is_to_be_forgotten_leaves_the_reserve_and_is_never_handed_out(scene):

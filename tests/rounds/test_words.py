@@ -12,7 +12,7 @@ import pytest
 from monitor.cli.views.round_page import round_page, say_round
 from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
 from monitor.domain.report import CauseRow, Notice
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.hooks.texts import body
 from monitor.rounds.reporting.notices import alert_notice
 from monitor.tracking.describe import describe

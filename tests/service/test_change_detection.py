@@ -127,6 +127,21 @@ def test_the_time_at_which_a_second_wave_goes_out_is_seen(scene, service):
     assert service.tick() == ["mail"]
 
 
+def test_labels_of_a_second_wave_that_are_there_already_are_looked_for_once_it_is_out(
+    scene, service
+):
+    late = scene.now + timedelta(hours=20)
+    with scene.database.write() as connection:
+        connection.execute(update(rounds).values(second_wave_at=late))
+        connection.execute(update(strata).values(first_wave=10))
+    service.settle()
+    scene.now = late
+
+    ticks = [service.tick() for _ in range(3)]
+
+    assert ticks == [["mail"], ["mail"], []]
+
+
 def test_a_round_that_another_worker_has_is_looked_at_until_it_is_free(scene, service):
     with scene.database.write() as connection:
         claim = round_claims.claim_round(connection, scene.round(1).id)

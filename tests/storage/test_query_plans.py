@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.delivery.dead_letters import mark_orphans_dead
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.open_rounds import all_open_rounds

@@ -2,7 +2,7 @@
 
 from alembic import command
 
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.storage import schema
 from tests.rounds.scene import LIMITS, Scene, settings
 

@@ -197,6 +197,15 @@ def test_partial_rounds_corrections_and_proposals_are_said():
     assert "precision ≥ 0.812" in text
 
 
+def test_a_round_that_is_partial_for_want_of_its_second_wave_says_so():
+    short = [row.model_copy(update={"first_wave": row.planned}) for row in strata()]
+
+    text = describe(make_report(1, partial=True, strata=short))
+
+    assert "partial: its second wave never went out" in text
+    assert "deadline" not in text
+
+
 def test_what_is_not_finite_is_no_metric():
     rows = [row.model_copy(update={"low": math.nan, "high": math.inf}) for row in estimates(1, 0.0)]
 

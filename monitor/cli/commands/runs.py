@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from monitor.rounds.context import MonitorContext
     from monitor.service.loop import Pass
-    from monitor.storage.round_store import Round
+    from monitor.storage.round_store import Mark, Round
     from monitor.wiring import Application
 
 
@@ -62,13 +62,13 @@ def run_once(
     refused (a round that waits for better predictions too), 75 something waits for a later run,
     78 fix the config.
     """
-    from monitor.cli.views.passes import marks, moves, pass_json, say_pass
+    from monitor.cli.views.passes import marks, moves, pass_json, say_pass, second_waves
     from monitor.service.change_detection import Idle
     from monitor.service.loop import one_pass
 
     with opened(config) as application:
         monitors = _chosen(application, monitor)
-        before: dict[str, dict[int, tuple[str, int]]] = {}
+        before: dict[str, dict[int, Mark]] = {}
 
         def remember(context: MonitorContext) -> None:
             before.setdefault(context.settings.name, marks(application, context))
@@ -87,7 +87,7 @@ def run_once(
         if json:
             say_json(pass_json(result, moved))
         else:
-            say_pass(application, monitors, result, moved)
+            say_pass(application, monitors, result, moved, second_waves(before, moved))
         if metrics_file is not None:
             _write_metrics(metrics_file, application, monitors, result)
     raise typer.Exit(result.exit_code)

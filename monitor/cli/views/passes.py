@@ -14,30 +14,47 @@ from monitor.rounds.grace import gives_up_at
 from monitor.storage import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.open_rounds import OpenRound
     from monitor.service.loop import Pass
-    from monitor.storage.round_store import Round
+    from monitor.storage.round_store import Mark, Round
     from monitor.wiring import Application
 
 WAITING = frozenset({RoundState.OPEN, RoundState.LABELING})
 
 
-def marks(application: Application, context: MonitorContext) -> dict[int, tuple[str, int]]:
-    """Remember state and version of every round of a monitor, to see later what moved."""
+def marks(application: Application, context: MonitorContext) -> dict[int, Mark]:
+    """Remember how every round of a monitor stands, to see later what moved."""
     with application.database.read() as connection:
         return round_store.read_marks(connection, context.settings.name)
 
 
-def moves(application: Application, name: str, before: dict[int, tuple[str, int]]) -> list[Round]:
+def moves(application: Application, name: str, before: dict[int, Mark]) -> list[Round]:
     """Find the rounds that are new or stand elsewhere than before."""
     with application.database.read() as connection:
         now = round_store.read_marks(connection, name)
         moved = {each for each, mark in now.items() if before.get(each) != mark}
         rounds = round_store.find_rounds(connection, name) if moved else []
     return [round_ for round_ in rounds if round_.id in moved]
+
+
+def second_waves(before: dict[str, dict[int, Mark]], moved: dict[str, list[Round]]) -> set[int]:
+    """Find the rounds whose second wave has gone out since, by id."""
+    waited = {
+        round_id
+        for of_monitor in before.values()
+        for round_id, mark in of_monitor.items()
+        if mark.has_wave_to_come
+    }
+    labeling = {
+        round_.id
+        for rounds in moved.values()
+        for round_ in rounds
+        if round_.state is RoundState.LABELING
+    }
+    return waited & labeling
 
 
 def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
@@ -61,8 +78,12 @@ def say_pass(
     monitors: Sequence[MonitorContext],
     result: Pass,
     moved: dict[str, list[Round]],
+    handed_out: Collection[int],
 ) -> None:
-    """Print what a pass did; what went wrong goes to standard error."""
+    """Print what a pass did; what went wrong goes to standard error.
+
+    ``handed_out`` are the rounds whose second wave it handed out, by id.
+    """
     from monitor.rounds.open_rounds import all_open_rounds
 
     with application.database.read() as connection:
@@ -71,7 +92,7 @@ def say_pass(
         )
     for context in monitors:
         name = context.settings.name
-        for sentence in _round_sentences(moved[name], is_stated=name in result.errors):
+        for sentence in _round_sentences(moved[name], handed_out, is_stated=name in result.errors):
             say(f"{name}: {sentence}", indent="  ")
         if not moved[name]:
             for sentence in _still(context, waiting.get(name, []), is_stated=name in result.errors):
@@ -93,7 +114,9 @@ def say_failures(result: Pass) -> None:
             say_error(f"not delivered: {effect.monitor}: {waiting_sentence(effect)}")
 
 
-def _round_sentences(rounds: Sequence[Round], *, is_stated: bool) -> Iterator[str]:
+def _round_sentences(
+    rounds: Sequence[Round], handed_out: Collection[int], *, is_stated: bool
+) -> Iterator[str]:
     """Say where each round stands; skipped rounds that follow one another share a sentence.
 
     ``is_stated`` says that the reason why a round waits stands elsewhere.
@@ -107,10 +130,13 @@ def _round_sentences(rounds: Sequence[Round], *, is_stated: bool) -> Iterator[st
                 f"{minute(last.slot)} UTC) are skipped: {last.reason}"
             )
         else:
-            yield from (_round_sentence(round_, is_stated=is_stated) for round_ in members)
+            yield from (
+                _round_sentence(round_, is_stated=is_stated, has_more=round_.id in handed_out)
+                for round_ in members
+            )
 
 
-def _round_sentence(round_: Round, *, is_stated: bool) -> str:
+def _round_sentence(round_: Round, *, is_stated: bool, has_more: bool) -> str:
     due = f"round {round_.number} (due {minute(round_.slot)} UTC)"
     newest = round_.estimated_version
     version = f", version {newest}" if newest > 1 else ""
@@ -118,15 +144,17 @@ def _round_sentence(round_: Round, *, is_stated: bool) -> str:
     silent = not round_.reason or (is_stated and round_.state in WAITING)
     reason = "" if silent else f": {round_.reason}"
     waits = (
-        f", labels wanted by {minute(round_.deadline)} UTC{_wave(round_)}"
+        f", labels wanted by {minute(round_.deadline)} UTC{_wave(round_, has_more=has_more)}"
         if round_.state is RoundState.LABELING
         else _waits(round_)
     )
     return f"{due} is {round_.state}{version}{partial}{waits}{reason}"
 
 
-def _wave(round_: Round) -> str:
-    """Say that more items follow those that are out."""
+def _wave(round_: Round, *, has_more: bool) -> str:
+    """Say that more items follow those that are out, or are out now."""
+    if has_more:
+        return "; its second wave of items is out now"
     return "" if round_.second_wave_at is None else ", in two waves of which this is the first"
 
 
@@ -155,6 +183,13 @@ def _still(
 
 def _still_sentence(open_round: OpenRound) -> str:
     due = f"round {open_round.round} (due {minute(open_round.slot)} UTC)"
+    if open_round.second_wave_at is not None:
+        return (
+            f"{due} waits for {plural(open_round.wanted - open_round.answered, 'answer')} of "
+            f"{open_round.wanted} to its first wave, and hands out "
+            f"{plural(open_round.items_to_come, 'more item')} then, at "
+            f"{minute(open_round.second_wave_at)} UTC at the latest"
+        )
     if open_round.state is RoundState.LABELING:
         return (
             f"{due} waits for {plural(open_round.wanted - open_round.answered, 'answer')} of "
@@ -174,4 +209,5 @@ def _round_json(round_: Round) -> dict[str, Any]:
         "partial": round_.partial,
         "reason": round_.reason,
         "waits_until": gives_up_at(round_),
+        "second_wave_at": round_.second_wave_at,
     }

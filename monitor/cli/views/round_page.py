@@ -26,6 +26,7 @@ from monitor.presentation.estimates import (
     reason_text,
 )
 from monitor.presentation.evidence import evidence_sentence
+from monitor.presentation.moves import waves_sentence
 from monitor.presentation.numbers import interval_text
 from monitor.presentation.rows import agreement_sentence, answers_sentence
 from monitor.rounds.estimation.answer_times import answers_row
@@ -93,6 +94,7 @@ def round_page(
             "version": version,
             "latest_version": round_.estimated_version,
             "partial": round_.partial,
+            "second_wave_at": round_.second_wave_at,
             "strata": strata,
             "cells": report.get("cells", []),
             "estimates": [row.model_dump() for row in estimates],
@@ -117,7 +119,7 @@ def say_round(page: dict[str, Any]) -> None:
     """Print a round's page."""
     for line in _head_lines(page):
         say(line, indent="  ")
-    _say_strata(page["strata"])
+    _say_strata(page)
     if page["estimates"]:
         say()
         _say_estimates([EstimateRow(**row) for row in page["estimates"]], page["cautions"])
@@ -137,13 +139,18 @@ def _say_events(events: Iterable[dict[str, Any]]) -> None:
         say(f"{minute(event['at'])}  {event['after']}: {event['reason']}", indent=" " * 18)
 
 
-def _say_strata(strata: Sequence[dict[str, Any]]) -> None:
+def _say_strata(page: dict[str, Any]) -> None:
+    strata = page["strata"]
     if not strata:
         return
     say()
     rows = [["-" if row[k] is None else str(row[k]) for k in COUNTED] for row in strata]
     say_table([*COUNTED[:-1], "cannot tell"], rows, right="12345")
-    if whole := [row["stratum"] for row in strata if row["size"] == row["planned"] > 0]:
+    if strata[0]["first_wave"] is not None:
+        first, planned = (sum(row[k] for row in strata) for k in ("first_wave", "planned"))
+        say(waves_sentence(first, planned, second_at=page["second_wave_at"]), indent="  ")
+    whole = [row["stratum"] for row in strata if row["size"] == row["planned"] > 0]
+    if whole and page["second_wave_at"] is None:
         say(f"census: every item of {', '.join(whole)} is drawn", indent="  ")
 
 

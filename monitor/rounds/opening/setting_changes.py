@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.domain.settings import RoundSettings, Sample
+    from monitor.domain.sample_settings import Sample
+    from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
     from monitor.storage.frame_store import History
     from monitor.storage.round_store import Round

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from monitor.domain.model import Stratum
-    from monitor.domain.settings import Sample
+    from monitor.domain.sample_settings import Sample
     from monitor.storage.frame_store import StratumTally
 
 _COUNTED = ("size", "planned", "labeled", "positive", "declined")

@@ -11,6 +11,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BadRow, BandEdges
 from monitor.domain.state import RoundState
+from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.windows import (
     bad_rows_sentence,
@@ -309,7 +310,7 @@ def _write_sample(
             claim,
             RoundState.OPEN,
             RoundState.LABELING,
-            reason=f"drew {len(drawn)} of {frame.size} predictions",
+            reason=drawn_reason(len(drawn), frame.size, later=sum(wanted) - len(drawn)),
             now=now,
             history_id=history_id,
             rows=frame.rows,

@@ -15,7 +15,7 @@ from monitor.stats.design.score_bands import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from monitor.domain.settings import Sample
+    from monitor.domain.sample_settings import Sample
 
 
 def edges_of(flagged: ArrayLike, passed: ArrayLike, sample: Sample, *, unscored: bool) -> BandEdges:

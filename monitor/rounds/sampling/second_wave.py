@@ -11,10 +11,10 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import InputRefused, TryLater
+from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Item
-from monitor.presentation.moves import second_wave_reason
-from monitor.rounds.grace import grace_of
+from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
+from monitor.presentation.windows import gone_items_sentence
 from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.overlap import doubled
 from monitor.rounds.sampling.plan import positions
@@ -90,24 +90,36 @@ def hand_out_rest(
     """Hand out wave 2 by the labels there are; false where wave 1 is now all of the round.
 
     People are not asked after the deadline. Labels that come by themselves are there all the same,
-    unless the source cannot show the items: that is waited for as long as predictions are.
+    and nobody needs to see their items.
+
+    Raises
+    ------
+    SourceRefused
+        If people are to be asked about items that are no longer among the predictions.
     """
-    now = context.clock()
-    if round_.is_late(now) and context.asks_people(round_.settings):
-        _give_up(context, labels, claim)
+    asks_people = context.asks_people(round_.settings)
+    if asks_people and round_.is_late(context.clock()):
+        _give_up(context, round_, labels, claim)
         return False
     drawn = _chosen(context, round_, labels)
-    # Before the transaction: a source that takes minutes must not hold the store's write lock.
-    try:
-        with outside("show"):
-            shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
-    except (InputRefused, TryLater):
-        if round_.deadline is None or now < round_.deadline + grace_of(round_):
-            raise
-        _give_up(context, labels, claim)
-        return False
+    shown = _shown(context, round_, drawn) if asks_people else {item.id: {} for item in drawn}
     _write(context, round_, labels, claim, drawn, shown)
     return True
+
+
+def _shown(
+    context: MonitorContext, round_: Round, drawn: Sequence[Item]
+) -> Mapping[str, Mapping[str, str]]:
+    """Read what people are shown of wave 2; as in a window, few rows may be unusable."""
+    if not drawn:
+        return {}
+    # Before the transaction: a source that takes minutes must not hold the store's write lock.
+    with outside("show"):
+        shown = context.source.show([item.id for item in drawn], round_.window)
+    gone = sum(item.id not in shown for item in drawn)
+    if gone > round_.settings.bad_rows_max * len(drawn):
+        raise SourceRefused(gone_items_sentence(gone, len(drawn)), is_public=True)
+    return shown
 
 
 def _chosen(context: MonitorContext, round_: Round, labels: RoundLabels) -> list[Item]:
@@ -129,30 +141,35 @@ def _write(
     drawn: Sequence[Item],
     shown: Mapping[str, Mapping[str, str]],
 ) -> None:
-    # As drawn, not as wished for: an item that was to be forgotten has left the reserve.
-    late = Counter(item.stratum for item in drawn)
+    # Not as wished for: an item that was to be forgotten has left the reserve, or the source.
+    late = [item for item in drawn if item.id in shown]
+    sizes = Counter(item.stratum for item in late)
     first = _first(labels)
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        planned = {name: size + late[name] for name, size in first.items()}
+        planned = {name: size + sizes[name] for name, size in first.items()}
         wave_store.end_waiting(connection, round_.id, planned)
         frame_store.add_items(
             connection,
             round_.id,
-            drawn,
+            late,
             shown=shown,
-            doubled=doubled(drawn, round_.settings.overlap),
+            doubled=doubled(late, round_.settings.overlap),
         )
         reason = second_wave_reason(
-            len(drawn), answered=_answered(labels), wanted=sum(first.values())
+            len(late),
+            answered=_answered(labels),
+            wanted=sum(first.values()),
+            gone=len(drawn) - len(late),
         )
         round_moves.note_event(connection, round_, reason, context.clock())
 
 
-def _give_up(context: MonitorContext, labels: RoundLabels, claim: Claim) -> None:
+def _give_up(context: MonitorContext, round_: Round, labels: RoundLabels, claim: Claim) -> None:
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        wave_store.end_waiting(connection, claim.round_id, _first(labels))
+        wave_store.end_waiting(connection, round_.id, _first(labels))
+        round_moves.note_event(connection, round_, NO_SECOND_WAVE, context.clock())
 
 
 def _first(labels: RoundLabels) -> dict[str, int]:
@@ -177,7 +194,10 @@ def _answered(labels: RoundLabels) -> int:
 
 
 def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[str, int]:
-    """Items of each stratum in wave 2."""
+    """Items of each stratum in wave 2; as before where the round is done again."""
+    before, first = round_.settings.planned or {}, _first(labels)
+    if before.keys() == first.keys():
+        return {name: max(0, before[name] - size) for name, size in first.items()}
     tallies = labels.counts()
     scores = defaultdict[str, list[float | None]](list)
     for stratum, score in [

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.domain.report import RoundReport
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from monitor.storage.round_labels import read_labels
 from tests.rounds.scene import LIMITS, Scene, settings

@@ -8,7 +8,7 @@ import pytest
 from monitor.domain.alerting import AlertState
 from monitor.domain.labels import Statement, current_label, evidence_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit

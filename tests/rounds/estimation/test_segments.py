@@ -8,8 +8,8 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.domain.report import RoundReport
+from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.segments import NO_VALUE
-from monitor.domain.settings import Bands, Margin, Sample
 from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.segments import SEGMENT_POINTS, more_labels, segment_estimates

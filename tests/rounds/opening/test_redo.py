@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from monitor.domain.model import Answer, LabelEvent
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds.opening import due
 from monitor.rounds.opening.redo import why_it_stays

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.opening import due
 from monitor.rounds.opening.removed_monitors import (
     UNWATCHED,

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.settings import Bands, Cells, Sample, Schedule
+from monitor.domain.sample_settings import Bands, Cells, Sample
+from monitor.domain.settings import Schedule
 from monitor.presentation.setting_changes import change_sentence
 from monitor.rounds.opening.setting_changes import changes_ahead, read_changes
 from monitor.storage import round_store

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.context import ReferenceItems
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.sampling.baseline import order_concerns

@@ -17,7 +17,8 @@ from pathlib import Path
 from sqlalchemy import MetaData, select, update
 
 from monitor.domain.model import Answer
-from monitor.domain.settings import AuditCounts, Bands, Limits, Sample
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.settings import AuditCounts, Limits
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.labels.collect import collect
 from monitor.rounds.opening import due

@@ -1,0 +1,90 @@
+"""What settings are made of: their base class, and values such as durations and shares."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Annotated, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    PlainSerializer,
+    ValidationInfo,
+    model_validator,
+)
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_LONGEST = 100 * 365 * 86_400  # seconds; keeps every date that is made from a duration possible
+
+
+def parse_duration(value: object) -> object:
+    """Turn ``90d``, ``6h``, ``30m``, ``45s`` or ``2w`` into a timedelta."""
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", value.strip())
+    if match is None:
+        message = f"{value!r} is not a duration; write a number and s, m, h, d or w, such as 6h"
+        raise ValueError(message)
+    seconds = float(match[1]) * _UNITS[match[2]]
+    if seconds > _LONGEST:
+        message = f"{value!r} is longer than 100 years"
+        raise ValueError(message)
+    return timedelta(seconds=round(seconds))
+
+
+def _refuse_bare_number(value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        message = f"{value} has no unit; write a number and s, m, h, d or w, such as {value}d"
+        raise ValueError(message)  # noqa: TRY004  pydantic turns only ValueError into its own
+    return parse_duration(value)
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_refuse_bare_number),
+    PlainSerializer(lambda value: f"{value.total_seconds():.0f}s", return_type=str),
+]
+
+
+def _known_zone(value: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        message = f"there is no time zone {value!r}; names look like Europe/Prague or UTC"
+        raise ValueError(message) from error
+    return value
+
+
+TimeZone = Annotated[str, AfterValidator(_known_zone)]
+
+
+def _share(value: float) -> float:
+    if not 0 < value < 1:
+        hint = f"; did you mean {value / 100:.2f}?" if 1 < value < 100 else ""  # noqa: PLR2004
+        message = f"{value:g} is not a share. It must lie between 0 and 1{hint}"
+        raise ValueError(message)
+    return value
+
+
+Share = Annotated[float, AfterValidator(_share)]
+
+
+class Settings(BaseModel):
+    """Base of all settings: unknown keys are refused and values never change."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True
+    )
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _filled(
+        cls, value: object, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        """Let the reader of a config file put in what the file only names, such as secrets."""
+        return handler(info.context(cls, value) if info.context else value)

@@ -1,0 +1,107 @@
+"""A first round in two waves, as who runs the commands sees it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from datetime import timedelta
+
+import pytest
+
+from tests.cli.workplace import PEOPLE
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def banded(bare):
+    """A monitor with score bands, whose first round is to be drawn."""
+    bare.predictions(rows=1600)
+    bare.config(
+        PEOPLE,
+        sample=("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 200"),
+    )
+    return bare
+
+
+def fill(place):
+    """Answer every item that is out, as people do."""
+    place.run("labels", "export", "--out", "todo.csv")
+    with (place.folder / "todo.csv").open(newline="") as file:
+        tasks = list(csv.DictReader(file))
+    rows = [{**row, "label": "1" if row["subject"].endswith("0") else "0"} for row in tasks]
+    with (place.folder / "todo.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return place.run("labels", "import", "todo.csv")
+
+
+def line_of(done, words):
+    [line] = [line for line in done.lines if words in line]
+    return line
+
+
+def test_each_command_says_which_wave_is_out_and_what_follows(banded):
+    drawn = banded.run("run-once")
+    waiting = banded.run("run-once")
+    fill(banded)
+    second = banded.run("run-once")
+    after = banded.run("run-once")
+
+    assert "in two waves of which this is the first" in line_of(drawn, "round 1")
+    assert re.search(
+        r"waits for 8\d answers of 8\d to its first wave, and hands out 11\d more items then, at "
+        r"\S+ \S+ UTC at the latest",
+        line_of(waiting, "round 1"),
+    )
+    assert line_of(second, "round 1").endswith("its second wave of items is out now")
+    assert re.search(r"waits for 11\d answers of 200, until", line_of(after, "round 1"))
+
+
+def test_a_pass_as_json_says_when_the_second_wave_goes_out(banded):
+    passes = [json.loads(banded.run("run-once", "--json").out)]
+    fill(banded)
+    passes.append(json.loads(banded.run("run-once", "--json").out))
+
+    [first], [second] = (each["monitors"]["mail"] for each in passes)
+    assert first["second_wave_at"] is not None
+    assert (second["state"], second["second_wave_at"]) == ("labeling", None)
+
+
+def test_show_says_how_much_of_a_round_is_out(banded):
+    banded.run("run-once")
+    first = banded.run("show", "1")
+    fill(banded)
+    banded.run("run-once")
+    second = banded.run("show", "1")
+
+    assert re.search(r"two waves: 8\d of the 200 items are out", first.out)
+    assert re.search(r"two waves: 8\d of the 200 items went out first", second.out)
+    assert re.search(r"the first of two waves: 11\d more follow", first.out)
+
+
+def test_show_says_that_a_second_wave_never_went_out(banded):
+    banded.run("run-once")
+    fill(banded)
+    banded.run_at(banded.now + 6 * DAY, "run-once")
+
+    shown = banded.run_at(banded.now + 6 * DAY, "show", "1")
+
+    assert "two waves, of which the second never went out" in shown.out
+    assert "labeling: no second wave goes out: the deadline has passed" in shown.out
+
+
+def test_nothing_is_called_a_census_of_which_only_the_first_wave_is_out(bare):
+    bare.predictions(rows=160)
+    bare.config(
+        PEOPLE,
+        sample=("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 200"),
+    )
+    bare.run("run-once")
+
+    shown = bare.run("show", "1")
+
+    assert "two waves" in shown.out
+    assert "census" not in shown.out
