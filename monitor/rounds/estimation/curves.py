@@ -74,7 +74,9 @@ def _pictures(
     round_ = member.round
     seed = round_.sobol_seed
     return Pictures(
-        cause=precision_cause(member.tally, earlier, seed=seed),
+        cause=precision_cause(
+            member.tally, earlier, seed=seed, cells=round_.settings.sample.cells is not None
+        ),
         p3=_p3(member.tally, estimate, seed),
         # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=None
@@ -89,8 +91,8 @@ def _p3(now: Tally, estimate: RoundEstimate, seed: int) -> PrevalenceRow | None:
     labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
     if not all(labeled):
         return None
-    draws = draw(estimate.pooled, seed=seed, points=POINTS, size=counts.size)
-    curve = prevalence_curve(draws, counts.size, scaled=estimate.scaled)
+    draws = draw(estimate.pooled, seed=seed, points=POINTS, size=estimate.size)
+    curve = prevalence_curve(draws, estimate.size, scaled=estimate.scaled)
     return PrevalenceRow(
         curve=_row(Band(curve.prevalence, curve.point, curve.low, curve.high)),
         prevalence=_triple(curve.now),

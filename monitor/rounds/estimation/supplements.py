@@ -48,7 +48,8 @@ def _supplements(connection: Connection, round_: Round, labels: RoundLabels) -> 
 
 def _agreement(round_: Round, labels: RoundLabels) -> AgreementRow | None:
     several = labels.several_answers()
-    return agreement_row(several, labels.strata, seed=round_.sobol_seed)
+    cells = round_.settings.sample.cells is not None
+    return agreement_row(several, labels.strata, seed=round_.sobol_seed, cells=cells)
 
 
 def stored_supplements(connection: Connection, round_id: int, version: int) -> Supplements:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.domain.bands import bands_of
 from monitor.domain.errors import InputRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.slots import newest_slot, window_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from monitor.domain.model import Stratum
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext, ReferenceItems
     from monitor.rounds.sampling.rebin import References
@@ -241,16 +243,22 @@ def _of_levels(levels: Levels, settings: RoundSettings) -> tuple[Scenario, Alloc
 
 
 def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
-    """Take the newest closed round's sizes, and the rates pooled over its history."""
-    tallies, reference = _read_newest_history(context)
-    if not tallies:
+    """Take the newest closed round's sizes, and the rates pooled over its history.
+
+    Its strata are what it was drawn by, whatever the config asks for now.
+    """
+    tallies, reference, drawn = _read_newest_history(context)
+    if drawn is None:
         return None
-    settings = context.settings.round
+    now = context.settings.round
+    sample = now.sample.model_copy(update={"cells": drawn.sample.cells})
+    settings = now.model_copy(update={"sample": sample})
     rates = _known_rates(tallies, reference, settings)
     if rates is None:
         return None
-    counts = tallies[-1].counts
-    planned = _planned(counts.size, counts.is_flagged, rates, settings)
+    newest = tallies[-1]
+    counts, bands = newest.counts, _band_numbers(newest.frame, settings)
+    planned = _planned(counts.size, counts.is_flagged, rates, settings, bands)
     source = closed_rounds_text(len(tallies), with_reference=reference is not None)
     return ExpectedRound(*planned, source)
 
@@ -266,18 +274,21 @@ def _known_rates(
     return None if pooled is None else pooled.mean()
 
 
-def _read_newest_history(context: MonitorContext) -> tuple[list[Tally], References | None]:
-    """Read the rounds that the newest closed one belongs with, and their reference."""
+def _read_newest_history(
+    context: MonitorContext,
+) -> tuple[list[Tally], References | None, RoundSettings | None]:
+    """Read the rounds that the newest closed one belongs with, their reference, and its settings."""
     with context.database.read() as connection:
         rounds = round_store.find_rounds(connection, context.settings.name)
         ids = [round_.history_id for round_ in rounds if round_.estimated_version]
         histories = [history_id for history_id in ids if history_id is not None]
         if not histories:
-            return [], None
+            return [], None, None
         history = frame_store.read_history(connection, histories[-1])
-        closed = [round_.id for round_ in round_store.closed_rounds(connection, history.id)]
-        stored = estimate_store.read_counts(connection, closed)
-    return [Tally(stored[round_id]) for round_id in closed], history.reference
+        closed = round_store.closed_rounds(connection, history.id)
+        stored = estimate_store.read_counts(connection, [round_.id for round_ in closed])
+    tallies = [Tally(stored[round_.id]) for round_ in closed]
+    return tallies, history.reference, closed[-1].settings
 
 
 def _of_items(
@@ -298,11 +309,20 @@ def _of_items(
         rates = recalibrated_rates(
             sizes, is_flagged, labeled, positive, [stratum.unscored for stratum in strata]
         )
-    return _planned(sizes, is_flagged, rates, settings)
+    return _planned(sizes, is_flagged, rates, settings, _band_numbers(strata, settings))
+
+
+def _band_numbers(strata: Sequence[Stratum], settings: RoundSettings) -> list[int]:
+    bands = bands_of(strata, settings.sample)
+    return [bands.index(band) for band in bands]
 
 
 def _planned(
-    size: NDArray[np.int64], is_flagged: NDArray[np.bool_], rates: Floats, settings: RoundSettings
+    size: NDArray[np.int64],
+    is_flagged: NDArray[np.bool_],
+    rates: Floats,
+    settings: RoundSettings,
+    bands: Sequence[int] | None = None,
 ) -> tuple[Scenario, Allocation]:
     """Add the labels that a round would ask for when its strata are known well."""
     cost = settings.sample.cost
@@ -318,7 +338,7 @@ def _planned(
         assurance=settings.sample.assurance,
         uniform=uniform_of(settings, "simulate"),
     )
-    return Scenario.of(size, plan.labels, is_flagged, rates), plan
+    return Scenario.of(size, plan.labels, is_flagged, rates, bands), plan
 
 
 def _window_size(context: MonitorContext) -> int:

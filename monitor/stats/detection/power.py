@@ -142,6 +142,7 @@ def alert_power(
     every: float = 52,
     paths: int = PATHS,
     seed: int = 0,
+    bands: ArrayLike | None = None,
 ) -> tuple[AlertPower, ...]:
     """Foretell what each lower limit would find, all of them watched together.
 
@@ -158,6 +159,8 @@ def alert_power(
         The promise: at most one false alarm per so many rounds.
     paths, seed
         Simulated histories.
+    bands
+        As in ``scenario.Scenario``.
 
     Examples
     --------
@@ -167,7 +170,8 @@ def alert_power(
     >>> found.limit.metric, round(found.smallest_drop, 1)
     ('precision', 0.1)
     """
-    scenario = Scenario.of(prospect.size, labels, prospect.is_flagged, prospect.prior_rates.rate)
+    rates = prospect.prior_rates.rate
+    scenario = Scenario.of(prospect.size, labels, prospect.is_flagged, rates, bands)
     powers = []
     for limit in limits:
         expected = scenario.value(limit.metric)

@@ -14,11 +14,12 @@ from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from monitor.stats.core.counts import StratumCounts
 
@@ -46,6 +47,37 @@ def cell_posterior(counts: Counts) -> JointPosterior:
     return JointPosterior(
         *(_posterior(*_arrays(cells)) for cells in (counts.flagged, counts.passed))
     )
+
+
+def class_counts(
+    size: ArrayLike, labeled: ArrayLike, positive: ArrayLike, is_flagged: ArrayLike
+) -> EffectiveCounts:
+    """Count the plain labels that the cells of each class are worth, flagged first.
+
+    Parameters
+    ----------
+    size, is_flagged
+        Items and class of each cell, shape ``(H,)``; the cells of a class in order of score.
+    labeled, positive
+        Answers of each cell, shape ``(..., H)``: of one round, or of many at once.
+
+    Returns
+    -------
+    EffectiveCounts
+        Shape ``(..., 2)``.
+    """
+    items, n, y = np.asarray(size), np.asarray(labeled), np.asarray(positive)
+    up = np.asarray(is_flagged, dtype=np.bool_)
+    found = [cell_counts(items[of], n[..., of], y[..., of]) for of in (up, ~up)]
+    return EffectiveCounts(
+        positive=np.concatenate([each.positive for each in found], axis=-1),
+        labeled=np.concatenate([each.labeled for each in found], axis=-1),
+    )
+
+
+def class_sizes(counts: Counts) -> NDArray[np.int64]:
+    """Items of the flagged and of the passed cells, shape ``(2,)``."""
+    return np.array([sum(cell.size for cell in cells) for cells in (counts.flagged, counts.passed)])
 
 
 def cell_matrix(
@@ -89,6 +121,29 @@ def cell_matrix(
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
+def weighted_matrix(counts: Counts) -> Matrix:
+    """Scale the labels of cells up to the window: what points are read off.
+
+    As ``scaled_matrix``, but a cell without answers is like the answered ones of its group.
+
+    Parameters
+    ----------
+    counts
+        Strata are the cells of each class, in order of score.
+
+    Examples
+    --------
+    >>> found = weighted_matrix(Counts.of_arrays(
+    ...     size=[160, 8000, 1000, 840], labeled=[40, 60, 40, 0], positive=[30, 0, 4, 0],
+    ...     is_flagged=[True, False, False, False],
+    ... ))
+    >>> round(float(found.tp), 6), round(float(found.fn), 6)
+    (120.0, 184.0)
+    """
+    found = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+    return scaled_matrix(class_sizes(counts), found.labeled, found.positive, [True, False])
+
+
 def plain_counts(counts: Counts) -> Counts:
     """Make of each class one stratum of the whole plain labels that its cells are worth.
 
@@ -108,17 +163,11 @@ def plain_counts(counts: Counts) -> Counts:
     >>> plain.size, plain.labeled, plain.positive
     (array([ 160, 9840]), array([ 61, 530]), array([50,  5]))
     """
-    classes = [_arrays(cells) for cells in (counts.flagged, counts.passed)]
-    size = np.array([items.sum() for items, _, _ in classes])
-    found = [cell_counts(*each) for each in classes]
-    worth = np.concatenate([each.labeled for each in found])
-    share = np.minimum(1.0, size / np.maximum(worth, 1.0))  # never more labels than items
-    positive, labeled = EffectiveCounts(
-        np.concatenate([each.positive for each in found]) * share, worth * share
-    ).whole()
-    return Counts.of_arrays(
-        size=size.astype(np.int64), labeled=labeled, positive=positive, is_flagged=[True, False]
-    )
+    size = class_sizes(counts)
+    found = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+    share = np.minimum(1.0, size / np.maximum(found.labeled, 1.0))  # never more labels than items
+    positive, labeled = EffectiveCounts(found.positive * share, found.labeled * share).whole()
+    return Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=[True, False])
 
 
 class _Rest(NamedTuple):

@@ -31,6 +31,7 @@ from monitor.stats.core.draws import (
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
 from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
+from monitor.stats.estimation.cell_matrix import weighted_matrix
 from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
 from monitor.stats.estimation.matrix_draws import matrix_draws
 from monitor.stats.estimation.small_counts import small_count_caution
@@ -205,7 +206,7 @@ def estimates(
         Where ``posterior`` comes from.
     scaled
         Matrix that the points are read from. If not given, that of the counts
-        (``scaled_matrix``) where the posterior is that of this round's labels alone; where
+        (``scaled_matrix``, ``weighted_matrix``) where the posterior is that of this round's labels alone; where
         ``posterior`` or ``draws`` are given, points are posterior means.
     points
         Sobol points, a power of 2.
@@ -264,7 +265,7 @@ def estimates(
     _check_request(estimands, level, basis)
     wanted = [metric(name) for name in metrics]
     if scaled is None and posterior is None and draws is None:
-        scaled = scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+        scaled = weighted_matrix(counts) if cells else _scaled(counts)
     drawn = matrix_draws(counts, posterior, draws, seed=seed, points=points, cells=cells)
     rows: list[MetricEstimate] = []
     for estimand in estimands:
@@ -286,6 +287,10 @@ def estimates(
             for one in wanted
         ]
     return rows
+
+
+def _scaled(counts: Counts) -> Matrix:
+    return scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
 
 
 def _estimate_of(
