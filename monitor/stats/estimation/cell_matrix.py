@@ -6,6 +6,7 @@ Jeffreys' prior.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,11 +20,14 @@ from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from monitor.stats.core.counts import StratumCounts
 
     Values = NDArray[np.float64]
+    ClassLaw = Callable[[bool, Values, Values, Values], BetaMixture]
 
 
 def cell_posterior(counts: Counts) -> JointPosterior:
@@ -81,7 +85,12 @@ def class_sizes(counts: Counts) -> NDArray[np.int64]:
 
 
 def cell_matrix(
-    counts: Counts, estimand: Estimand, *, seed: int = 0, points: int = POINTS
+    counts: Counts,
+    estimand: Estimand,
+    *,
+    seed: int = 0,
+    points: int = POINTS,
+    law: ClassLaw | None = None,
 ) -> Matrix:
     r"""Draws of the confusion matrix from a round labeled by cells.
 
@@ -97,6 +106,9 @@ def cell_matrix(
         ``rate`` or ``window``.
     seed, points
         As in ``draws.draw``.
+    law
+        What is known of a class's rate, by whether it is flagged, given the items that the rate is
+        of and the answers in each cell; those answers alone if not given.
 
     Examples
     --------
@@ -108,7 +120,11 @@ def cell_matrix(
     array([128.])
     """
     in_window = estimand == "window"
-    parts = [_rest(*_arrays(cells), in_window) for cells in (counts.flagged, counts.passed)]
+    known = law or _of_answers
+    parts = [
+        _rest(*_arrays(cells), in_window, partial(known, flagged))
+        for flagged, cells in ((True, counts.flagged), (False, counts.passed))
+    ]
     laws = JointPosterior(*(part.law for part in parts))
     rates = draw(laws, seed=seed, points=points).rates
     open_positive = [part.items * rates[:, i] for i, part in enumerate(parts)]
@@ -179,14 +195,24 @@ class _Rest(NamedTuple):
     law: BetaMixture
 
 
-def _rest(size: Values, labeled: Values, positive: Values, in_window: bool) -> _Rest:
+def _rest(
+    size: Values,
+    labeled: Values,
+    positive: Values,
+    in_window: bool,
+    law: Callable[[Values, Values, Values], BetaMixture],
+) -> _Rest:
     if not in_window:
-        return _Rest(0.0, 0.0, float(size.sum()), _posterior(size, labeled, positive))
+        return _Rest(0.0, 0.0, float(size.sum()), law(size, labeled, positive))
     left = size - labeled
     part = np.divide(left, size, out=np.zeros(len(size)), where=size > 0)
-    law = _posterior(left, labeled * part, positive * part)
     known = float(positive.sum()), float((labeled - positive).sum())
-    return _Rest(*known, float(left.sum()), law)
+    return _Rest(*known, float(left.sum()), law(left, labeled * part, positive * part))
+
+
+def _of_answers(flagged: bool, size: Values, labeled: Values, positive: Values) -> BetaMixture:
+    del flagged
+    return _posterior(size, labeled, positive)
 
 
 def _posterior(size: Values, labeled: Values, positive: Values) -> BetaMixture:

@@ -19,15 +19,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize, special
 
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
+from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.notes import Remark
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.estimation.cell_matrix import cell_matrix, plain_counts
+from monitor.stats.estimation.matrix_draws import MatrixDraws
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
 from monitor.stats.history.robust_mixture import with_robust_weight
@@ -38,8 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.stats.core.beta_mixture import BetaMixture
-    from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
+    from monitor.stats.history.change_point import ClassCounts
 
     Values = NDArray[np.float64]
 
@@ -127,17 +132,46 @@ def segment_posterior(
 
     def of_class(chosen: NDArray[np.bool_]) -> BetaMixture:
         own = segment.positive[chosen], segment.labeled[chosen]
-        borrowed = pool(
-            [own],
-            reference=(positive[chosen], labeled[chosen]),
-            hazard=DIFFERS,
-            restart=WORTH,
-            shifts=SHIFTS,
-        )
-        return with_robust_weight(borrowed, *own, share=own_weight)
+        return _borrowed(own, (positive[chosen], labeled[chosen]), own_weight)
 
     up = whole.is_flagged
     return JointPosterior(flagged=of_class(up), passed=of_class(~up))
+
+
+def _borrowed(own: ClassCounts, others: ClassCounts, own_weight: float) -> BetaMixture:
+    """Pool a segment's labels of one class with those of the rest of its strata."""
+    borrowed = pool([own], reference=others, hazard=DIFFERS, restart=WORTH, shifts=SHIFTS)
+    return with_robust_weight(borrowed, *own, share=own_weight)
+
+
+def segment_draws(segment: Counts, whole: Counts, *, seed: int, points: int) -> MatrixDraws:
+    """Draw the matrix of a segment of a round that was labeled by score cells.
+
+    As ``segment_posterior``, each class one stratum of the plain labels that its cells are worth
+    for the items of the segment: so the rest counts where the segment's own scores are.
+
+    Parameters
+    ----------
+    segment, whole
+        As in ``segment_posterior``; strata are the cells of each class, in order of score.
+    seed, points
+        As in ``draws.draw``.
+    """
+    _check_part(segment, whole)
+    labeled = whole.labeled - segment.labeled
+    positive = whole.positive - segment.positive
+
+    def law(flagged: bool, size: Values, n: Values, y: Values) -> BetaMixture:
+        chosen = whole.is_flagged == flagged
+        own, others = cell_counts(size, n, y), cell_counts(size, labeled[chosen], positive[chosen])
+        return _borrowed(
+            (own.positive, own.labeled), (others.positive, others.labeled), OWN_WEIGHT
+        )
+
+    method = f"Beta mixture by score cells, {points} Sobol points"
+    return MatrixDraws(
+        partial(cell_matrix, segment, seed=seed, points=points, law=law), method=method
+    )
 
 
 def segment_estimates(
@@ -149,6 +183,7 @@ def segment_estimates(
     level: float = 0.95,
     seed: int = 0,
     points: int = SEGMENT_POINTS,
+    cells: bool = False,
 ) -> list[MetricEstimate]:
     """Estimate metrics of one segment; see ``posterior.estimates``.
 
@@ -158,6 +193,8 @@ def segment_estimates(
         As in ``segment_posterior``.
     metrics, estimands, level, seed, points
         As in ``posterior.estimates``.
+    cells
+        Whether strata are score cells.
 
     Returns
     -------
@@ -180,19 +217,28 @@ def segment_estimates(
     >>> print(segment_estimates(part, whole)[0])
     precision (window, round): 0.244 [0.056, 0.500]
     """
+    drawn = segment_draws(segment, whole, seed=seed, points=points) if cells else None
     return estimates(
         segment,
         metrics=metrics,
         estimands=estimands,
         level=level,
         seed=seed,
-        posterior=segment_posterior(segment, whole),
+        posterior=None if cells else segment_posterior(segment, whole),
         points=points,
+        cells=cells,
+        drawn=drawn,
     )
 
 
 def more_labels(
-    segment: Counts, whole: Counts, metric: str, margin: float, *, level: float = 0.95
+    segment: Counts,
+    whole: Counts,
+    metric: str,
+    margin: float,
+    *,
+    level: float = 0.95,
+    cells: bool = False,
 ) -> MoreLabels:
     r"""How many more labels bring a segment's interval within a margin.
 
@@ -216,6 +262,9 @@ def more_labels(
         Half-width wanted, in (0, 1).
     level
         Level of the interval, in (0, 1).
+    cells
+        Whether strata are score cells; each class is then one stratum of the plain labels that its
+        cells are worth, and so are the labels of the segment only.
 
     Returns
     -------
@@ -238,6 +287,9 @@ def more_labels(
     MoreLabels(of_round=1100, of_segment=28)
     """
     _check_request(metric, margin, level)
+    drawn = whole
+    if cells:
+        segment, whole = _plain_part(segment, whole)
     # What is most likely, as plans of rounds: own weight is for an interval that may not mislead.
     known = PriorRates.of_posterior(segment_posterior(segment, whole, own_weight=0.0))
     coefficients, notes = coefficients_of(segment.size, whole.is_flagged, known)
@@ -258,9 +310,21 @@ def more_labels(
     factor = _least_factor(c, allowed, worth, size, gain[used], least)
     targeted = float((_fewest(c, allowed, worth, size) - worth).sum())
     return MoreLabels(
-        of_round=None if factor is None else _labels_of_round(whole, factor),
+        of_round=None if factor is None else _labels_of_round(drawn, factor),
         of_segment=max(math.ceil(targeted - _ROUNDING), len(unseen)),
     )
+
+
+def _plain_part(segment: Counts, whole: Counts) -> tuple[Counts, Counts]:
+    """Make one stratum a class of the cells of a segment, and of all its items."""
+    names = ("size", "labeled", "positive")
+    others = Counts.of_arrays(
+        **{name: getattr(whole, name) - getattr(segment, name) for name in names},
+        is_flagged=whole.is_flagged,
+    )
+    part, rest = plain_counts(segment), plain_counts(others)
+    both = {name: getattr(part, name) + getattr(rest, name) for name in names}
+    return part, Counts.of_arrays(**both, is_flagged=part.is_flagged)
 
 
 def _worth(segment: Counts, known: Values) -> Values:
