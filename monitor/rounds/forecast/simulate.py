@@ -277,7 +277,7 @@ def _known_rates(
 def _read_newest_history(
     context: MonitorContext,
 ) -> tuple[list[Tally], References | None, RoundSettings | None]:
-    """Read the rounds that the newest closed one belongs with, their reference, and its settings."""
+    """Read the rounds that the newest closed one belongs with, their reference, its settings."""
     with context.database.read() as connection:
         rounds = round_store.find_rounds(connection, context.settings.name)
         ids = [round_.history_id for round_ in rounds if round_.estimated_version]

@@ -164,9 +164,7 @@ def segment_draws(segment: Counts, whole: Counts, *, seed: int, points: int) -> 
     def law(flagged: bool, size: Values, n: Values, y: Values) -> BetaMixture:
         chosen = whole.is_flagged == flagged
         own, others = cell_counts(size, n, y), cell_counts(size, labeled[chosen], positive[chosen])
-        return _borrowed(
-            (own.positive, own.labeled), (others.positive, others.labeled), OWN_WEIGHT
-        )
+        return _borrowed((own.positive, own.labeled), (others.positive, others.labeled), OWN_WEIGHT)
 
     method = f"Beta mixture by score cells, {points} Sobol points"
     return MatrixDraws(
