@@ -62,6 +62,7 @@ def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> Re
             before,
             hazard=round_.settings.pooling.hazard,
             restart=round_.settings.pooling.restart,
+            cells=round_.settings.sample.cells is not None,
         )
 
 

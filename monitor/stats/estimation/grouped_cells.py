@@ -28,6 +28,29 @@ class GroupedCells(NamedTuple):
     group: NDArray[np.int64]
 
 
+def cell_weights(size: ArrayLike, labeled: ArrayLike) -> NDArray[np.float64]:
+    """Items of one class that each answer of a cell stands for, shape ``(C,)``; 0 without any.
+
+    The answered cells of a group also stand for the others of it.
+
+    Parameters
+    ----------
+    size, labeled
+        Items and answers of each cell of the class, in order of score, shape ``(C,)``.
+
+    Examples
+    --------
+    >>> cell_weights([40, 20, 100, 500], [10, 0, 10, 10])
+    array([ 4.,  0., 12., 50.])
+    """
+    sizes, n = np.asarray(size, dtype=np.float64), np.asarray(labeled, dtype=np.int64)
+    group = groups_of_cells(n)
+    whole = np.bincount(group, weights=sizes)
+    seen = np.bincount(group, weights=np.where(n > 0, sizes, 0.0))
+    scale = np.divide(whole, seen, out=np.zeros(len(whole)), where=seen > 0)
+    return np.asarray(np.where(n > 0, sizes / np.maximum(n, 1), 0.0) * scale[group])
+
+
 def grouped_cells(
     cell: ArrayLike, positive: ArrayLike, *, size: ArrayLike, flagged: int
 ) -> GroupedCells:
@@ -64,7 +87,9 @@ def grouped_cells(
     answers = np.bincount(cells, minlength=len(sizes))
     up, down = groups_of_cells(answers[:flagged]), groups_of_cells(answers[flagged:])
     group = np.concatenate([up, down + up.max() + 1])
-    stands_for = (sizes / np.maximum(answers, 1))[cells]
+    stands_for = np.concatenate(
+        [cell_weights(sizes[of], answers[of]) for of in (slice(flagged), slice(flagged, None))]
+    )[cells]
     of = group[cells]
     total = np.bincount(of, weights=stands_for, minlength=group.max() + 1)
     squares = np.bincount(of, weights=stands_for**2, minlength=group.max() + 1)
