@@ -29,6 +29,7 @@ from monitor.domain.errors import ConfigRefused
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import (
     Bands,
+    Cells,
     FalseAlarms,
     Labeling,
     Limits,
@@ -105,7 +106,7 @@ HOOKS: dict[str, type[Settings]] = {
 """The settings of each kind of hook."""
 
 
-ONE_BAND = Bands(flagged=1, passed=1)
+ONE_BAND, ONE_CELL = Bands(flagged=1, passed=1), Cells(flagged=1, passed=1)
 """Without scores there is nothing to cut a class by."""
 
 
@@ -131,24 +132,15 @@ class MonitorConfig(Settings):
     hooks: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _strata_are_bands(self) -> MonitorConfig:
-        if self.sample.cells is not None:
-            message = (
-                "score cells cannot be set yet: estimates with earlier rounds do not know them; "
-                "leave cells out"
-            )
-            raise SettingRefused(setting="sample.cells", why=message)
-        return self
-
-    @model_validator(mode="after")
-    def _bands_have_scores(self) -> MonitorConfig:
-        asked = "bands" in self.sample.model_fields_set
-        if asked and not self.source.has_scores and self.sample.bands != ONE_BAND:
-            message = (
-                "the source has no score to cut bands by; leave bands out, or name "
-                "the column in source.columns.score"
-            )
-            raise SettingRefused(setting="sample.bands", why=message)
+    def _strata_have_scores(self) -> MonitorConfig:
+        for name, least in (("bands", ONE_BAND), ("cells", ONE_CELL)):
+            asked, given = name in self.sample.model_fields_set, getattr(self.sample, name)
+            if asked and not self.source.has_scores and given not in (None, least):
+                message = (
+                    f"the source has no score to cut {name} by; leave {name} out, or name "
+                    "the column in source.columns.score"
+                )
+                raise SettingRefused(setting=f"sample.{name}", why=message)
         return self
 
     def settings(self, reference: ReferenceMatrix | None = None) -> MonitorSettings:

@@ -304,9 +304,8 @@ def test_a_week_without_anything_flagged_keeps_the_history_of_both_classes(scene
 
 
 def test_with_one_cell_a_class_all_is_as_with_one_band_a_class(database):
-    asked = {"max_labels": 120, "second_wave": None, "share_by_size": 0}
-    cells = Sample(**asked, cells=Cells(flagged=1, passed=1))
-    bands = Sample(**asked, bands=Bands(flagged=1, passed=1))
+    bands = Sample(max_labels=120, share_by_size=0, bands=Bands(flagged=1, passed=1))
+    cells = bands.model_copy(update={"cells": Cells(flagged=1, passed=1)})
     found = []
     for name, sample in (("by cells", cells), ("by bands", bands)):
         scene = Scene(database, settings(sample=sample, limits=LIMITS), name=name)
@@ -359,9 +358,11 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
         own = whole[row.metric, "round", "window"]
         assert row.low < own.point < row.high
         assert width(own) < width(row) < 4 * width(own)
-        assert (row.more_round > 0) == (row.more_segment > 0) == (width(row) > 0.21)
+        assert [bool(row.more_round), bool(row.more_segment)] == [width(row) > 0.21] * 2
     precision, recall = compared.comparison.metrics[:2]
     own = whole["precision", "round", "window"].point
+    assert precision.first is not None
+    assert recall.difference is not None
     assert precision.first.point == pytest.approx(own, abs=1e-9)
     assert recall.difference.high < 0
 
@@ -375,8 +376,8 @@ def test_the_lowest_band_of_a_forecast_is_all_its_cells(scene):
     found = expected_round(scene.context, None, None).scenario
     planned = forecast_monitor(scene.context, margins=None, max_labels=None)
 
-    lowest = found.lowest_band
-    assert lowest.tolist() == list(range(20, 30))
+    assert found.lowest_band is not None
+    assert found.lowest_band.tolist() == list(range(20, 30))
     recall = [power for power in planned.alerts if power.limit.metric == "recall"]
     assert "in_lowest_band" in recall[0].smallest_drops
 

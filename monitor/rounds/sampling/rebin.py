@@ -131,8 +131,10 @@ def _class_reference(
     names = _names(edges, is_flagged)
     old = None if before is None else [before.get(name, (0, 0)) for name in names]
     rounds = [_pooled([items], edges, is_flagged) for items in known]
-    steps = [(counts.positive, counts.labeled) for counts in rounds]
-    launch = None if old is None else ([y for y, _ in old], [n for _, n in old])
+    steps: list[ClassCounts] = [(counts.positive, counts.labeled) for counts in rounds]
+    launch: ClassCounts | None = None
+    if old is not None:
+        launch = [y for y, _ in old], [n for _, n in old]
     if cells and known:
         size = _items_of_cells(known[-1], edges, is_flagged)
         steps = [_one_rate(size, each) for each in steps]
@@ -170,7 +172,7 @@ def _items_of_cells(items: DrawnItems, edges: BandEdges, is_flagged: bool) -> ND
     """Estimate how many items of its window a round has in each new cell."""
     cells = len(_names(edges, is_flagged))
     cell = _bands(items.score, edges, is_flagged)
-    return np.bincount(cell, weights=items.weight, minlength=cells)[:cells]
+    return np.asarray(np.bincount(cell, items.weight, minlength=cells)[:cells], dtype=np.float64)
 
 
 def _by_class(labels: RoundLabels, *, cells: bool) -> dict[bool, DrawnItems | None]:
