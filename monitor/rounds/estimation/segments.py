@@ -8,7 +8,8 @@ from monitor.domain.report import SegmentRow
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.segments import SEGMENT_POINTS, more_labels, segment_estimates
+from monitor.stats.estimation.segment_labels import more_labels
+from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
