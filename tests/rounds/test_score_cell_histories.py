@@ -175,6 +175,26 @@ def test_rounds_by_bands_are_what_the_first_round_by_cells_pools(scene):
     assert scene.round(4).history_id != scene.round(3).history_id
 
 
+def test_labels_from_before_a_drop_are_no_reference_of_the_cells(scene):
+    for number in range(1, 6):
+        scene.settings = settings(sample=BANDS)
+        scene.play(number, precision=0.9 if number < 4 else 0.55)
+    scene.settings = settings(sample=CELLS)
+    scene.week(6, precision=0.55)
+    scene.run(6)
+
+    [stored] = scene.rows(
+        "select reference from histories where id = :id", id=scene.round(6).history_id
+    )
+    reference = stored["reference"]
+    reference = json.loads(reference) if isinstance(reference, str) else reference
+    flagged = [pair for name, pair in reference.items() if name.startswith("flagged")]
+    positive, labeled = (sum(pair[i] for pair in flagged) for i in (0, 1))
+    assert len(flagged) == 20
+    assert 40 <= labeled <= 60  # of the two rounds since
+    assert positive / labeled < 0.65
+
+
 def test_a_config_that_goes_back_to_bands_goes_on_with_their_history(scene):
     asked = [BANDS, CELLS, CELLS, BANDS]
     for number, sample in enumerate(asked, start=1):

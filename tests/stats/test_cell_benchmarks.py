@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.cell_coverage import planned
 from benchmarks.cell_delay import designs_of, found_by
-from benchmarks.cell_pooling import changed, played
+from benchmarks.cell_pooling import changed, moved, played
 from benchmarks.cell_pooling import planned as planned_by_rates
 from benchmarks.cells import after_history, cut, low_misses, scored
 from benchmarks.coverage_grid import grid
@@ -74,3 +74,16 @@ def test_pooling_cells_is_narrower_than_the_round_alone_in_quiet_times():
 
     widths = [float(width) for width in said.split()[1].split("/")]
     assert max(widths) < 0.9
+
+
+def test_scores_that_move_leave_what_cells_pool_covered_at_the_sizes_of_now():
+    design = planned_by_rates(cut(scored("Phi1", "good")), 1250)
+    after = moved(design)
+
+    present, each = (
+        float(played(design, after, 150, present=present).split()[4].split("/")[0])
+        for present in (True, False)
+    )
+
+    assert (after.rate == design.rate).all()
+    assert present > 0.93 > each
