@@ -107,8 +107,7 @@ def show_detection(name: str, labels: int, share: float, paths: int) -> None:
     before = planned(name, labels, share)
     limits = limits_of(before)
     drops = smallest_drops(before, limits, metric="recall", paths=min(paths, 1000))
-    lowest, text = before.lowest_band, f"{name} {labels:,}, {share:g}"
-    low = 0 if lowest is None else lowest[0]
+    low, text = before.lowest_band or 0, f"{name} {labels:,}, {share:g}"
     for misses in WHERE:
         after = before.dropped("recall", DROP, misses)
         found = played(before, after, limits, paths=paths, rounds=WITHIN).share_within(WITHIN)

@@ -193,9 +193,7 @@ def forecast_plan(
     outlook = plan_options(prospect, margins=margins, max_labels=max_labels, assurance=assurance)
     known = bool(outlook.plan.margins)
     watched = tuple(limits) or (assumed_limits(prospect) if known else ())
-    bands = np.unique(planned.bands, return_inverse=True)[1]
-    labels = outlook.plan.labels
-    alerts = alert_power(prospect, labels, watched, every=every, bands=bands) if known else ()
+    alerts = alert_power(prospect, outlook.plan.labels, watched, every=every) if known else ()
     return PlanForecast(planned, outlook, alerts, limits_assumed=not limits, every=every)
 
 

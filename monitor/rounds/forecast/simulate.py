@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.bands import bands_of
 from monitor.domain.errors import InputRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.slots import newest_slot, window_of
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from monitor.domain.model import Stratum
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext, ReferenceItems
     from monitor.rounds.sampling.rebin import References
@@ -256,9 +254,8 @@ def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
     rates = _known_rates(tallies, reference, settings)
     if rates is None:
         return None
-    newest = tallies[-1]
-    counts, bands = newest.counts, _band_numbers(newest.frame, settings)
-    planned = _planned(counts.size, counts.is_flagged, rates, settings, bands)
+    counts = tallies[-1].counts
+    planned = _planned(counts.size, counts.is_flagged, rates, settings)
     source = closed_rounds_text(len(tallies), with_reference=reference is not None)
     return ExpectedRound(*planned, source)
 
@@ -309,20 +306,11 @@ def _of_items(
         rates = recalibrated_rates(
             sizes, is_flagged, labeled, positive, [stratum.unscored for stratum in strata]
         )
-    return _planned(sizes, is_flagged, rates, settings, _band_numbers(strata, settings))
-
-
-def _band_numbers(strata: Sequence[Stratum], settings: RoundSettings) -> list[int]:
-    bands = bands_of(strata, settings.sample)
-    return [bands.index(band) for band in bands]
+    return _planned(sizes, is_flagged, rates, settings)
 
 
 def _planned(
-    size: NDArray[np.int64],
-    is_flagged: NDArray[np.bool_],
-    rates: Floats,
-    settings: RoundSettings,
-    bands: Sequence[int] | None = None,
+    size: NDArray[np.int64], is_flagged: NDArray[np.bool_], rates: Floats, settings: RoundSettings
 ) -> tuple[Scenario, Allocation]:
     """Add the labels that a round would ask for when its strata are known well."""
     cost = settings.sample.cost
@@ -338,7 +326,7 @@ def _planned(
         assurance=settings.sample.assurance,
         uniform=uniform_of(settings, "simulate"),
     )
-    return Scenario.of(size, plan.labels, is_flagged, rates, bands), plan
+    return Scenario.of(size, plan.labels, is_flagged, rates), plan
 
 
 def _window_size(context: MonitorContext) -> int:

@@ -84,7 +84,7 @@ def pooled_reference(
     *,
     hazard: float,
     restart: float,
-    cells: bool = False,
+    cells: Mapping[str, int] | None = None,
 ) -> dict[str, tuple[int, int]]:
     """Make the reference of a new history from rounds drawn by other bands.
 
@@ -102,7 +102,8 @@ def pooled_reference(
     hazard, restart
         As for pooling.
     cells
-        Whether the new strata are score cells, of which each class is pooled as one rate.
+        Items of the new window in each new stratum where these are score cells, of which each
+        class is pooled as one rate.
     """
     drawn = [
         _by_class(read_labels(connection, round_), cells=round_.settings.sample.cells is not None)
@@ -125,7 +126,7 @@ def _class_reference(
     *,
     hazard: float,
     restart: float,
-    cells: bool,
+    cells: Mapping[str, int] | None,
 ) -> dict[str, tuple[int, int]]:
     """Count one class, by the rounds that labeled it: positive and labeled per new stratum."""
     names = _names(edges, is_flagged)
@@ -135,8 +136,8 @@ def _class_reference(
     launch: ClassCounts | None = None
     if old is not None:
         launch = [y for y, _ in old], [n for _, n in old]
-    if cells and known:
-        size = _items_of_cells(known[-1], edges, is_flagged)
+    if cells is not None:
+        size = [cells[name] for name in names]
         steps = [_one_rate(size, each) for each in steps]
         launch = None if launch is None else _one_rate(size, launch)
     start = _start_of_present(steps, launch, hazard=hazard, restart=restart)
@@ -161,18 +162,11 @@ def _start_of_present(
     return steps[-1].most_likely_start() if steps else 0
 
 
-def _one_rate(size: NDArray[np.float64], counts: ClassCounts) -> ClassCounts:
+def _one_rate(size: Sequence[int], counts: ClassCounts) -> ClassCounts:
     """Make of the cells of a class one stratum."""
     positive, labeled = counts
     found = cell_counts(size, labeled, positive)
     return found.positive, found.labeled
-
-
-def _items_of_cells(items: DrawnItems, edges: BandEdges, is_flagged: bool) -> NDArray[np.float64]:
-    """Estimate how many items of its window a round has in each new cell."""
-    cells = len(_names(edges, is_flagged))
-    cell = _bands(items.score, edges, is_flagged)
-    return np.asarray(np.bincount(cell, items.weight, minlength=cells)[:cells], dtype=np.float64)
 
 
 def _by_class(labels: RoundLabels, *, cells: bool) -> dict[bool, DrawnItems | None]:

@@ -142,7 +142,6 @@ def alert_power(
     every: float = 52,
     paths: int = PATHS,
     seed: int = 0,
-    bands: ArrayLike | None = None,
 ) -> tuple[AlertPower, ...]:
     """Foretell what each lower limit would find, all of them watched together.
 
@@ -159,8 +158,6 @@ def alert_power(
         The promise: at most one false alarm per so many rounds.
     paths, seed
         Simulated histories.
-    bands
-        As in ``scenario.Scenario``.
 
     Examples
     --------
@@ -170,8 +167,7 @@ def alert_power(
     >>> found.limit.metric, round(found.smallest_drop, 1)
     ('precision', 0.1)
     """
-    rates = prospect.prior_rates.rate
-    scenario = Scenario.of(prospect.size, labels, prospect.is_flagged, rates, bands)
+    scenario = Scenario.of(prospect.size, labels, prospect.is_flagged, prospect.prior_rates.rate)
     powers = []
     for limit in limits:
         expected = scenario.value(limit.metric)

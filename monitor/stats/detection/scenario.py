@@ -2,7 +2,7 @@
 
 In a drop the wrong answers of the class that the metric measures all grow by one factor: the
 flagged strata's for precision, the missed positives' for recall. A fall of recall can also come
-about by misses that all appear in the passed band with the lowest scores, where few labels are.
+about by misses that all appear in the passed stratum with the lowest scores, where few labels are.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Misses = Literal["in_proportion", "in_lowest_band"]
 """Where the misses of a fall of recall appear: in all passed strata by one factor, or all in the
-band with the lowest scores, among its items at random."""
+one with the lowest scores."""
 
 _NEAR = 1e-6  # of a metric's value: a drop is reached, or the rates have come to their end
 
@@ -44,9 +44,6 @@ class Scenario:
         Which strata are predicted positive, shape ``(H,)``, flagged strata first.
     rates
         Share of actual positives in each stratum, shape ``(H,)``, each in [0, 1].
-    bands
-        Number of each stratum's score band, shape ``(H,)``, where a band is several strata; each
-        is one of its own if not given.
 
     Raises
     ------
@@ -64,13 +61,11 @@ class Scenario:
     labeled: NDArray[np.int64]
     is_flagged: NDArray[np.bool_]
     rates: Floats
-    bands: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        given = (self.size, self.labeled, self.is_flagged, self.rates, self.bands)
-        shapes = {each.shape for each in given if each is not None}
+        shapes = {each.shape for each in (self.size, self.labeled, self.is_flagged, self.rates)}
         if shapes != {(self.size.size,)}:
-            message = "size, labeled, is_flagged, rates and bands must have the same shape (H,)"
+            message = "size, labeled, is_flagged and rates must have the same shape (H,)"
             raise ValueError(message)
         if np.any(self.labeled < 0) or np.any(self.labeled > self.size):
             message = "a scenario needs 0 <= labeled <= size in every stratum"
@@ -81,12 +76,7 @@ class Scenario:
 
     @classmethod
     def of(
-        cls,
-        size: ArrayLike,
-        labeled: ArrayLike,
-        is_flagged: ArrayLike,
-        rates: ArrayLike,
-        bands: ArrayLike | None = None,
+        cls, size: ArrayLike, labeled: ArrayLike, is_flagged: ArrayLike, rates: ArrayLike
     ) -> Scenario:
         """Make a scenario of lists."""
         return cls(
@@ -94,7 +84,6 @@ class Scenario:
             labeled=np.asarray(labeled, dtype=np.int64),
             is_flagged=np.asarray(is_flagged, dtype=np.bool_),
             rates=np.asarray(rates, dtype=np.float64),
-            bands=None if bands is None else np.asarray(bands, dtype=np.int64),
         )
 
     @property
@@ -184,12 +173,10 @@ class Scenario:
         return after
 
     @property
-    def lowest_band(self) -> NDArray[np.int64] | None:
-        """Strata of the passed band with the lowest scores; None if there are not two bands."""
+    def lowest_band(self) -> int | None:
+        """The passed stratum with the lowest scores; None if there are not two to choose from."""
         passed = np.flatnonzero(~self.is_flagged & (self.size > 0))
-        bands = passed if self.bands is None else self.bands[passed]
-        lowest = passed[bands == bands[0]] if passed.size else passed
-        return lowest if lowest.size < passed.size else None
+        return int(passed[0]) if passed.size > 1 else None
 
     def _dropped_in_lowest_band(self, drop: float) -> Scenario:
         lowest, level = self.lowest_band, self.value("recall")
@@ -198,12 +185,12 @@ class Scenario:
             message = f"recall cannot fall by {drop:g} {now} by misses in one of several bands"
             raise ValueError(message)
         found = float((self.size * self.rates)[self.is_flagged].sum())
-        rates, items = self.rates.copy(), int(self.size[lowest].sum())
-        rates[lowest] += found * (1 / (level - drop) - 1 / level) / items
-        if not np.all((rates[lowest] >= 0) & (rates[lowest] <= CAP)):
+        rates = self.rates.copy()
+        rates[lowest] += found * (1 / (level - drop) - 1 / level) / self.size[lowest]
+        if not 0 <= rates[lowest] <= CAP:
             message = (
                 f"recall cannot fall by {drop:g} from {level:.4g} by misses in the lowest band: it "
-                f"holds {items} items"
+                f"holds {int(self.size[lowest])} items"
             )
             raise ValueError(message)
         return replace(self, rates=rates)

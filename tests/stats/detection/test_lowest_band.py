@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
 from monitor.presentation.forecasts import smallest_drop_texts
@@ -40,27 +37,9 @@ def test_the_lowest_band_is_the_first_passed_one_that_holds_items():
         [50, 0, 500, 100], [9] * 1 + [0, 9, 9], [True] + [False] * 3, [0.5] * 4
     )
 
-    assert strata(BANDED.lowest_band) == [1]
-    assert strata(empty_first.lowest_band) == [2]
+    assert BANDED.lowest_band == 1
+    assert empty_first.lowest_band == 2
     assert Scenario.of([50, 500], [9, 9], [True, False], [0.5, 0.1]).lowest_band is None
-
-
-def test_the_lowest_of_the_bands_that_are_named_is_all_strata_of_it():
-    cells = Scenario.of(
-        [50, 0, 500, 100, 80, 20],
-        [9, 0, 9, 9, 9, 9],
-        [True] + [False] * 5,
-        [0.5, 0.1, 0.1, 0.1, 0.1, 0.3],
-        bands=[0, 1, 1, 1, 2, 2],
-    )
-    one_band = replace(cells, bands=np.array([0, 1, 1, 1, 1, 1]))
-
-    assert strata(cells.lowest_band) == [2, 3]
-    assert one_band.lowest_band is None
-    after = cells.dropped("recall", 0.02, "in_lowest_band")
-    assert after.value("recall") == pytest.approx(25 / 99 - 0.02)
-    assert after.rates[[0, 1, 4, 5]].tolist() == [0.5, 0.1, 0.1, 0.3]
-    assert after.rates[2] == after.rates[3] > 0.1
 
 
 def test_a_precision_falls_the_same_way_wherever_misses_appear():
@@ -123,7 +102,3 @@ def test_no_drop_is_said_for_either():
     text = smallest_drop_texts({"recall": {"in_proportion": None, "in_lowest_band": None}})
 
     assert text == ["no drop of recall (none if all new misses lie in the lowest band)"]
-
-
-def strata(found):
-    return None if found is None else found.tolist()
