@@ -46,6 +46,19 @@ def test_a_change_of_a_cell_design_moves_precision_or_recall_by_so_much():
     assert changed(design, 0.0, 0.03).truth == pytest.approx((precision, recall + 0.03))
 
 
+def test_scores_that_move_leave_what_cells_pool_covered_at_the_sizes_of_now():
+    design = planned_by_rates(cut(scored("Phi1", "good")), 1250)
+    after = moved(design)
+
+    present, each = (
+        float(played(design, after, 150, present=present).split()[4].split("/")[0])
+        for present in (True, False)
+    )
+
+    assert (after.rate == design.rate).all()
+    assert present > 0.93 > each
+
+
 def test_each_replicate_of_a_history_has_its_own_plan_of_the_same_labels():
     design = after_history(cut(scored("Phi3", "good")), 0.25, 300, 3, seed=1)
 
@@ -74,16 +87,3 @@ def test_pooling_cells_is_narrower_than_the_round_alone_in_quiet_times():
 
     widths = [float(width) for width in said.split()[1].split("/")]
     assert max(widths) < 0.9
-
-
-def test_scores_that_move_leave_what_cells_pool_covered_at_the_sizes_of_now():
-    design = planned_by_rates(cut(scored("Phi1", "good")), 1250)
-    after = moved(design)
-
-    present, each = (
-        float(played(design, after, 150, present=present).split()[4].split("/")[0])
-        for present in (True, False)
-    )
-
-    assert (after.rate == design.rate).all()
-    assert present > 0.93 > each
