@@ -141,7 +141,11 @@ def _write(
             round_.id,
             drawn,
             shown=shown,
-            doubled=doubled(drawn, round_.settings.overlap),
+            doubled=doubled(
+                drawn,
+                round_.settings.overlap,
+                cells=round_.settings.sample.cells is not None,
+            ),
         )
         reason = second_wave_reason(
             len(drawn), answered=_answered(labels), wanted=sum(first.values())
