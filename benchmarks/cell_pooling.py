@@ -27,6 +27,8 @@ from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.history.run_length import RunLength, advance, begin
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from monitor.stats.history.run_length import Run
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     Answers = list[tuple[Values, Values]]
     """Effective positives and labels of each class."""
+    Round = tuple[Values, NDArray[np.int64], NDArray[np.int64]]
+    """Items, labels and positives of each cell, the last two with a row for each path."""
 
 QUIET, LOOKED_AT = 12, (0, 1, 3)
 OWN_SHARE = 0.30
@@ -55,6 +59,9 @@ def main() -> None:
         for of_precision, of_recall in CHANGES:
             row = played(design, changed(design, of_precision, of_recall), asked.paths)
             print(f"P {of_precision:+.2f}  R {of_recall:+.2f}   {row}", flush=True)
+        for sizes in ("present", "each"):
+            row = played(design, moved(design), asked.paths, present=sizes == "present")
+            print(f"scores move, {sizes:<8} {row}", flush=True)
 
 
 def planned(design: CellDesign, labels: int) -> CellDesign:
@@ -74,26 +81,50 @@ def changed(design: CellDesign, of_precision: float, of_recall: float) -> CellDe
     return replace(design, rate=np.where(up, rate, np.minimum(missed * rate, 1.0)))
 
 
-def played(quiet: CellDesign, after: CellDesign, paths: int) -> str:
+def moved(design: CellDesign) -> CellDesign:
+    """Put three times as many items into the upper half of the cells of each class."""
+    upper = np.concatenate(
+        [
+            np.arange(part.sum()) >= part.sum() / 2
+            for part in (design.is_flagged, ~design.is_flagged)
+        ]
+    )
+    return replace(design, size=design.size * np.where(upper, 3, 1))
+
+
+def played(quiet: CellDesign, after: CellDesign, paths: int, *, present: bool = True) -> str:
     """Play all paths through the change and say width and coverage."""
-    rng, up = np.random.default_rng(7), quiet.is_flagged
-    runs = [begin(np.zeros((paths, 1)), np.zeros((paths, 1))) for _ in range(2)]
+    rng = np.random.default_rng(7)
+    rounds: list[Round] = []
     told, width = [], ""
     for t in range(QUIET + max(LOOKED_AT) + 1):
         truth = quiet if t < QUIET else after
-        labeled, positive = truth.draw(paths, rng)
-        parts = []
-        for i, part in enumerate((up, ~up)):
-            worth = cell_counts(quiet.size[part], labeled[:, part], positive[:, part])
-            counts = worth.positive, worth.labeled
-            runs[i], _ = advance(runs[i], *counts, t + 1, RunLength())
-            parts.append(counts)
+        rounds.append((truth.size, *truth.draw(paths, rng)))
         if t == QUIET - 1:
-            width = relative_width(quiet, runs, parts)
+            width = relative_width(quiet, *pooled(rounds, quiet.is_flagged, present=present))
         if t - QUIET in LOOKED_AT:
-            told.append(coverage(after, runs, parts))
+            known = pooled(rounds, quiet.is_flagged, present=present)
+            told.append(coverage(after, *known))
     said = "  ".join(f"{p:.3f}/{r:.3f}" for p, r in told)
     return f"width {width}   covered P/R {said}"
+
+
+def pooled(
+    rounds: Sequence[Round], is_flagged: NDArray[np.bool_], *, present: bool
+) -> tuple[list[Run], Answers]:
+    """Pool each class over all rounds; and what the newest one alone is worth."""
+    runs, newest = [], []
+    for part in (is_flagged, ~is_flagged):
+        nothing = np.zeros((len(rounds[0][1]), 1))
+        run, counts = begin(nothing, nothing), (nothing, nothing)
+        for t, (own, labeled, positive) in enumerate(rounds, start=1):
+            size = rounds[-1][0] if present else own
+            worth = cell_counts(size[part], labeled[:, part], positive[:, part])
+            counts = worth.positive, worth.labeled
+            run, _ = advance(run, *counts, t, RunLength())
+        runs.append(run)
+        newest.append(counts)
+    return runs, newest
 
 
 def laws(runs: list[Run], parts: Answers, own: float) -> list[tuple[Values, Values, Values]]:

@@ -29,7 +29,8 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, round_posterior
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.segments import more_labels, segment_estimates, segment_posterior
+from monitor.stats.estimation.segment_labels import more_labels
+from monitor.stats.estimation.segments import segment_estimates, segment_posterior
 
 if TYPE_CHECKING:
     from collections.abc import Callable

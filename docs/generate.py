@@ -109,7 +109,7 @@ NOTES = {
     "Schedule.time_zone": "in which `cron` is read",
     "Sample.margin": "none: all of `max_labels` are asked for",
     "Sample.bands": "how finely the scores of a class are cut",
-    "Sample.cells": "not to be set yet: estimates with earlier rounds do not know them",
+    "Sample.cells": "draw labels from fine cells of the score; none: from the bands",
     "Margin.precision": "half-width of the interval for precision",
     "Margin.recall": "half-width of the interval for recall",
     "Bands.flagged": "bands among predicted positives",

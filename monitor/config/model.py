@@ -27,7 +27,7 @@ from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import (
     FalseAlarms,
@@ -104,7 +104,7 @@ HOOKS: dict[str, type[Settings]] = {
 """The settings of each kind of hook."""
 
 
-ONE_BAND = Bands(flagged=1, passed=1)
+ONE_BAND, ONE_CELL = Bands(flagged=1, passed=1), Cells(flagged=1, passed=1)
 """Without scores there is nothing to cut a class by."""
 
 
@@ -130,14 +130,15 @@ class MonitorConfig(Settings):
     hooks: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _bands_have_scores(self) -> MonitorConfig:
-        asked = "bands" in self.sample.model_fields_set
-        if asked and not self.source.has_scores and self.sample.bands != ONE_BAND:
-            message = (
-                "the source has no score to cut bands by; leave bands out, or name "
-                "the column in source.columns.score"
-            )
-            raise SettingRefused(setting="sample.bands", why=message)
+    def _strata_have_scores(self) -> MonitorConfig:
+        for name, least in (("bands", ONE_BAND), ("cells", ONE_CELL)):
+            asked, given = name in self.sample.model_fields_set, getattr(self.sample, name)
+            if asked and not self.source.has_scores and given not in (None, least):
+                message = (
+                    f"the source has no score to cut {name} by; leave {name} out, or name "
+                    "the column in source.columns.score"
+                )
+                raise SettingRefused(setting=f"sample.{name}", why=message)
         return self
 
     def settings(self, reference: ReferenceMatrix | None = None) -> MonitorSettings:

@@ -257,16 +257,22 @@ def _estimated(batch: HistoryBatch) -> Estimates:
     known = _known(batch, tallies)
     return {
         member.round.id: _estimate(
-            batch, member, tallies[:place], known[member.round.settings.pooling][place]
+            batch, member, tallies[:place], known[member.round.settings.pooling][place - batch.due]
         )
         for place, member in enumerate(batch.affected, start=batch.due)
     }
 
 
 def _known(batch: HistoryBatch, tallies: Sequence[Tally]) -> dict[Pooling, list[HistoryState]]:
-    """Pooling the history once for each way that the affected rounds ask for: mostly just one."""
+    """Pool up to each affected round, in each way that one of them asks for: mostly just one."""
     asked = {member.round.settings.pooling for member in batch.affected}
-    return {pooling: history_states(tallies, batch.history.reference, pooling) for pooling in asked}
+    cells = batch.affected[0].round.settings.sample.cells is not None  # alike in a history
+    return {
+        pooling: history_states(
+            tallies, batch.history.reference, pooling, cells=cells, since=batch.due
+        )
+        for pooling in asked
+    }
 
 
 def _estimate(
@@ -282,7 +288,7 @@ def _estimate(
         settings=settings,
         seed=seed,
     )
-    news = round_news(member.tally, earlier, known, hazard=settings.pooling.hazard, seed=seed)
+    news = round_news(member.tally, earlier, known, settings, seed=seed)
     return replace(estimate, notices=news.notices, distances=news.distances)
 
 

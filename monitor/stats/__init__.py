@@ -114,12 +114,8 @@ from monitor.stats.estimation.probability import (
     metric_quantile,
 )
 from monitor.stats.estimation.quick import estimate_matrix
-from monitor.stats.estimation.segments import (
-    MoreLabels,
-    more_labels,
-    segment_estimates,
-    segment_posterior,
-)
+from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
+from monitor.stats.estimation.segments import segment_estimates, segment_posterior
 from monitor.stats.estimation.small_counts import (
     DecidingClass,
     FewLabels,

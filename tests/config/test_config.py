@@ -19,6 +19,7 @@ from monitor.config.adapters import Kinds
 from monitor.config.load import load_config
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.domain.errors import ConfigRefused
+from monitor.domain.sample_settings import Cells
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import LIMITED_METRICS, Limits, ReferenceMatrix, RoundSettings
 from monitor.stats.detection.half_space import WATCHABLE
@@ -94,12 +95,20 @@ def test_bands_without_a_score_are_refused_rather_than_ignored(refused):
     ]
 
 
-def test_score_cells_are_refused_until_every_estimate_knows_them(refused):
-    text = changed("max_labels: 2000", "max_labels: 2000, cells: {flagged: 20, passed: 40}")
+def test_score_cells_are_taken_and_bands_are_the_strata_without_them(load):
+    text = changed("max_labels: 2000", "max_labels: 2000, cells: {flagged: 12, passed: 30}")
+
+    assert load(text).monitors[0].settings().round.sample.cells == Cells(flagged=12, passed=30)
+    assert load(TEXT).monitors[0].settings().round.sample.cells is None
+
+
+def test_score_cells_without_a_score_are_refused_rather_than_ignored(refused):
+    text = changed("score: score, ", "predicted: is_travel, ").replace("      threshold: 0.5\n", "")
+    text = text.replace("max_labels: 2000", "max_labels: 2000, cells: {flagged: 1, passed: 4}")
 
     assert refused(text) == [
-        "config.yaml:14, monitors[mail-travel].sample.cells: score cells cannot be set yet: "
-        "estimates with earlier rounds do not know them; leave cells out"
+        "config.yaml:13, monitors[mail-travel].sample.cells: the source has no score to cut cells "
+        "by; leave cells out, or name the column in source.columns.score"
     ]
 
 

@@ -15,7 +15,8 @@ from monitor.stats.drift.attribution import precision_change
 from monitor.stats.estimation.paired import compare, compare_threshold
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import prevalence_curve
-from monitor.stats.estimation.segments import more_labels, segment_estimates
+from monitor.stats.estimation.segment_labels import more_labels
+from monitor.stats.estimation.segments import segment_estimates
 from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
 from monitor.stats.labels.agreement import (
     cohen_kappa,

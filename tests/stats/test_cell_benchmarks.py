@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.cell_coverage import planned
 from benchmarks.cell_delay import designs_of, found_by
-from benchmarks.cell_pooling import changed, played
+from benchmarks.cell_pooling import changed, moved, played
 from benchmarks.cell_pooling import planned as planned_by_rates
 from benchmarks.cells import after_history, cut, low_misses, scored
 from benchmarks.coverage_grid import grid
@@ -44,6 +44,19 @@ def test_a_change_of_a_cell_design_moves_precision_or_recall_by_so_much():
 
     assert changed(design, -0.05, 0.0).truth == pytest.approx((precision - 0.05, recall))
     assert changed(design, 0.0, 0.03).truth == pytest.approx((precision, recall + 0.03))
+
+
+def test_scores_that_move_leave_what_cells_pool_covered_at_the_sizes_of_now():
+    design = planned_by_rates(cut(scored("Phi1", "good")), 1250)
+    after = moved(design)
+
+    present, each = (
+        float(played(design, after, 150, present=present).split()[4].split("/")[0])
+        for present in (True, False)
+    )
+
+    assert (after.rate == design.rate).all()
+    assert present > 0.93 > each
 
 
 def test_each_replicate_of_a_history_has_its_own_plan_of_the_same_labels():

@@ -37,18 +37,25 @@ def agreement_row(
     strata: Sequence[StratumTally],
     *,
     seed: int,
+    cells: bool = False,
 ) -> AgreementRow | None:
-    """Compute the agreement of a round; None where no item has two answers."""
+    """Compute the agreement of a round; None where no item has two answers.
+
+    ``cells`` says that strata are score cells.
+    """
     if not several:
         return None
+    # Cells of like scores are neighbours; bands keep the order that their stored figures are from.
+    parts = sorted(strata, key=lambda part: part.stratum.flagged) if cells else strata
     answers = _answers(several)
     differ = [item for item in several if len(set(item.answers.values())) > 1]
     point, low, high = _ends(
         disagreement(
-            [part.size for part in strata],
-            [_of(several, part.stratum.name) for part in strata],
-            [_of(differ, part.stratum.name) for part in strata],
+            [part.size for part in parts],
+            [_of(several, part.stratum.name) for part in parts],
+            [_of(differ, part.stratum.name) for part in parts],
             seed=seed,
+            cells=cells,
         )
     )
     kappa = _kappa(answers, seed)

@@ -13,16 +13,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.domain.bands import bands_of
 from monitor.domain.report import NoticeRow
 from monitor.presentation.notices import changed_sentence, moved_sentence, unexpected_sentence
 from monitor.stats.drift.shift import window_distances
+from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.predictive import is_outside, next_estimates, stratified_estimate
 from monitor.stats.history.change_probability import change_probability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from monitor.domain.model import Stratum
+    from monitor.domain.settings import RoundSettings
     from monitor.rounds.estimation.history import HistoryState
+    from monitor.rounds.estimation.pooled_labels import PooledLabels
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import JointPosterior
@@ -53,30 +58,37 @@ def round_news(
     now: Tally,
     earlier: Sequence[Tally],
     known: HistoryState,
+    settings: RoundSettings,
     *,
-    hazard: float,
     seed: int,
 ) -> News:
     """Compare a round with what its history led one to expect.
 
-    Parameters are those of ``estimate_round``; ``hazard`` is that of pooling.
+    Parameters are those of ``estimate_round``.
     """
-    counts = now.counts
+    counts, bands = now.counts, bands_of(now.frame, settings.sample)
     distances = window_distances(
-        _by_score(counts),
-        [_by_score(tally.counts) for tally in earlier],
-        np.sort(counts.is_flagged),  # passed before flagged, as `_by_score` has them
+        _by_score(now, bands),
+        [_by_score(tally, bands) for tally in earlier],
+        np.sort([band.flagged for band in dict.fromkeys(bands)]),  # passed first, as `_by_score`
     )
     notices = _frame_notices(distances, counts, earlier)
     if known.before is not None:
-        notices += _predictive_notices(known.before, counts, seed)
-        notices += _changed_notices(known.before, counts, known, hazard)
+        drawn = counts if settings.sample.cells is None else plain_counts(counts)
+        notices += _predictive_notices(known.before, counts, drawn, seed)
+        notices += _changed_notices(known.before, counts, known, settings.pooling.hazard)
     return News(notices, {move.kind: move.value for move in distances if move.kind in _DISTANCES})
 
 
-def _by_score(counts: Counts) -> list[int]:
-    """Sizes of the strata from the lowest to the highest score."""
-    return [stratum.size for stratum in (*counts.passed, *counts.flagged)]
+def _by_score(tally: Tally, bands: Sequence[Stratum]) -> list[int]:
+    """Sizes of the bands from the lowest to the highest score; each stratum is of one of them.
+
+    In many score cells windows of a few thousand items differ by chance alone.
+    """
+    sizes = dict.fromkeys(sorted(bands, key=lambda band: band.flagged), 0)
+    for part, band in zip(tally.strata, bands, strict=True):
+        sizes[band] += part.size
+    return list(sizes.values())
 
 
 def _frame_notices(
@@ -99,10 +111,13 @@ def _flagged_shares(counts: Counts, earlier: Sequence[Tally]) -> tuple[float, fl
     return now, before
 
 
-def _predictive_notices(before: JointPosterior, counts: Counts, seed: int) -> list[NoticeRow]:
+def _predictive_notices(
+    before: JointPosterior, counts: Counts, drawn: Counts, seed: int
+) -> list[NoticeRow]:
+    """Compare the labels with what was to be expected of ``drawn``, as many in the same strata."""
     notices: list[NoticeRow] = []
     expected = next_estimates(
-        before, counts.size, counts.labeled, metrics=PREDICTED, seed=seed, points=POINTS
+        before, drawn.size, drawn.labeled, metrics=PREDICTED, seed=seed, points=POINTS
     )
     for metric, estimate in expected.items():
         found, interval = stratified_estimate(counts, metric), estimate.interval(level=LEVEL)
@@ -121,14 +136,17 @@ def _changed_notices(
         probability = change_probability(step, known.place, hazard)
         if probability < CHANGED:
             continue
-        sentence = changed_sentence(name, probability, *_rates_of(name, before, counts))
+        rates = _rates_of(name, before, counts, known.now)
+        sentence = changed_sentence(name, probability, *rates)
         row = NoticeRow(kind="changed", subject=name, value=probability, sentence=sentence)
         notices.append(row)
     return notices
 
 
-def _rates_of(name: str, before: JointPosterior, counts: Counts) -> tuple[float | None, float]:
+def _rates_of(
+    name: str, before: JointPosterior, counts: Counts, now: PooledLabels
+) -> tuple[float | None, float]:
     """Share of positives in a predicted class, as this round and as its history have it."""
-    up = counts.is_flagged == (name == "flagged")
-    size = counts.size[up]
+    up = now.is_flagged == (name == "flagged")
+    size = now.size[up]
     return stratified_estimate(counts, _RATE_OF[name]), float(before.mean()[up] @ size / size.sum())

@@ -12,6 +12,7 @@ from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
+from monitor.stats.estimation.cell_matrix import cell_posterior, class_sizes, weighted_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,27 +24,34 @@ POINTS = 2**11
 """An explanation needs two digits."""
 
 
-def precision_cause(now: Tally, earlier: Sequence[Tally], *, seed: int) -> CauseRow | None:
+def precision_cause(
+    now: Tally, earlier: Sequence[Tally], *, seed: int, cells: bool = False
+) -> CauseRow | None:
     """Explain precision in this round alone against all earlier rounds of its history, pooled.
 
     None where there is no earlier round, or a predicted class is empty or without a label on
-    either side.
+    either side. ``cells`` says that strata are score cells.
     """
     if not earlier:
         return None
     before, after = pooled([tally.counts for tally in earlier]), now.counts
     if not (_is_labeled(before) and _is_labeled(after)):
         return None
+    # Seeds of their own: from one both windows would draw alike, and differ too little.
     works = [
-        Working.of_draws(
-            # Seeds of their own: from one both windows would draw alike, and differ too little.
-            draw(round_posterior(counts), seed=seed + i, points=POINTS, size=counts.size),
-            counts.size,
-        )
-        for i, counts in enumerate((before, after))
+        _working(counts, seed=seed + i, cells=cells) for i, counts in enumerate((before, after))
     ]
-    scaled = Working.of_matrix(_scaled(before)), Working.of_matrix(_scaled(after))
+    scale = weighted_matrix if cells else _scaled
+    scaled = Working.of_matrix(scale(before)), Working.of_matrix(scale(after))
     return _row(precision_change(*works, scaled=scaled), len(earlier))
+
+
+def _working(counts: Counts, *, seed: int, cells: bool) -> Working:
+    if cells:
+        posterior, size = cell_posterior(counts), class_sizes(counts)
+    else:
+        posterior, size = round_posterior(counts), counts.size
+    return Working.of_draws(draw(posterior, seed=seed, points=POINTS, size=size), size)
 
 
 def _scaled(counts: Counts) -> Matrix:

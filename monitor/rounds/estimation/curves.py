@@ -12,12 +12,16 @@ from monitor.rounds.estimation.attribution import precision_cause
 from monitor.stats.core.draws import draw
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import Band, curve_bands
+from monitor.stats.estimation.grouped_cells import grouped_cells
 from monitor.stats.estimation.prevalence import prevalence_curve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from monitor.domain.report import CauseRow
+    from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Tally
@@ -74,7 +78,9 @@ def _pictures(
     round_ = member.round
     seed = round_.sobol_seed
     return Pictures(
-        cause=precision_cause(member.tally, earlier, seed=seed),
+        cause=precision_cause(
+            member.tally, earlier, seed=seed, cells=round_.settings.sample.cells is not None
+        ),
         p3=_p3(member.tally, estimate, seed),
         # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=None
@@ -89,8 +95,8 @@ def _p3(now: Tally, estimate: RoundEstimate, seed: int) -> PrevalenceRow | None:
     labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
     if not all(labeled):
         return None
-    draws = draw(estimate.pooled, seed=seed, points=POINTS, size=counts.size)
-    curve = prevalence_curve(draws, counts.size, scaled=estimate.scaled)
+    draws = draw(estimate.pooled, seed=seed, points=POINTS, size=estimate.size)
+    curve = prevalence_curve(draws, estimate.size, scaled=estimate.scaled)
     return PrevalenceRow(
         curve=_row(Band(curve.prevalence, curve.point, curve.low, curve.high)),
         prevalence=_triple(curve.now),
@@ -132,38 +138,70 @@ def scored_sample(round_: Round, labels: RoundLabels) -> ScoredSample:
     NoCurves
         If items have no score, or a stratum that holds items no label.
     """
-    items = labeled_sample(labels)
-    scores = [item.score for item in labels.labeled if item.score is not None]
-    if len(scores) < len(labels.labeled):
+    return pooled_sample([(round_, labels)])
+
+
+def pooled_sample(rounds: Sequence[tuple[Round, RoundLabels]]) -> ScoredSample:
+    """Take the scored items of rounds with the same strata as one sample, of all their windows.
+
+    Raises
+    ------
+    NoCurves
+        As `scored_sample` does, for any of the rounds.
+    """
+    drawn = [item for _, labels in rounds for item in labels.labeled]
+    scores = [item.score for item in drawn if item.score is not None]
+    if len(scores) < len(drawn):
         message = "items of this round have no score"
         raise NoCurves(message)
-    low, high = _bounds(labels.strata, round_.settings.threshold)
-    return ScoredSample(items, scores, low=low, high=high)
+    round_, first = rounds[0]
+    items, group = _grouped([labels for _, labels in rounds], round_.settings.sample)
+    low, high = _bounds(first.strata, round_.settings.threshold)
+    by_group = len(items.size)
+    lows, highs = np.full(by_group, np.inf), np.full(by_group, -np.inf)
+    np.minimum.at(lows, group, low)
+    np.maximum.at(highs, group, high)
+    return ScoredSample(items, scores, low=lows, high=highs)
 
 
-def labeled_sample(labels: RoundLabels) -> LabeledSample:
+def labeled_sample(labels: RoundLabels, sample: Sample) -> LabeledSample:
     """Take the labeled items of a round, in the order of the draw.
 
     Raises
     ------
     NoCurves
-        If a stratum that holds items has no label.
+        If a stratum that holds items has no label; where strata are score cells, a class of them.
     """
-    strata, drawn = labels.strata, labels.labeled
-    _check_labeled(labels)
+    return _grouped([labels], sample)[0]
+
+
+def _grouped(
+    rounds: Sequence[RoundLabels], sample: Sample
+) -> tuple[LabeledSample, NDArray[np.int64]]:
+    """Take the labeled items of rounds with the same strata; and the sample's stratum of each."""
+    cells = sample.cells is not None
+    for labels in rounds:
+        _check_labeled(labels, cells=cells)
+    strata = rounds[0].strata
     place = {part.stratum.name: h for h, part in enumerate(strata)}
-    return LabeledSample(
-        np.array([place[item.stratum] for item in drawn], dtype=np.int64),
-        np.array([item.positive for item in drawn], dtype=np.bool_),
-        size=[part.size for part in strata],
-        flagged=sum(part.stratum.flagged for part in strata),
-    )
+    drawn = [item for labels in rounds for item in labels.labeled]
+    stratum = np.array([place[item.stratum] for item in drawn], dtype=np.int64)
+    positive = np.array([item.positive for item in drawn], dtype=np.bool_)
+    size = np.sum([[part.size for part in labels.strata] for labels in rounds], axis=0)
+    flagged = sum(part.stratum.flagged for part in strata)
+    if cells:
+        return grouped_cells(stratum, positive, size=size, flagged=flagged)
+    return LabeledSample(stratum, positive, size=size, flagged=flagged), np.arange(len(size))
 
 
-def _check_labeled(labels: RoundLabels) -> None:
-    holding = {part.stratum.name for part in labels.strata if part.size}
-    unlabeled = holding - {item.stratum for item in labels.labeled}
-    if unlabeled:
+def _check_labeled(labels: RoundLabels, *, cells: bool) -> None:
+    strata = labels.strata
+    holding = {part.stratum.name for part in strata if part.size}
+    answered = {item.stratum for item in labels.labeled}
+    if cells:  # one without an answer is taken with its neighbours
+        seen = {part.stratum.flagged for part in strata if part.stratum.name in answered}
+        answered |= {part.stratum.name for part in strata if part.stratum.flagged in seen}
+    if unlabeled := holding - answered:
         message = f"no item of {', '.join(sorted(unlabeled))} is labeled yet"
         raise NoCurves(message)
 

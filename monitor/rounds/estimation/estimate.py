@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.rounds.estimation.history import of_class, reference_counts
+from monitor.rounds.estimation.history import reference_counts
 from monitor.rounds.estimation.label_errors import corrected_rows
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS
+from monitor.rounds.estimation.pooled_labels import labels_to_pool
 from monitor.rounds.estimation.pooled_point import pooled_matrix
 from monitor.rounds.estimation.reported import reported
 from monitor.stats.core.counts import Counts
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.report import NoticeRow, ReportedEstimate
+    from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import ReferenceMatrix, RoundSettings
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.history import HistoryState
@@ -59,11 +61,12 @@ class RoundEstimate:
     """All that is computed for one version of a round.
 
     ``pooled`` and ``scaled`` are its rates with earlier rounds: what intervals come from, and the
-    matrix that points are read off.
+    matrix that points are read off. ``size`` are the items of the strata that were pooled.
     """
 
     rows: list[ReportedEstimate]
     pooled: JointPosterior
+    size: NDArray[np.int64]
     scaled: Matrix
     readings: list[LimitReading]
     proposed_limits: dict[str, float] = field(default_factory=dict)
@@ -100,42 +103,36 @@ def estimate_round(
     seed
         Fixes the Sobol points.
     """
-    counts = now.counts
     before = None if reference is None else reference_counts(now.frame, reference)
-    pooled = _with_robust_weight(known.after, counts, settings)
-    draws = draw(pooled, seed=seed, size=counts.size)
-    scaled = pooled_matrix(counts, known)
+    pooled = _with_robust_weight(known, settings)
+    scaled = pooled_matrix(known)
+    with_history = estimates(
+        known.now.window,
+        metrics=tuple(METRICS),
+        estimands=("rate",),
+        posterior=pooled,
+        basis="pooled",
+        draws=draw(pooled, seed=seed, size=known.now.size),
+        scaled=scaled,
+    )
     return RoundEstimate(
-        rows=_rows(now, pooled, draws, scaled, settings, seed),
+        rows=_rows(now, with_history, settings, seed),
         pooled=pooled,
+        size=known.now.size,
         scaled=scaled,
         readings=_readings(evidence, earlier, before, settings),
         proposed_limits={}
         if settings.limits.bounds
-        else propose_limits([*earlier, now], reference, seed=seed),
+        else propose_limits([*earlier, now], reference, settings.sample, seed=seed),
     )
 
 
 def _rows(
-    now: Tally,
-    pooled: JointPosterior,
-    draws: Draws,
-    scaled: Matrix,
-    settings: RoundSettings,
-    seed: int,
+    now: Tally, with_history: Sequence[MetricEstimate], settings: RoundSettings, seed: int
 ) -> list[ReportedEstimate]:
     counts, metrics = now.counts, tuple(METRICS)
     cells = settings.sample.cells is not None
     own = estimates(counts, metrics=metrics, seed=seed, basis="round", cells=cells)
-    with_history = estimates(
-        counts,
-        metrics=metrics,
-        estimands=("rate",),
-        posterior=pooled,
-        basis="pooled",
-        draws=draws,
-        scaled=scaled,
-    )
     corrected = corrected_rows(counts, metrics, settings, seed=seed)
     return [
         *(reported(row, bounds=_missing_bounds(row, now, seed, cells=cells)) for row in own),
@@ -159,21 +156,19 @@ def _missing_bounds(own: MetricEstimate, now: Tally, seed: int, *, cells: bool) 
     )
 
 
-def _with_robust_weight(
-    pooled: JointPosterior, counts: Counts, settings: RoundSettings
-) -> JointPosterior:
+def _with_robust_weight(known: HistoryState, settings: RoundSettings) -> JointPosterior:
     """Reserve weight for the round alone."""
 
     def shared(mixture: BetaMixture, *, flagged: bool) -> BetaMixture:
         if mixture.weight.size == 1:  # nothing was known before: it is the round alone
             return mixture
         return with_robust_weight(
-            mixture, *of_class(counts, flagged=flagged), share=settings.pooling.robust_weight
+            mixture, *known.now.of_class(flagged=flagged), share=settings.pooling.robust_weight
         )
 
     return JointPosterior(
-        flagged=shared(pooled.flagged, flagged=True),
-        passed=shared(pooled.passed, flagged=False),
+        flagged=shared(known.after.flagged, flagged=True),
+        passed=shared(known.after.passed, flagged=False),
     )
 
 
@@ -227,7 +222,11 @@ def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> NDArray[np.floa
 
 
 def propose_limits(
-    rounds: Sequence[Tally], reference: Mapping[str, tuple[int, int]] | None, *, seed: int
+    rounds: Sequence[Tally],
+    reference: Mapping[str, tuple[int, int]] | None,
+    sample: Sample,
+    *,
+    seed: int,
 ) -> dict[str, float]:
     """Propose limits: a low quantile of what the reference and the first rounds, pooled, found.
 
@@ -236,23 +235,29 @@ def propose_limits(
     """
     if len(rounds) < LEARNING_ROUNDS:
         return {}
-    first, sizes = rounds[:LEARNING_ROUNDS], rounds[-1].counts
-    known = [tally.counts for tally in first]
+    known = [tally.counts for tally in rounds[:LEARNING_ROUNDS]]
     if reference is not None:
-        known.append(reference_counts(first[0].frame, reference))
-    draws = draw(round_posterior(_labels_as_one(known)), seed=seed)
-    found = {
-        metric: metric_quantile(draws, sizes.size, metric, PROPOSED_QUANTILE) for metric in BOUNDED
-    }
+        known.append(reference_counts(rounds[0].frame, reference))
+    draws, size = _drawn_as_one(known, rounds[-1].counts.size, sample, seed)
+    found = {metric: metric_quantile(draws, size, metric, PROPOSED_QUANTILE) for metric in BOUNDED}
     return {metric: round(value, 3) for metric, value in found.items() if value is not None}
 
 
-def _labels_as_one(rounds: Sequence[Counts]) -> Counts:
-    """Take the labeled items of rounds with the same strata as a window of their own."""
-    labeled = np.sum([counts.labeled for counts in rounds], axis=0)
-    return Counts.of_arrays(
-        size=labeled,
-        labeled=labeled,
-        positive=np.sum([counts.positive for counts in rounds], axis=0),
-        is_flagged=rounds[0].is_flagged,
+def _drawn_as_one(
+    rounds: Sequence[Counts], size: NDArray[np.int64], sample: Sample, seed: int
+) -> tuple[Draws, NDArray[np.int64]]:
+    """Draw the rates behind the labels of rounds with the same strata, taken as one sample.
+
+    With them come the items of a window of these sizes in the strata that are drawn.
+    """
+    labeled, positive = (
+        np.sum([getattr(counts, name) for counts in rounds], axis=0)
+        for name in ("labeled", "positive")
     )
+    together = Counts.of_arrays(
+        size=labeled, labeled=labeled, positive=positive, is_flagged=rounds[0].is_flagged
+    )
+    if sample.cells is None:
+        return draw(round_posterior(together), seed=seed), size
+    [known] = labels_to_pool([together], size, cells=True)
+    return draw(known.posterior(), seed=seed), known.size

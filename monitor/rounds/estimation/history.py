@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from monitor.rounds.estimation.pooled_labels import labels_to_pool
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
-from monitor.stats.history.change_point import pool, pooling_steps
+from monitor.stats.history.change_point import pooling_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from monitor.domain.model import Stratum
     from monitor.domain.settings import Pooling
+    from monitor.rounds.estimation.pooled_labels import PooledLabels
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.history.change_point import PoolingStep
 
@@ -27,18 +26,24 @@ CLASSES = {"flagged": True, "passed": False}
 class HistoryState:
     """What is known before the labels of a round (None: nothing), and with them.
 
-    ``steps`` has, by predicted class, how the labels were taken in; the round is the ``place``-th
-    of its history, from 1.
+    ``now`` are those labels as they were taken in, and ``steps`` has, by predicted class, how; the
+    round is the ``place``-th of its history, from 1.
     """
 
     before: JointPosterior | None
     after: JointPosterior
     steps: Mapping[str, PoolingStep]
     place: int
+    now: PooledLabels
 
 
 def history_states(
-    rounds: Sequence[Tally], reference: Mapping[str, tuple[int, int]] | None, settings: Pooling
+    rounds: Sequence[Tally],
+    reference: Mapping[str, tuple[int, int]] | None,
+    settings: Pooling,
+    *,
+    cells: bool = False,
+    since: int = 0,
 ) -> list[HistoryState]:
     """Pooling a history round by round; one `HistoryState` for each.
 
@@ -50,14 +55,41 @@ def history_states(
         Positive and labeled per stratum from before launch, or None.
     settings
         How they are pooled.
+    cells
+        Whether strata are score cells; earlier rounds are then counted anew for the sizes of each
+        round, which takes a pass for each.
+    since
+        How many of the first rounds are left out of what is returned.
     """
-    before = pooled_before([], rounds[0].frame, reference, settings)
-    counted = None if reference is None else reference_counts(rounds[0].frame, reference)
-    taken = {name: _steps(rounds, counted, settings, flagged=up) for name, up in CLASSES.items()}
+    if not cells:
+        return _one_pass(rounds, reference, settings, cells=False)[since:]
+    return [
+        _one_pass(rounds[:place], reference, settings, cells=True)[-1]
+        for place in range(since + 1, len(rounds) + 1)
+    ]
+
+
+def _one_pass(
+    rounds: Sequence[Tally],
+    reference: Mapping[str, tuple[int, int]] | None,
+    settings: Pooling,
+    *,
+    cells: bool,
+) -> list[HistoryState]:
+    """Give the states of all rounds, for the sizes of the last one."""
+    sizes = rounds[-1].counts.size
+    before_launch = [] if reference is None else [reference_counts(rounds[0].frame, reference)]
+    counted = labels_to_pool(
+        [*before_launch, *(tally.counts for tally in rounds)], sizes, cells=cells
+    )
+    known, labels = counted[: len(before_launch)], counted[len(before_launch) :]
+    before = known[0].posterior() if known else None
+    taken = {name: _steps(labels, known, settings, flagged=up) for name, up in CLASSES.items()}
     states: list[HistoryState] = []
     for place, steps in enumerate(zip(*taken.values(), strict=True), start=1):
         after = JointPosterior(*(step.mixture for step in steps))
-        states.append(HistoryState(before, after, dict(zip(taken, steps, strict=True)), place))
+        by_class = dict(zip(taken, steps, strict=True))
+        states.append(HistoryState(before, after, by_class, place, labels[place - 1]))
         before = after
     return states
 
@@ -68,23 +100,13 @@ def pooled_before(
     reference: Mapping[str, tuple[int, int]] | None,
     settings: Pooling,
 ) -> JointPosterior | None:
-    """Pool what is known of the strata before a round is labeled; None where nothing is."""
+    """Pool what is known of bands before a round is labeled; None where nothing is."""
     if earlier:
         return history_states(earlier, reference, settings)[-1].after
     if reference is None:
         return None
     counted = reference_counts(strata, reference)
-    return JointPosterior(
-        *(
-            pool(
-                [],
-                reference=of_class(counted, flagged=up),
-                hazard=settings.hazard,
-                restart=settings.restart,
-            )
-            for up in CLASSES.values()
-        )
-    )
+    return labels_to_pool([counted], counted.size, cells=False)[0].posterior()
 
 
 def reference_counts(strata: Sequence[Stratum], reference: Mapping[str, tuple[int, int]]) -> Counts:
@@ -98,18 +120,16 @@ def reference_counts(strata: Sequence[Stratum], reference: Mapping[str, tuple[in
     )
 
 
-def of_class(counts: Counts, *, flagged: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positive and labeled of the strata of one class."""
-    chosen = counts.is_flagged == flagged
-    return counts.positive[chosen], counts.labeled[chosen]
-
-
 def _steps(
-    rounds: Sequence[Tally], reference: Counts | None, settings: Pooling, *, flagged: bool
+    rounds: Sequence[PooledLabels],
+    reference: Sequence[PooledLabels],
+    settings: Pooling,
+    *,
+    flagged: bool,
 ) -> tuple[PoolingStep, ...]:
     return pooling_steps(
-        [of_class(tally.counts, flagged=flagged) for tally in rounds],
-        reference=None if reference is None else of_class(reference, flagged=flagged),
+        [labels.of_class(flagged=flagged) for labels in rounds],
+        reference=reference[0].of_class(flagged=flagged) if reference else None,
         hazard=settings.hazard,
         restart=settings.restart,
     )

@@ -30,4 +30,4 @@ def proposed_limits(
     ids = [round_.id for round_ in round_store.closed_rounds(connection, history.id)]
     stored = estimate_store.read_counts(connection, ids)
     tallies = [Tally(stored[each]) for each in ids]
-    return propose_limits(tallies, history.reference, seed=last.sobol_seed)
+    return propose_limits(tallies, history.reference, last.settings.sample, seed=last.sobol_seed)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.rounds.estimation.history import CLASSES, of_class
+from monitor.rounds.estimation.history import CLASSES
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.history.pooled_rates import pooled_rates
 
@@ -15,41 +15,37 @@ if TYPE_CHECKING:
 
     from monitor.rounds.estimation.history import HistoryState
     from monitor.stats.core.beta_mixture import BetaMixture
-    from monitor.stats.core.counts import Counts
     from monitor.stats.core.metrics import Matrix
 
     Values = NDArray[np.float64]
 
 
-def pooled_matrix(counts: Counts, known: HistoryState) -> Matrix:
+def pooled_matrix(known: HistoryState) -> Matrix:
     """Scale the round's rates, drawn toward its history, to the items of the window.
 
     Parameters
     ----------
-    counts
-        Sizes and labels of the round.
     known
-        What was known before it and is with it.
+        The labels of the round, and what was known before it.
     """
     labeled, positive = zip(
-        *(_class_labels(counts, known, name, flagged=up) for name, up in CLASSES.items()),
+        *(_class_labels(known, name, flagged=up) for name, up in CLASSES.items()),
         strict=True,
     )
+    now = known.now
     return scaled_matrix(
-        counts.size, np.concatenate(labeled), np.concatenate(positive), counts.is_flagged
+        now.size, np.concatenate(labeled), np.concatenate(positive), now.is_flagged
     )
 
 
-def _class_labels(
-    counts: Counts, known: HistoryState, name: str, *, flagged: bool
-) -> tuple[Values, Values]:
+def _class_labels(known: HistoryState, name: str, *, flagged: bool) -> tuple[Values, Values]:
     """Labels of a class, or rates as if one label stood for each stratum."""
-    positive, labeled = of_class(counts, flagged=flagged)
+    positive, labeled = known.now.of_class(flagged=flagged)
     # A round's labels let a change enter unless nothing was known before: one component then.
     is_first = known.steps[name].mixture.weight.size == 1 and labeled.any()
     if known.before is None or is_first:
-        return labeled.astype(np.float64), positive.astype(np.float64)
+        return labeled, positive
     before: BetaMixture = getattr(known.before, name)
-    size = counts.size[counts.is_flagged == flagged]
+    size = known.now.size[known.now.is_flagged == flagged]
     rates = pooled_rates((before.weight, before.alpha, before.beta), positive, labeled, size)
     return np.ones(size.shape), rates

@@ -9,6 +9,8 @@ from monitor.domain.alerting import AlertState, keeps, recovery_after
 from monitor.domain.report import RecoveryRow
 from monitor.rounds.estimation.estimate import expected_rates
 from monitor.rounds.estimation.history import reference_counts
+from monitor.stats.design.recalibration import recalibrated_rates
+from monitor.stats.detection.alternatives import decayed_labels
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.recovery import WRONGLY_ENDED
 from monitor.stats.detection.recovery_delay import ending
@@ -18,10 +20,15 @@ from monitor.storage import evidence_store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
     from sqlalchemy import Connection
 
+    from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch
     from monitor.rounds.estimation.estimate import RoundEstimate
+    from monitor.rounds.estimation.tally import Tally
+    from monitor.stats.core.counts import Counts
     from monitor.stats.detection.half_space import Side
     from monitor.stats.detection.recovery import Recovery
     from monitor.storage.alert_store import Alert
@@ -98,7 +105,9 @@ def _within(
     rates = expected_rates(tallies, before, counts, newest.round.settings)
     if rates is None:
         return None
-    now = Scenario(counts.size, counts.labeled, counts.is_flagged, estimate.pooled.mean())
+    known = [*([] if before is None else [before]), *(tally.counts for tally in tallies)]
+    supposed = _true_rates(newest.tally, known, estimate, newest.round.settings.sample)
+    now = Scenario(counts.size, counts.labeled, counts.is_flagged, supposed)
     side: Side = "at_least" if alert.side == "at_least" else "at_most"
     ahead = ending(
         _at_level(now, alert.metric, level),
@@ -110,6 +119,18 @@ def _within(
         seed=newest.round.sobol_seed,
     )
     return ahead.rounds_for(SHARE)
+
+
+def _true_rates(
+    newest: Tally, known: Sequence[Counts], estimate: RoundEstimate, sample: Sample
+) -> NDArray[np.float64]:
+    """Suppose a rate for each stratum: as pooled, and of cells as smoothed along the score."""
+    if sample.cells is None:
+        return estimate.pooled.mean()
+    positive, labeled = decayed_labels(known)
+    counts = newest.counts
+    unscored = [stratum.unscored for stratum in newest.frame]
+    return recalibrated_rates(counts.size, counts.is_flagged, labeled, positive, unscored)
 
 
 def _at_level(now: Scenario, metric: str, level: float) -> Scenario:

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
-from monitor.rounds.estimation.curves import FEWEST, NoCurves, scored_sample
-from monitor.stats.core.sample import LabeledSample, ScoredSample
+from monitor.rounds.estimation.curves import FEWEST, NoCurves, pooled_sample, scored_sample
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.storage.round_labels import read_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.rounds.estimation.curves import Pictures
     from monitor.storage.database import Database
+    from monitor.storage.round_labels import RoundLabels
+    from monitor.storage.round_store import Round
 
 ROUNDS = 26
 """Rounds that are looked back at for ten positives and ten negatives: half a year of weeks."""
@@ -37,19 +36,19 @@ def inverted_order(
         point, low, high = pictures.curves.roc_area
         labels = THIS_ROUND
     else:
-        samples = _samples(database, batch)
-        if not samples:
+        rounds = _labeled_rounds(database, batch)
+        if not rounds:
             return None
         rng = np.random.default_rng(batch.affected[0].round.sobol_seed)
-        area = curve_bands(_pooled(samples), points=3, rng=rng).roc_area
+        area = curve_bands(pooled_sample(rounds), points=3, rng=rng).roc_area
         point, low, high = area.point, area.low, area.high
-        labels = last_rounds(len(samples))
+        labels = last_rounds(len(rounds))
     return inverted_sentence(labels, (point, low, high)) if high < _CHANCE else None
 
 
-def _samples(database: Database, batch: HistoryBatch) -> list[ScoredSample]:
+def _labeled_rounds(database: Database, batch: HistoryBatch) -> list[tuple[Round, RoundLabels]]:
     """Read scored labels back from the round that is due; none if they are too few."""
-    samples: list[ScoredSample] = []
+    rounds: list[tuple[Round, RoundLabels]] = []
     positive = negative = 0
     with database.read() as connection:
         for member in batch.members[batch.due :: -1][:ROUNDS]:
@@ -59,21 +58,9 @@ def _samples(database: Database, batch: HistoryBatch) -> list[ScoredSample]:
                 sample = scored_sample(member.round, labels)
             except NoCurves:
                 continue
-            samples.append(sample)
+            rounds.append((member.round, labels))
             positive += int(sample.items.positive.sum())
             negative += int((~sample.items.positive).sum())
             if min(positive, negative) >= FEWEST:
-                return samples
+                return rounds
     return []
-
-
-def _pooled(samples: Sequence[ScoredSample]) -> ScoredSample:
-    """Take the samples of rounds with the same strata as one, of all their windows together."""
-    items = LabeledSample(
-        np.concatenate([sample.items.stratum for sample in samples]),
-        np.concatenate([sample.items.positive for sample in samples]),
-        size=np.sum([sample.items.size for sample in samples], axis=0),
-        flagged=samples[0].items.flagged,
-    )
-    scores = np.concatenate([sample.score for sample in samples])
-    return ScoredSample(items, scores, low=samples[0].low, high=samples[0].high)

@@ -8,13 +8,15 @@ from monitor.domain.report import SegmentRow
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.segments import SEGMENT_POINTS, more_labels, segment_estimates
+from monitor.stats.estimation.segment_labels import more_labels
+from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from monitor.domain.settings import RoundSettings
     from monitor.stats.estimation.posterior import MetricEstimate
+    from monitor.storage.frame_store import StratumTally
     from monitor.storage.segment_store import Cell
 
 METRICS = ("precision", "recall")
@@ -23,28 +25,38 @@ MARGIN = 0.1
 .05 usual for a whole round is out of reach for most of its parts."""
 
 
-def segment_rows(cells: Sequence[Cell], settings: RoundSettings, *, seed: int) -> list[SegmentRow]:
+def segment_rows(
+    cells: Sequence[Cell], drawn: Sequence[StratumTally], settings: RoundSettings, *, seed: int
+) -> list[SegmentRow]:
     """Estimate every segment of a round.
 
     Parameters
     ----------
     cells
         Sizes and labels per stratum, segment column and value, all of the round.
+    drawn
+        The strata of the round, each class from low to high score.
     settings
         As frozen when the round opened: the margins.
     seed
         Fixes the Sobol points.
     """
-    strata = _strata(cells)
+    by_cells = settings.sample.cells is not None
+    strata = _strata(cells, [part.stratum.name for part in drawn] if by_cells else [])
     rows: list[SegmentRow] = []
     for segment in sorted({cell.segment for cell in cells}):
         mine = [cell for cell in cells if cell.segment == segment]
         whole = _counts(mine, strata)
         for value, cells_of in _by_value(mine):
             part = _counts(cells_of, strata)
-            borrowing = segment_estimates(part, whole, metrics=METRICS, seed=seed)
+            borrowing = segment_estimates(part, whole, metrics=METRICS, seed=seed, cells=by_cells)
             alone = estimates(
-                part, metrics=METRICS, estimands=("window",), seed=seed, points=SEGMENT_POINTS
+                part,
+                metrics=METRICS,
+                estimands=("window",),
+                seed=seed,
+                points=SEGMENT_POINTS,
+                cells=by_cells,
             )
             rows += [
                 _row(segment, value, part, whole, *both, settings)
@@ -58,9 +70,13 @@ def _by_value(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
         yield value, [cell for cell in cells if cell.value == value]
 
 
-def _strata(cells: Iterable[Cell]) -> dict[str, bool]:
-    """Name the strata with their class; a class without items gets an empty one."""
+def _strata(cells: Iterable[Cell], by_score: Sequence[str]) -> dict[str, bool]:
+    """Name the strata with their class; a class without items gets an empty one.
+
+    Bands, which need no order, have that of the store: figures of before are from it.
+    """
     found = {cell.stratum: cell.flagged for cell in cells}
+    found = {name: found[name] for name in by_score if name in found} or found
     missing = {True, False} - set(found.values())
     return found | {f"nothing {'flagged' if flagged else 'passed'}": flagged for flagged in missing}
 
@@ -105,6 +121,7 @@ def _row(
     if flagged == 0 or (estimate.metric == "recall" and flagged == size):
         return row
     margin = settings.sample.margin.wanted().get(estimate.metric, MARGIN)
-    more = more_labels(part, whole, estimate.metric, margin)
+    cells = settings.sample.cells is not None
+    more = more_labels(part, whole, estimate.metric, margin, cells=cells)
     needed = {"margin": margin, "more_round": more.of_round, "more_segment": more.of_segment}
     return row.model_copy(update=needed)

@@ -42,13 +42,15 @@ def _supplements(connection: Connection, round_: Round, labels: RoundLabels) -> 
     if round_.label_revision == round_.estimated_revision:
         return stored_supplements(connection, round_.id, round_.version)
     cells = segment_store.current_cells(connection, round_.id, labels)
-    rows = segment_store.in_order(segment_rows(cells, round_.settings, seed=round_.sobol_seed))
-    return Supplements(tuple(cells), tuple(rows), _agreement(round_, labels))
+    rows = segment_rows(cells, labels.strata, round_.settings, seed=round_.sobol_seed)
+    ordered = segment_store.in_order(rows)
+    return Supplements(tuple(cells), tuple(ordered), _agreement(round_, labels))
 
 
 def _agreement(round_: Round, labels: RoundLabels) -> AgreementRow | None:
     several = labels.several_answers()
-    return agreement_row(several, labels.strata, seed=round_.sobol_seed)
+    cells = round_.settings.sample.cells is not None
+    return agreement_row(several, labels.strata, seed=round_.sobol_seed, cells=cells)
 
 
 def stored_supplements(connection: Connection, round_id: int, version: int) -> Supplements:

@@ -94,7 +94,7 @@ def with_others(connection: Connection, round_: Round, others: Others) -> Compar
     """
     labels = read_labels(connection, round_)
     try:
-        sample = labeled_sample(labels)
+        sample = labeled_sample(labels, round_.settings.sample)
     except NoCurves as error:
         raise _refused(round_, error) from error
     drawn = labels.labeled

@@ -241,11 +241,16 @@ def _of_levels(levels: Levels, settings: RoundSettings) -> tuple[Scenario, Alloc
 
 
 def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
-    """Take the newest closed round's sizes, and the rates pooled over its history."""
-    tallies, reference = _read_newest_history(context)
-    if not tallies:
+    """Take the newest closed round's sizes, and the rates pooled over its history.
+
+    Its strata are what it was drawn by, whatever the config asks for now.
+    """
+    tallies, reference, drawn = _read_newest_history(context)
+    if drawn is None:
         return None
-    settings = context.settings.round
+    now = context.settings.round
+    sample = now.sample.model_copy(update={"cells": drawn.sample.cells})
+    settings = now.model_copy(update={"sample": sample})
     rates = _known_rates(tallies, reference, settings)
     if rates is None:
         return None
@@ -266,18 +271,21 @@ def _known_rates(
     return None if pooled is None else pooled.mean()
 
 
-def _read_newest_history(context: MonitorContext) -> tuple[list[Tally], References | None]:
-    """Read the rounds that the newest closed one belongs with, and their reference."""
+def _read_newest_history(
+    context: MonitorContext,
+) -> tuple[list[Tally], References | None, RoundSettings | None]:
+    """Read the rounds that the newest closed one belongs with, their reference, its settings."""
     with context.database.read() as connection:
         rounds = round_store.find_rounds(connection, context.settings.name)
         ids = [round_.history_id for round_ in rounds if round_.estimated_version]
         histories = [history_id for history_id in ids if history_id is not None]
         if not histories:
-            return [], None
+            return [], None, None
         history = frame_store.read_history(connection, histories[-1])
-        closed = [round_.id for round_ in round_store.closed_rounds(connection, history.id)]
-        stored = estimate_store.read_counts(connection, closed)
-    return [Tally(stored[round_id]) for round_id in closed], history.reference
+        closed = round_store.closed_rounds(connection, history.id)
+        stored = estimate_store.read_counts(connection, [round_.id for round_ in closed])
+    tallies = [Tally(stored[round_.id]) for round_ in closed]
+    return tallies, history.reference, closed[-1].settings
 
 
 def _of_items(

@@ -299,7 +299,7 @@ def _write_sample(
             drawn=drawn,
             shown=shown,
             issues=_issues(frame) | dict.fromkeys((*notes, *untestable, *odd.notes), (1, False)),
-            doubled=doubled(drawn, settings.overlap),
+            doubled=doubled(drawn, settings.overlap, cells=settings.sample.cells is not None),
         )
         if first is not None:
             wave_store.write_reserve(connection, round_.id, spare_items(frame, wanted, first))

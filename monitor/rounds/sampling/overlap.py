@@ -12,12 +12,23 @@ if TYPE_CHECKING:
     from monitor.domain.model import Item
 
 
-def doubled(drawn: Sequence[Item], overlap: float) -> set[str]:
-    """Choose the items that a second person labels too: of each stratum the first by draw."""
+def doubled(drawn: Sequence[Item], overlap: float, *, cells: bool = False) -> set[str]:
+    """Choose the items that a second person labels too: of each stratum the first by draw.
+
+    Where strata are score cells of a few items each, the share is that of all items before them
+    and theirs together; rounded up in each it would be a larger one.
+    """
     of: defaultdict[str, list[Item]] = defaultdict(list)
-    for item in sorted(drawn, key=lambda item: item.order):
+    for item in drawn:
         of[item.stratum].append(item)
+    before, found = 0, set[str]()
+    for mine in of.values():
+        first = _share(overlap, before + len(mine)) - _share(overlap, before)
+        found |= {item.id for item in sorted(mine, key=lambda item: item.order)[:first]}
+        before += len(mine) if cells else 0
+    return found
+
+
+def _share(overlap: float, items: int) -> int:
     # Rounded first: .07 * 100 is a little over 7, and would ask for an eighth.
-    return {
-        item.id for mine in of.values() for item in mine[: math.ceil(round(overlap * len(mine), 6))]
-    }
+    return math.ceil(round(overlap * items, 6))

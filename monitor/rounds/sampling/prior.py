@@ -55,6 +55,7 @@ def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> Re
         rounds = earlier_rounds(connection, round_, scan.frame.model_version)
         if not rounds:
             return before
+        sizes = {part.stratum.name: part.size for part in scan.frame.strata}
         return pooled_reference(
             connection,
             rounds,
@@ -62,6 +63,7 @@ def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> Re
             before,
             hazard=round_.settings.pooling.hazard,
             restart=round_.settings.pooling.restart,
+            cells=None if round_.settings.sample.cells is None else sizes,
         )
 
 

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.restratify import restratify
 from monitor.stats.design.score_bands import band_of
+from monitor.stats.estimation.grouped_cells import cell_weights
 from monitor.stats.history.change_point import pooling_steps
 from monitor.storage import frame_store, round_store
 from monitor.storage.round_labels import read_labels
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import BandEdges
     from monitor.rounds.context import ReferenceItems
     from monitor.stats.design.restratify import EffectiveCounts
+    from monitor.stats.history.change_point import ClassCounts
     from monitor.storage.round_labels import LabeledItem, RoundLabels
     from monitor.storage.round_store import Round
 
@@ -81,6 +84,7 @@ def pooled_reference(
     *,
     hazard: float,
     restart: float,
+    cells: Mapping[str, int] | None = None,
 ) -> dict[str, tuple[int, int]]:
     """Make the reference of a new history from rounds drawn by other bands.
 
@@ -97,13 +101,19 @@ def pooled_reference(
         Positive and labeled per new stratum, or None.
     hazard, restart
         As for pooling.
+    cells
+        Items of the new window in each new stratum where these are score cells, of which each
+        class is pooled as one rate.
     """
-    drawn = [_by_class(read_labels(connection, round_)) for round_ in rounds]
+    drawn = [
+        _by_class(read_labels(connection, round_), cells=round_.settings.sample.cells is not None)
+        for round_ in rounds
+    ]
     reference: dict[str, tuple[int, int]] = {}
     for is_flagged in (True, False):
         known = [items for each in drawn if (items := each[is_flagged]) is not None]
         reference |= _class_reference(
-            known, edges, before, is_flagged, hazard=hazard, restart=restart
+            known, edges, before, is_flagged, hazard=hazard, restart=restart, cells=cells
         )
     return reference
 
@@ -116,12 +126,21 @@ def _class_reference(
     *,
     hazard: float,
     restart: float,
+    cells: Mapping[str, int] | None,
 ) -> dict[str, tuple[int, int]]:
     """Count one class, by the rounds that labeled it: positive and labeled per new stratum."""
     names = _names(edges, is_flagged)
     old = None if before is None else [before.get(name, (0, 0)) for name in names]
     rounds = [_pooled([items], edges, is_flagged) for items in known]
-    start = _start_of_present(rounds, old, hazard=hazard, restart=restart)
+    steps: list[ClassCounts] = [(counts.positive, counts.labeled) for counts in rounds]
+    launch: ClassCounts | None = None
+    if old is not None:
+        launch = [y for y, _ in old], [n for _, n in old]
+    if cells is not None:
+        size = [cells[name] for name in names]
+        steps = [_one_rate(size, each) for each in steps]
+        launch = None if launch is None else _one_rate(size, launch)
+    start = _start_of_present(steps, launch, hazard=hazard, restart=restart)
     # Start 0 is before launch: only then does what was known there still hold.
     kept = old if old is not None and start == 0 else [(0, 0)] * len(names)
     positive, labeled = _pooled(known[max(start, 1) - 1 :], edges, is_flagged).whole()
@@ -132,32 +151,42 @@ def _class_reference(
 
 
 def _start_of_present(
-    rounds: Sequence[EffectiveCounts],
-    old: Sequence[tuple[int, int]] | None,
+    rounds: Sequence[ClassCounts],
+    launch: ClassCounts | None,
     *,
     hazard: float,
     restart: float,
 ) -> int:
     """Find the round, from 1, since which nothing changed; 0 where nothing did since launch."""
-    steps = pooling_steps(
-        [(counts.positive, counts.labeled) for counts in rounds],
-        reference=None if old is None else ([y for y, _ in old], [n for _, n in old]),
-        hazard=hazard,
-        restart=restart,
-    )
+    steps = pooling_steps(rounds, reference=launch, hazard=hazard, restart=restart)
     return steps[-1].most_likely_start() if steps else 0
 
 
-def _by_class(labels: RoundLabels) -> dict[bool, DrawnItems | None]:
-    return {is_flagged: _drawn(labels, is_flagged) for is_flagged in (True, False)}
+def _one_rate(size: Sequence[int], counts: ClassCounts) -> ClassCounts:
+    """Make of the cells of a class one stratum."""
+    positive, labeled = counts
+    found = cell_counts(size, labeled, positive)
+    return found.positive, found.labeled
 
 
-def _drawn(labels: RoundLabels, is_flagged: bool) -> DrawnItems | None:
-    """Labeled items of a class; None where a stratum that holds items has no label."""
+def _by_class(labels: RoundLabels, *, cells: bool) -> dict[bool, DrawnItems | None]:
+    return {is_flagged: _drawn(labels, is_flagged, cells=cells) for is_flagged in (True, False)}
+
+
+def _drawn(labels: RoundLabels, is_flagged: bool, *, cells: bool) -> DrawnItems | None:
+    """Labeled items of a class; None where a stratum that holds items has no label.
+
+    A score cell without a label is taken with its neighbours.
+    """
     sizes = _sizes(labels, is_flagged)
     items = [item for item in labels.labeled if item.stratum in sizes]
     labeled = Counter(item.stratum for item in items)
-    if not labeled or labeled.keys() != sizes.keys():
+    if not labeled:
+        return None
+    if cells:
+        weights = cell_weights(list(sizes.values()), [labeled[name] for name in sizes])
+        return _weighed(items, dict(zip(sizes, weights.tolist(), strict=True)))
+    if labeled.keys() != sizes.keys():
         return None
     return _weighed(items, {name: sizes[name] / labeled[name] for name in sizes})
 

@@ -154,7 +154,11 @@ def _write(
             round_.id,
             late,
             shown=shown,
-            doubled=doubled(late, round_.settings.overlap),
+            doubled=doubled(
+                late,
+                round_.settings.overlap,
+                cells=round_.settings.sample.cells is not None,
+            ),
         )
         reason = second_wave_reason(
             len(late),

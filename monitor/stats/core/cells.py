@@ -96,19 +96,20 @@ def cell_draws(
     if not np.all(possible[sample.stratum, cell]):
         message = "a labeled item lies in a cell that its stratum cannot hold"
         raise ValueError(message)
-    seen = np.zeros((*possible.shape[:1], 2, possible.shape[1]))
-    np.add.at(seen, (sample.stratum, sample.positive.astype(np.int64), cell), 1)
+    known = np.zeros((*possible.shape[:1], 2, possible.shape[1]))
+    worth, place = known.copy(), (sample.stratum, sample.positive.astype(np.int64), cell)
+    np.add.at(known, place, 1)
+    np.add.at(worth, place, sample.worth)
     prior = round_prior(sample, possible) if prior is None else prior
     minds = np.arange(draws) % 2, np.arange(draws) // 2 % 2  # of the two classes, independent
     for h in np.flatnonzero(sample.size):
         cells = np.flatnonzero(possible[h])
-        known = seen[h][:, cells]
         mind = minds[int(h >= sample.flagged)]
-        shares = _dirichlet(known + prior[mind, h][:, np.newaxis, cells], rng)
+        shares = _dirichlet(worth[h][:, cells] + prior[mind, h][:, np.newaxis, cells], rng)
         if estimand == "rate":
             yield int(h), cells, sample.size[h] * shares
         else:
-            yield int(h), cells, known + _rest(sample, int(h), shares, rng)
+            yield int(h), cells, known[h][:, cells] + _rest(sample, int(h), shares, rng)
 
 
 def two_minds(strata: int) -> Values:

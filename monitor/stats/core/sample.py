@@ -34,6 +34,9 @@ class LabeledSample:
         Items of the window in each stratum, flagged strata first, shape ``(H,)``.
     flagged
         How many of the strata are flagged, 1 to H - 1.
+    worth
+        Labels that each item counts for, shape ``(n,)``, where those of a stratum were not all
+        drawn with one chance (``grouped_cells``); one if not given.
 
     Raises
     ------
@@ -53,14 +56,23 @@ class LabeledSample:
     positive: NDArray[np.bool_]
     size: NDArray[np.int64]
     flagged: int
+    worth: Values
 
     def __init__(
-        self, stratum: ArrayLike, positive: ArrayLike, *, size: ArrayLike, flagged: int
+        self,
+        stratum: ArrayLike,
+        positive: ArrayLike,
+        *,
+        size: ArrayLike,
+        flagged: int,
+        worth: ArrayLike | None = None,
     ) -> None:
         object.__setattr__(self, "stratum", np.asarray(stratum, dtype=np.int64))
         object.__setattr__(self, "positive", np.asarray(positive, dtype=np.bool_))
         object.__setattr__(self, "size", np.asarray(size, dtype=np.int64))
         object.__setattr__(self, "flagged", flagged)
+        one = np.ones(self.stratum.shape) if worth is None else worth
+        object.__setattr__(self, "worth", np.asarray(one, dtype=np.float64))
         self._check()
 
     def _check(self) -> None:
@@ -69,6 +81,9 @@ class LabeledSample:
                 f"strata {self.stratum.shape} and labels {self.positive.shape} must be two arrays "
                 "of one length"
             )
+            raise ValueError(message)
+        if self.worth.shape != self.stratum.shape or not np.all(self.worth > 0):
+            message = f"every one of {len(self.stratum)} items must be worth more than 0 labels"
             raise ValueError(message)
         if not 0 < self.flagged < len(self.size):
             message = f"{self.flagged} of {len(self.size)} strata flagged; wanted some of each"
@@ -92,7 +107,9 @@ class LabeledSample:
     @property
     def weight(self) -> Values:
         """Items of the window that each labeled one stands for, N_h / n_h, shape ``(n,)``."""
-        return np.asarray((self.size / np.maximum(self.labeled, 1))[self.stratum])
+        worth = np.bincount(self.stratum, weights=self.worth, minlength=len(self.size))
+        each = np.divide(self.size, worth, out=np.zeros(len(worth)), where=worth > 0)
+        return np.asarray(each[self.stratum] * self.worth)
 
     @property
     def is_flagged(self) -> NDArray[np.bool_]:

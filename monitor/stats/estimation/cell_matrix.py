@@ -6,6 +6,7 @@ Jeffreys' prior.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,15 +15,19 @@ from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
 
     from monitor.stats.core.counts import StratumCounts
 
     Values = NDArray[np.float64]
+    ClassLaw = Callable[[bool, Values, Values, Values], BetaMixture]
 
 
 def cell_posterior(counts: Counts) -> JointPosterior:
@@ -48,8 +53,44 @@ def cell_posterior(counts: Counts) -> JointPosterior:
     )
 
 
+def class_counts(
+    size: ArrayLike, labeled: ArrayLike, positive: ArrayLike, is_flagged: ArrayLike
+) -> EffectiveCounts:
+    """Count the plain labels that the cells of each class are worth, flagged first.
+
+    Parameters
+    ----------
+    size, is_flagged
+        Items and class of each cell, shape ``(H,)``; the cells of a class in order of score.
+    labeled, positive
+        Answers of each cell, shape ``(..., H)``: of one round, or of many at once.
+
+    Returns
+    -------
+    EffectiveCounts
+        Shape ``(..., 2)``.
+    """
+    items, n, y = np.asarray(size), np.asarray(labeled), np.asarray(positive)
+    up = np.asarray(is_flagged, dtype=np.bool_)
+    found = [cell_counts(items[of], n[..., of], y[..., of]) for of in (up, ~up)]
+    return EffectiveCounts(
+        positive=np.concatenate([each.positive for each in found], axis=-1),
+        labeled=np.concatenate([each.labeled for each in found], axis=-1),
+    )
+
+
+def class_sizes(counts: Counts) -> NDArray[np.int64]:
+    """Items of the flagged and of the passed cells, shape ``(2,)``."""
+    return np.array([sum(cell.size for cell in cells) for cells in (counts.flagged, counts.passed)])
+
+
 def cell_matrix(
-    counts: Counts, estimand: Estimand, *, seed: int = 0, points: int = POINTS
+    counts: Counts,
+    estimand: Estimand,
+    *,
+    seed: int = 0,
+    points: int = POINTS,
+    law: ClassLaw | None = None,
 ) -> Matrix:
     r"""Draws of the confusion matrix from a round labeled by cells.
 
@@ -65,6 +106,9 @@ def cell_matrix(
         ``rate`` or ``window``.
     seed, points
         As in ``draws.draw``.
+    law
+        What is known of a class's rate, by whether it is flagged, given the items that the rate is
+        of and the answers in each cell; those answers alone if not given.
 
     Examples
     --------
@@ -76,7 +120,11 @@ def cell_matrix(
     array([128.])
     """
     in_window = estimand == "window"
-    parts = [_rest(*_arrays(cells), in_window) for cells in (counts.flagged, counts.passed)]
+    known = law or _of_answers
+    parts = [
+        _rest(*_arrays(cells), in_window, partial(known, flagged))
+        for flagged, cells in ((True, counts.flagged), (False, counts.passed))
+    ]
     laws = JointPosterior(*(part.law for part in parts))
     rates = draw(laws, seed=seed, points=points).rates
     open_positive = [part.items * rates[:, i] for i, part in enumerate(parts)]
@@ -87,6 +135,29 @@ def cell_matrix(
         for part, found in zip(parts, open_positive, strict=True)
     )
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
+
+
+def weighted_matrix(counts: Counts) -> Matrix:
+    """Scale the labels of cells up to the window: what points are read off.
+
+    As ``scaled_matrix``, but a cell without answers is like the answered ones of its group.
+
+    Parameters
+    ----------
+    counts
+        Strata are the cells of each class, in order of score.
+
+    Examples
+    --------
+    >>> found = weighted_matrix(Counts.of_arrays(
+    ...     size=[160, 8000, 1000, 840], labeled=[40, 60, 40, 0], positive=[30, 0, 4, 0],
+    ...     is_flagged=[True, False, False, False],
+    ... ))
+    >>> round(float(found.tp), 6), round(float(found.fn), 6)
+    (120.0, 184.0)
+    """
+    found = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+    return scaled_matrix(class_sizes(counts), found.labeled, found.positive, [True, False])
 
 
 def plain_counts(counts: Counts) -> Counts:
@@ -108,17 +179,11 @@ def plain_counts(counts: Counts) -> Counts:
     >>> plain.size, plain.labeled, plain.positive
     (array([ 160, 9840]), array([ 61, 530]), array([50,  5]))
     """
-    classes = [_arrays(cells) for cells in (counts.flagged, counts.passed)]
-    size = np.array([items.sum() for items, _, _ in classes])
-    found = [cell_counts(*each) for each in classes]
-    worth = np.concatenate([each.labeled for each in found])
-    share = np.minimum(1.0, size / np.maximum(worth, 1.0))  # never more labels than items
-    positive, labeled = EffectiveCounts(
-        np.concatenate([each.positive for each in found]) * share, worth * share
-    ).whole()
-    return Counts.of_arrays(
-        size=size.astype(np.int64), labeled=labeled, positive=positive, is_flagged=[True, False]
-    )
+    size = class_sizes(counts)
+    found = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+    share = np.minimum(1.0, size / np.maximum(found.labeled, 1.0))  # never more labels than items
+    positive, labeled = EffectiveCounts(found.positive * share, found.labeled * share).whole()
+    return Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=[True, False])
 
 
 class _Rest(NamedTuple):
@@ -130,14 +195,24 @@ class _Rest(NamedTuple):
     law: BetaMixture
 
 
-def _rest(size: Values, labeled: Values, positive: Values, in_window: bool) -> _Rest:
+def _rest(
+    size: Values,
+    labeled: Values,
+    positive: Values,
+    in_window: bool,
+    law: Callable[[Values, Values, Values], BetaMixture],
+) -> _Rest:
     if not in_window:
-        return _Rest(0.0, 0.0, float(size.sum()), _posterior(size, labeled, positive))
+        return _Rest(0.0, 0.0, float(size.sum()), law(size, labeled, positive))
     left = size - labeled
     part = np.divide(left, size, out=np.zeros(len(size)), where=size > 0)
-    law = _posterior(left, labeled * part, positive * part)
     known = float(positive.sum()), float((labeled - positive).sum())
-    return _Rest(*known, float(left.sum()), law)
+    return _Rest(*known, float(left.sum()), law(left, labeled * part, positive * part))
+
+
+def _of_answers(flagged: bool, size: Values, labeled: Values, positive: Values) -> BetaMixture:
+    del flagged
+    return _posterior(size, labeled, positive)
 
 
 def _posterior(size: Values, labeled: Values, positive: Values) -> BetaMixture:

@@ -31,6 +31,7 @@ from monitor.stats.core.draws import (
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
 from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
+from monitor.stats.estimation.cell_matrix import weighted_matrix
 from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
 from monitor.stats.estimation.matrix_draws import matrix_draws
 from monitor.stats.estimation.small_counts import small_count_caution
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from monitor.stats.core.counts import StratumCounts
     from monitor.stats.core.reasons import NoEstimate
+    from monitor.stats.estimation.matrix_draws import MatrixDraws
     from monitor.stats.estimation.small_counts import FewLabels
 
     Values = NDArray[np.float64]
@@ -183,6 +185,7 @@ def estimates(
     points: int = POINTS,
     draws: Draws | None = None,
     cells: bool = False,
+    drawn: MatrixDraws | None = None,
 ) -> list[MetricEstimate]:
     """Estimate several metrics of several estimands from one set of draws.
 
@@ -205,8 +208,9 @@ def estimates(
         Where ``posterior`` comes from.
     scaled
         Matrix that the points are read from. If not given, that of the counts
-        (``scaled_matrix``) where the posterior is that of this round's labels alone; where
-        ``posterior`` or ``draws`` are given, points are posterior means.
+        (``scaled_matrix``, for cells ``weighted_matrix``) where the posterior is that of this
+        round's labels alone; where ``posterior``, ``draws`` or ``drawn`` are given, points are
+        posterior means.
     points
         Sobol points, a power of 2.
     draws
@@ -214,6 +218,8 @@ def estimates(
     cells
         Whether strata are score cells, of which each class is one rate (``cell_matrix``); then
         there is no ``posterior`` and no ``draws``.
+    drawn
+        Draws of the matrices, where they are made already.
 
     Returns
     -------
@@ -263,9 +269,10 @@ def estimates(
     """
     _check_request(estimands, level, basis)
     wanted = [metric(name) for name in metrics]
-    if scaled is None and posterior is None and draws is None:
-        scaled = scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
-    drawn = matrix_draws(counts, posterior, draws, seed=seed, points=points, cells=cells)
+    if scaled is None and posterior is None and draws is None and drawn is None:
+        scaled = weighted_matrix(counts) if cells else _scaled(counts)
+    if drawn is None:
+        drawn = matrix_draws(counts, posterior, draws, seed=seed, points=points, cells=cells)
     rows: list[MetricEstimate] = []
     for estimand in estimands:
         matrix = drawn.of(estimand)
@@ -286,6 +293,10 @@ def estimates(
             for one in wanted
         ]
     return rows
+
+
+def _scaled(counts: Counts) -> Matrix:
+    return scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
 
 
 def _estimate_of(

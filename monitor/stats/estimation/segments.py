@@ -17,17 +17,15 @@ with cells left alone and with stronger borrowing.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize, special
 
 from monitor.stats.core.draws import JointPosterior
-from monitor.stats.design.neyman import coefficients_of
-from monitor.stats.design.notes import Remark
-from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.cell_counts import cell_counts
+from monitor.stats.estimation.cell_matrix import cell_matrix
+from monitor.stats.estimation.matrix_draws import MatrixDraws
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
 from monitor.stats.history.robust_mixture import with_robust_weight
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
+    from monitor.stats.history.change_point import ClassCounts
 
     Values = NDArray[np.float64]
 
@@ -59,28 +58,6 @@ class is one stratum, with it in .92 to .93 (benchmarks/segments.py)."""
 
 SHIFTS = tuple((shift, 1.0) for shift in (-2.5, -1.6, -0.8, 0.0, 0.8, 1.6, 2.5))
 """How the log odds of a segment's strata may differ from the rest's, all equally likely."""
-
-
-_ROUNDING = 1e-9  # labels this little above a whole number mean that number
-_PRECISE = 1e-6  # of the factor on a round's labels: far under one label
-_NEVER = 1e-12  # labels of the segment in a whole round: none will ever come
-
-
-@dataclass(frozen=True, slots=True)
-class MoreLabels:
-    """How many labels a margin still needs.
-
-    Parameters
-    ----------
-    of_round
-        Labels added to the whole round, drawn as this round was; the segment gets its share of
-        them. ``None`` if no number is enough, since a stratum that matters is not sampled.
-    of_segment
-        Labels added to items of the segment only, shared out over its strata for this margin.
-    """
-
-    of_round: int | None
-    of_segment: int
 
 
 def segment_posterior(
@@ -127,17 +104,44 @@ def segment_posterior(
 
     def of_class(chosen: NDArray[np.bool_]) -> BetaMixture:
         own = segment.positive[chosen], segment.labeled[chosen]
-        borrowed = pool(
-            [own],
-            reference=(positive[chosen], labeled[chosen]),
-            hazard=DIFFERS,
-            restart=WORTH,
-            shifts=SHIFTS,
-        )
-        return with_robust_weight(borrowed, *own, share=own_weight)
+        return _borrowed(own, (positive[chosen], labeled[chosen]), own_weight)
 
     up = whole.is_flagged
     return JointPosterior(flagged=of_class(up), passed=of_class(~up))
+
+
+def _borrowed(own: ClassCounts, others: ClassCounts, own_weight: float) -> BetaMixture:
+    """Pool a segment's labels of one class with those of the rest of its strata."""
+    borrowed = pool([own], reference=others, hazard=DIFFERS, restart=WORTH, shifts=SHIFTS)
+    return with_robust_weight(borrowed, *own, share=own_weight)
+
+
+def segment_draws(segment: Counts, whole: Counts, *, seed: int, points: int) -> MatrixDraws:
+    """Draw the matrix of a segment of a round that was labeled by score cells.
+
+    As ``segment_posterior``, each class one stratum of the plain labels that its cells are worth
+    for the items of the segment: so the rest counts where the segment's own scores are.
+
+    Parameters
+    ----------
+    segment, whole
+        As in ``segment_posterior``; strata are the cells of each class, in order of score.
+    seed, points
+        As in ``draws.draw``.
+    """
+    _check_part(segment, whole)
+    labeled = whole.labeled - segment.labeled
+    positive = whole.positive - segment.positive
+
+    def law(flagged: bool, size: Values, n: Values, y: Values) -> BetaMixture:
+        chosen = whole.is_flagged == flagged
+        own, others = cell_counts(size, n, y), cell_counts(size, labeled[chosen], positive[chosen])
+        return _borrowed((own.positive, own.labeled), (others.positive, others.labeled), OWN_WEIGHT)
+
+    method = f"Beta mixture by score cells, {points} Sobol points"
+    return MatrixDraws(
+        partial(cell_matrix, segment, seed=seed, points=points, law=law), method=method
+    )
 
 
 def segment_estimates(
@@ -149,6 +153,7 @@ def segment_estimates(
     level: float = 0.95,
     seed: int = 0,
     points: int = SEGMENT_POINTS,
+    cells: bool = False,
 ) -> list[MetricEstimate]:
     """Estimate metrics of one segment; see ``posterior.estimates``.
 
@@ -158,6 +163,8 @@ def segment_estimates(
         As in ``segment_posterior``.
     metrics, estimands, level, seed, points
         As in ``posterior.estimates``.
+    cells
+        Whether strata are score cells.
 
     Returns
     -------
@@ -180,143 +187,18 @@ def segment_estimates(
     >>> print(segment_estimates(part, whole)[0])
     precision (window, round): 0.244 [0.056, 0.500]
     """
+    drawn = segment_draws(segment, whole, seed=seed, points=points) if cells else None
     return estimates(
         segment,
         metrics=metrics,
         estimands=estimands,
         level=level,
         seed=seed,
-        posterior=segment_posterior(segment, whole),
+        posterior=None if cells else segment_posterior(segment, whole),
         points=points,
+        cells=cells,
+        drawn=drawn,
     )
-
-
-def more_labels(
-    segment: Counts, whole: Counts, metric: str, margin: float, *, level: float = 0.95
-) -> MoreLabels:
-    r"""How many more labels bring a segment's interval within a margin.
-
-    The posterior of a rate has the variance :math:`v_h/m_h` with
-    :math:`v_h = E[\pi_h(1-\pi_h)]`, as if from :math:`m_h` labels, of which :math:`n_h` are the
-    segment's own. In a window of :math:`N_h` items that is worth :math:`t_h` own labels,
-
-    .. math:: \frac{1}{t_h} = \frac{1}{N_h} + \frac{(N_h-n_h)^2}{N_h^2 m_h} +
-        \frac{N_h-n_h}{N_h^2},
-
-    and with :math:`k_h` more the window's half-width is, by the delta method and with the
-    gradient g of ``neyman``, :math:`z\sqrt{\sum_h g_h^2 v_h (1/(t_h+k_h) - 1/N_h)}`.
-
-    Parameters
-    ----------
-    segment, whole
-        As in ``segment_posterior``.
-    metric
-        ``precision`` or ``recall``.
-    margin
-        Half-width wanted, in (0, 1).
-    level
-        Level of the interval, in (0, 1).
-
-    Returns
-    -------
-    MoreLabels
-        Expected numbers, not a guarantee; zeros if the margin is reached already. A class
-        without any label needs one whatever is known from elsewhere.
-
-    Raises
-    ------
-    ValueError
-        If the metric is another one, the segment cannot have it (nothing flagged, or all), or
-        margin or level is out of range.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> whole = Counts.of_matrix(tp=80, fp=20, fn=10, tn=290, flagged_size=900, passed_size=9000)
-    >>> part = Counts.of_matrix(tp=2, fp=8, fn=1, tn=29, flagged_size=90, passed_size=900)
-    >>> more_labels(part, whole, "precision", 0.1)
-    MoreLabels(of_round=1100, of_segment=28)
-    """
-    _check_request(metric, margin, level)
-    # What is most likely, as plans of rounds: own weight is for an interval that may not mislead.
-    known = PriorRates.of_posterior(segment_posterior(segment, whole, own_weight=0.0))
-    coefficients, notes = coefficients_of(segment.size, whole.is_flagged, known)
-    if metric not in coefficients:
-        message = (
-            "nothing was flagged, so precision and recall cannot be planned for"
-            if Remark.NOTHING_FLAGGED in notes
-            else "everything was flagged, so recall is 1 and needs no labels"
-        )
-        raise ValueError(message)
-    used = coefficients[metric] > 0
-    c, size = coefficients[metric][used], segment.size[used].astype(np.float64)
-    worth = _worth(segment, known.alpha + known.beta)[used]
-    allowed = (margin / float(special.ndtri(0.5 + level / 2))) ** 2 + float(np.sum(c / size))
-    gain = segment.size * (whole.labeled / np.maximum(whole.size, 1))
-    unseen = _without_label(segment, metric)
-    least = max((1 / max(float(gain[of].sum()), _NEVER) for of in unseen), default=0.0)
-    factor = _least_factor(c, allowed, worth, size, gain[used], least)
-    targeted = float((_fewest(c, allowed, worth, size) - worth).sum())
-    return MoreLabels(
-        of_round=None if factor is None else _labels_of_round(whole, factor),
-        of_segment=max(math.ceil(targeted - _ROUNDING), len(unseen)),
-    )
-
-
-def _worth(segment: Counts, known: Values) -> Values:
-    """How many own labels the posterior is worth in this window, at most all items."""
-    size = np.maximum(segment.size, 1).astype(np.float64)
-    rest = 1 - segment.labeled / size
-    return np.asarray(1 / (1 / size + rest**2 / np.maximum(known, segment.labeled) + rest / size))
-
-
-def _without_label(segment: Counts, metric: str) -> list[NDArray[np.bool_]]:
-    """Strata of each class that the metric needs, that has items and no label."""
-    up = segment.is_flagged
-    classes = [up] if metric == "precision" else [up, ~up]
-    return [of for of in classes if segment.size[of].any() and not segment.labeled[of].any()]
-
-
-def _fewest(c: Values, allowed: float, low: Values, high: Values) -> Values:
-    r"""Fewest labels with :math:`\sum_h c_h/n_h \le` ``allowed``: clip(mu sqrt c, low, high)."""
-    root = np.sqrt(c)
-
-    def labels(multiplier: float) -> Values:
-        return np.asarray(np.clip(multiplier * root, low, high))
-
-    most = float(np.max(high / root, initial=0.0))
-    if np.sum(c / low) <= allowed:
-        return low
-    if np.sum(c / high) >= allowed:
-        return high
-    found = optimize.brentq(lambda mu: float(np.sum(c / labels(mu))) - allowed, 0.0, most)
-    return labels(float(found))
-
-
-def _least_factor(
-    c: Values, allowed: float, worth: Values, size: Values, gain: Values, least: float
-) -> float | None:
-    """Least factor on the round's labels, beyond what it has, that keeps the margin."""
-
-    def keeps(factor: float) -> bool:
-        return float(np.sum(c / np.minimum(worth + factor * gain, size))) <= allowed
-
-    high = max(float(np.max(size[gain > 0] / gain[gain > 0], initial=0.0)), least)
-    if not keeps(high) or high >= 1 / _NEVER:
-        return None
-    if keeps(least):
-        return least
-    low = least
-    while high - low > _PRECISE * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if keeps(middle) else (middle, high)
-    return high
-
-
-def _labels_of_round(whole: Counts, factor: float) -> int:
-    """Labels that a factor on the round adds, where strata have that many items left."""
-    added = np.minimum(factor * whole.labeled, whole.size - whole.labeled)
-    return math.ceil(float(added.sum()) - _ROUNDING)
 
 
 def _check_part(segment: Counts, whole: Counts) -> None:
@@ -337,14 +219,4 @@ def _check_part(segment: Counts, whole: Counts) -> None:
                 f"a segment is part of the whole, but has {part.tolist()} {name} of "
                 f"{all_of_it.tolist()}"
             )
-            raise ValueError(message)
-
-
-def _check_request(metric: str, margin: float, level: float) -> None:
-    if metric not in ("precision", "recall"):
-        message = f"labels are predicted for precision and recall, got {metric!r}"
-        raise ValueError(message)
-    for name, value in (("margin", margin), ("level", level)):
-        if not 0 < value < 1:
-            message = f"{name} must lie strictly between 0 and 1, got {value!r}"
             raise ValueError(message)

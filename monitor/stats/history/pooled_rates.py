@@ -55,7 +55,7 @@ def pooled_rates(
         What was known of the class before the round, without its labels: weights ``(..., J)`` and
         Beta parameters ``(..., J, H)``, as a ``BetaMixture`` holds them.
     positive, labeled
-        The round's labels, shape ``(..., H)``.
+        The round's labels, shape ``(..., H)``; effective counts may be under 1.
     size
         Items of each stratum, shape ``(..., H)``.
 
@@ -74,10 +74,11 @@ def pooled_rates(
     """
     y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
     mean, known_variance = _class_moments(history, np.where(n > 0, size, 0.0))
-    share = np.where(n > 0, y / np.maximum(n, 1), mean)
+    counted = np.where(n > 0, n, 1.0)
+    share = np.where(n > 0, y / counted, mean)
     sizes = np.where(n > 0, size, 0.0)
     middle = (share + mean) / 2
-    variance = (sizes**2 * middle * (1 - middle) / np.maximum(n, 1)).sum(axis=-1)
+    variance = (sizes**2 * middle * (1 - middle) / counted).sum(axis=-1)
     total = np.maximum(variance + known_variance, np.finfo(np.float64).tiny)
     distance = (sizes * (share - mean)).sum(axis=-1)
     weight = PULL * variance / total * np.exp(-FALL * distance**2 / total)

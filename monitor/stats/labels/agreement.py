@@ -212,7 +212,13 @@ def krippendorff_alpha(
 
 
 def disagreement(
-    size: ArrayLike, doubled: ArrayLike, disagreed: ArrayLike, *, level: float = 0.95, seed: int = 0
+    size: ArrayLike,
+    doubled: ArrayLike,
+    disagreed: ArrayLike,
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+    cells: bool = False,
 ) -> Interval | None:
     r"""Share of the window's items on which two annotators would disagree.
 
@@ -230,6 +236,8 @@ def disagreement(
         answers differ, shape ``(H,)`` each.
     level, seed
         Level of the interval, and of the Sobol points.
+    cells
+        Whether strata are score cells, neighbours in the order given.
 
     Returns
     -------
@@ -251,7 +259,12 @@ def disagreement(
     if not counts.labeled.any():
         return None
     [estimate] = estimates(
-        counts, metrics=("prevalence",), estimands=("rate",), level=level, seed=seed
+        counts,
+        metrics=("prevalence",),
+        estimands=("rate",),
+        level=level,
+        seed=seed,
+        cells=cells,
     )
     return estimate.interval
 

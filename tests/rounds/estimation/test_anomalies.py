@@ -37,9 +37,8 @@ QUIET = [
 
 
 def news(now, earlier=QUIET, reference=None, seed=7):
-    pooling = settings().pooling
-    known = history_states([*earlier, now], reference, pooling)[-1]
-    return round_news(now, earlier, known, hazard=pooling.hazard, seed=seed)
+    known = history_states([*earlier, now], reference, settings().pooling)[-1]
+    return round_news(now, earlier, known, settings(), seed=seed)
 
 
 def told(found):

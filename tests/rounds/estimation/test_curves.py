@@ -125,7 +125,7 @@ def test_items_without_scores_and_blank_strata_make_no_curves(scene):
     found = scene.round(1)
 
     with scene.database.read() as connection, pytest.raises(NoCurves) as blank:
-        labeled_sample(read_labels(connection, found))
+        labeled_sample(read_labels(connection, found), found.settings.sample)
     assert str(blank.value) == (
         "no item of flagged-1, flagged-2, passed-1, passed-2, passed-3 is labeled yet"
     )

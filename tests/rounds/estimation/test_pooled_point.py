@@ -65,7 +65,7 @@ def test_the_matrix_is_that_of_the_rates_drawn_toward_what_was_known_before():
     assert known.before is not None
     before = known.before.flagged
 
-    matrix = pooled_matrix(now.counts, known)
+    matrix = pooled_matrix(known)
 
     (rate,) = pooled_rates((before.weight, before.alpha, before.beta), [236], [300], [600])
     assert 236 / 300 < rate < 0.8
@@ -125,7 +125,7 @@ def test_the_benchmark_takes_the_points_of_the_monitor():
     for row, point in enumerate(points):
         rounds = [of_window(window, labels, positive[row]) for positive in drawn]
         known = history_states(rounds, None, Pooling())[-1]
-        matrix = pooled_matrix(rounds[-1].counts, known)
+        matrix = pooled_matrix(known)
         assert float(METRICS["recall"](matrix)) == pytest.approx(point, rel=1e-9)
 
 

@@ -12,13 +12,8 @@ from scipy import optimize, special, stats
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.reasons import Unlabeled
-from monitor.stats.estimation.segments import (
-    SHIFTS,
-    MoreLabels,
-    more_labels,
-    segment_estimates,
-    segment_posterior,
-)
+from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
+from monitor.stats.estimation.segments import SHIFTS, segment_estimates, segment_posterior
 
 WHOLE = Counts.of_matrix(tp=80, fp=20, fn=10, tn=290, flagged_size=900, passed_size=9000)
 PART = Counts.of_matrix(tp=2, fp=8, fn=1, tn=29, flagged_size=90, passed_size=900)

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from monitor.stats.core.counts import Counts
+from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.estimation.posterior import estimate
 from monitor.stats.labels.agreement import (
     Agreement,
@@ -243,3 +245,16 @@ def test_intervals_of_kappa_and_alpha_cover():
         hits[:] = first.low <= kappa <= first.high, alpha.low <= kappa <= alpha.high
 
     assert (covered.mean(axis=0) > 0.90).all()
+
+
+def test_disagreement_over_score_cells_is_one_rate_of_the_plain_labels_they_are_worth():
+    size, doubled = [5000, 3000, 1500, 400, 100], [4, 5, 6, 8, 12]
+    disagreed = [0, 0, 1, 2, 5]
+
+    found = known(disagreement(size, doubled, disagreed, cells=True))
+
+    worth = cell_counts(size, doubled, disagreed)
+    law = stats.beta(0.5 + worth.positive[0], 0.5 + worth.labeled[0] - worth.positive[0])
+    assert (found.low, found.high) == pytest.approx(tuple(law.ppf([0.025, 0.975])), abs=2e-3)
+    share = np.array(disagreed) / doubled
+    assert found.point == pytest.approx(float(np.average(share, weights=size)))

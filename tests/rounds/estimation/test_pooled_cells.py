@@ -1,0 +1,223 @@
+"""Rounds that were labeled by score cells, pooled: each class is one rate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from monitor.domain.model import BandEdges
+from monitor.domain.sample_settings import Bands, Cells, Sample
+from monitor.domain.settings import Pooling
+from monitor.rounds.estimation.anomalies import round_news
+from monitor.rounds.estimation.attribution import precision_cause
+from monitor.rounds.estimation.estimate import estimate_round, propose_limits
+from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.tally import Tally
+from monitor.stats.estimation.cell_matrix import cell_posterior
+from monitor.storage.frame_store import StratumTally
+from tests.rounds.scene import LIMITS, settings
+
+ONE = Sample(max_labels=300, cells=Cells(flagged=1, passed=1), bands=Bands(flagged=1, passed=1))
+ONE_BAND = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
+MANY = Sample(max_labels=360, cells=Cells(flagged=4, passed=6), bands=Bands(flagged=2, passed=2))
+
+FRAME = BandEdges(flagged=(0.6, 0.7, 0.8), passed=(0.1, 0.2, 0.3, 0.35, 0.4)).strata()
+SIZE = np.array([60, 50, 40, 30, 4000, 2000, 800, 400, 200, 100])
+LABELED = np.array([14, 12, 10, 8, 30, 24, 20, 16, 12, 10])
+RATE = np.array([0.6, 0.75, 0.85, 0.95, 0.0005, 0.002, 0.01, 0.05, 0.15, 0.3])
+
+
+def tally(frame, size, labeled, positive):
+    return Tally(
+        tuple(
+            StratumTally(stratum, int(n), int(m), int(m), int(y), 0)
+            for stratum, n, m, y in zip(frame, size, labeled, positive, strict=True)
+        )
+    )
+
+
+def drawn(seed, size=SIZE, rate=RATE, labeled=LABELED):
+    positive = np.random.default_rng(seed).binomial(labeled, rate)
+    return tally(FRAME, size, labeled, positive)
+
+
+def two(tp, fp, fn, tn, flagged=180, passed=7500):
+    return tally(BandEdges().strata(), [flagged, passed], [tp + fp, fn + tn], [tp, fn])
+
+
+def estimated(rounds, sample, reference=None, **asked):
+    chosen = settings(sample=sample, **asked)
+    cells = sample.cells is not None
+    [known] = history_states(rounds, reference, chosen.pooling, cells=cells, since=len(rounds) - 1)
+    now, earlier = rounds[-1], rounds[:-1]
+    found = estimate_round(
+        now, earlier, known, evidence=[now], reference=reference, settings=chosen, seed=3
+    )
+    return found, round_news(now, earlier, known, chosen, seed=3), known
+
+
+def rows(found, basis="pooled", estimand="rate"):
+    return {row.metric: row for row in found.rows if (row.basis, row.estimand) == (basis, estimand)}
+
+
+def values(row):
+    return row.point, row.low, row.high
+
+
+@pytest.mark.parametrize("reference", [None, {"flagged": (80, 100), "passed": (3, 200)}])
+def test_one_cell_a_class_is_pooled_as_one_band_a_class_is(reference):
+    history = [two(40, 10, 5, 145), two(39, 11, 2, 148), two(30, 20, 4, 140), two(0, 0, 3, 90)]
+
+    for count in range(1, 5):
+        cell, cell_news, _ = estimated(history[:count], ONE, reference, limits=LIMITS)
+        band, band_news, _ = estimated(history[:count], ONE_BAND, reference, limits=LIMITS)
+        for metric, row in rows(band).items():
+            assert values(rows(cell)[metric]) == pytest.approx(values(row), abs=1e-12), metric
+        for name in ("flagged", "passed"):
+            ours, theirs = getattr(cell.pooled, name), getattr(band.pooled, name)
+            assert ours.weight == pytest.approx(theirs.weight, abs=1e-12)
+            assert ours.alpha == pytest.approx(theirs.alpha)
+        assert cell_news == band_news
+        assert cell.readings == band.readings
+    assert propose_limits(history * 2, reference, ONE, seed=1) == propose_limits(
+        history * 2, reference, ONE_BAND, seed=1
+    )
+    causes = [precision_cause(history[2], history[:2], seed=1, cells=by) for by in (True, False)]
+    assert causes[0] == causes[1]
+
+
+def test_quiet_rounds_make_an_interval_narrower_and_its_point_lies_inside():
+    history = [drawn(seed) for seed in range(8)]
+
+    found, _, _ = estimated(history, MANY)
+
+    own = rows(found, basis="round")
+    for metric in ("precision", "recall"):
+        point, low, high = values(rows(found)[metric])
+        assert low < point < high
+        assert high - low < 0.9 * (own[metric].high - own[metric].low)
+
+
+def test_a_first_round_without_a_reference_has_the_posterior_of_its_own_cells():
+    first = drawn(1)
+
+    found, _, known = estimated([first], MANY)
+
+    own = cell_posterior(first.counts)
+    assert known.before is None
+    for name in ("flagged", "passed"):
+        ours, theirs = getattr(found.pooled, name), getattr(own, name)
+        assert ours.alpha == pytest.approx(theirs.alpha)
+        assert ours.beta == pytest.approx(theirs.beta)
+    for metric in ("precision", "recall"):
+        pooled, alone = rows(found)[metric], rows(found, basis="round")[metric]
+        assert values(pooled) == pytest.approx(values(alone), abs=2e-3)
+
+
+def test_a_drop_is_followed_within_the_bounds_of_the_round_alone():
+    worse = np.where(np.arange(10) < 4, 0.5 * RATE, RATE)
+    history = [*(drawn(seed) for seed in range(6)), drawn(9, rate=worse)]
+
+    found, news, _ = estimated(history, MANY)
+
+    own, pooled = rows(found, basis="round")["precision"], rows(found)["precision"]
+    assert abs(pooled.point - own.point) < 0.02
+    assert pooled.low < own.point < pooled.high
+    assert [row.subject for row in news.notices if row.kind == "changed"] == ["flagged"]
+
+
+def test_scores_that_move_while_each_cell_keeps_its_rate_are_no_change_of_the_class():
+    """The first three weeks have few items near the threshold, this one has many."""
+    moved = SIZE * np.array([1, 1, 1, 1, 1, 1, 1, 4, 8, 8])
+    history = [drawn(seed, labeled=3 * LABELED) for seed in range(6)]
+    history.append(drawn(7, size=moved, labeled=3 * LABELED))
+
+    found, news, known = estimated(history, MANY)
+
+    truth = float(moved[4:] @ RATE[4:] / moved[4:].sum())
+    before = known.before.passed
+    mean = float(before.mean()[0])
+    usual = float(SIZE[4:] @ RATE[4:] / SIZE[4:].sum())
+    assert abs(mean - truth) < 0.2 * (truth - usual)
+    assert "changed" not in [row.kind for row in news.notices]
+    precision, recall = (rows(found)[name] for name in ("precision", "recall"))
+    assert precision.point == pytest.approx(0.75, abs=0.08)
+    found_positive = float(moved[:4] @ RATE[:4])
+    wanted = found_positive / (found_positive + truth * moved[4:].sum())
+    assert recall.low < wanted < recall.high
+
+
+def test_a_class_without_a_label_this_time_has_the_rate_of_its_history():
+    unlabeled = np.where(np.arange(10) < 4, 0, LABELED)
+    history = [*(drawn(seed) for seed in range(4)), drawn(5, labeled=unlabeled)]
+
+    found, _, known = estimated(history, MANY)
+
+    assert rows(found, basis="round")["precision"].point is None
+    law = known.after.flagged
+    assert rows(found)["precision"].point == pytest.approx(float(law.mean()[0]), abs=1e-9)
+
+
+def test_an_empty_class_leaves_the_other_one_pooled_and_later_rounds_know_all_of_it():
+    nothing = SIZE * np.r_[np.zeros(4, dtype=int), np.ones(6, dtype=int)]
+    empty = drawn(5, size=nothing, labeled=np.minimum(LABELED, nothing))
+    history = [*(drawn(seed) for seed in range(4)), empty]
+
+    found, _, _ = estimated(history, MANY)
+    after, _, known = estimated([*history, drawn(6)], MANY)
+
+    assert rows(found)["precision"].reason is not None
+    assert rows(found)["false_omission_rate"].point is not None
+    assert known.before.flagged.alpha.sum(axis=1).max() > 100
+    assert rows(after)["precision"].point is not None
+
+
+def test_a_cell_without_an_answer_counts_as_the_answered_ones_beside_it():
+    some = np.where(np.isin(np.arange(10), [1, 7]), 0, LABELED)
+    history = [drawn(seed, labeled=some) for seed in range(4)]
+
+    found, _, known = estimated(history, MANY)
+
+    rate = weighted(history[-1].counts)
+    assert known.now.positive[0] / known.now.labeled[0] == pytest.approx(rate, abs=1e-12)
+    assert rows(found, basis="round")["precision"].point == pytest.approx(rate, abs=1e-12)
+
+
+def weighted(counts):
+    """Rate of the flagged class by hand: cell 0 is a group of 14 answers, the others are one."""
+    share = counts.positive[:4] / np.maximum(counts.labeled[:4], 1)
+    first = share[0]
+    second = np.average(share[2:4], weights=counts.size[2:4])
+    return (60 * first + 120 * second) / 180
+
+
+def test_proposed_limits_are_a_low_quantile_of_the_rates_of_the_classes():
+    history = [drawn(seed) for seed in range(6)]
+
+    found = propose_limits(history, None, MANY, seed=1)
+
+    counts = [each.counts for each in history]
+    labeled, positive = (
+        np.sum([getattr(each, name)[:4] for each in counts], axis=0)
+        for name in ("labeled", "positive")
+    )
+    rate = float(np.average(positive / labeled, weights=SIZE[:4]))
+    spread = np.sqrt(((SIZE[:4] / SIZE[:4].sum()) ** 2 * RATE[:4] * (1 - RATE[:4]) / labeled).sum())
+    assert found["precision"] == pytest.approx(rate - 1.645 * spread, abs=0.01)
+    assert 0 < found["recall"] < 1
+
+
+def test_a_pooled_interval_of_precision_is_the_mixture_that_is_documented():
+    history = [drawn(seed) for seed in range(3)]
+
+    found, _, known = estimated(history, MANY)
+
+    law, q = known.after.flagged, Pooling().robust_weight
+    own = cell_posterior(history[-1].counts).flagged
+    parts = zip(law.weight * (1 - q), law.alpha[:, 0], law.beta[:, 0], strict=True)
+    laws = [*parts, (q, own.alpha[0, 0], own.beta[0, 0])]
+    row = rows(found)["precision"]
+    for end, wanted in ((row.low, 0.025), (row.high, 0.975)):
+        mass = sum(weight * stats.beta(a, b).cdf(end) for weight, a, b in laws)
+        assert mass == pytest.approx(wanted, abs=4e-3)  # of 1024 draws
