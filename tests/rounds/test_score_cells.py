@@ -1,6 +1,7 @@
 """Rounds whose strata are score cells."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 from scipy import stats
 
 from monitor.domain.model import Answer
-from monitor.domain.settings import AuditCounts, Bands, Cells, Sample
+from monitor.domain.settings import AuditCounts, Bands, Cells, Limits, Sample
+from monitor.rounds.context import ReferenceItems
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round
@@ -115,6 +117,35 @@ def test_the_next_round_of_a_simulation_is_planned_by_cells(scene):
     expected = expected_round(scene.context, None, None)
 
     assert (expected.plan.labels.size, expected.plan.total) == (60, 360)
+
+
+def test_alerts_are_foretold_by_the_bands_that_people_see(scene):
+    scene.settings = settings(sample=CELLS, limits=Limits.model_validate({"recall": 0.4}))
+    scene.play(1)
+    scene.week(2)
+    scene.now = MONDAY + WEEK
+
+    expected = expected_round(scene.context, None, None)
+    [foretold] = forecast_monitor(scene.context, margins=None, max_labels=None).alerts
+
+    scenario = expected.scenario
+    assert scenario.is_flagged.tolist() == [True, True, False, False, False, False]
+    assert scenario.labels == expected.plan.total == 360
+    assert scenario.size.sum() == 2000
+    assert set(foretold.smallest_drops) == {"in_proportion", "in_lowest_band"}
+    assert foretold.expected == pytest.approx(scenario.value("recall"), abs=0.03)
+
+
+def test_a_reference_of_items_foretells_alerts_by_bands_too(scene):
+    rows, truth = week_of_rows(MONDAY, seed=9)
+    score = np.array([row["score"] for row in rows])
+    positive = np.array([truth[row["id"]] is Answer.POSITIVE for row in rows])
+    reference = ReferenceItems(score=score, flagged=score >= 0.5, positive=positive)
+    scene.week(1)
+
+    expected = expected_round(replace(scene.context, reference=lambda: reference), None, None)
+
+    assert (expected.plan.labels.size, expected.scenario.size.size) == (60, 6)
 
 
 def test_items_without_a_score_are_a_cell_and_a_band_of_their_own(scene):
