@@ -51,6 +51,47 @@ def test_few_labels_are_drawn_from_fewer_cells(scene):
     assert len(strata_of(scene, 1)) == 30
 
 
+@pytest.mark.parametrize(
+    ("labels", "cells"), [(20, (1, 2)), (60, (3, 6)), (120, (6, 13)), (300, (16, 33))]
+)
+def test_however_few_labels_a_round_has_every_cell_has_two_and_makes_an_estimate(
+    scene, labels, cells
+):
+    scene.settings = settings(sample=CELLS.model_copy(update={"max_labels": labels}))
+    for number in (1, 2):
+        scene.play(number)
+
+    for number in (1, 2):
+        strata = strata_of(scene, number)
+        flagged = sum(part.stratum.flagged for part in strata)
+        assert (flagged, len(strata) - flagged) == cells
+        assert sum(part.planned for part in strata) == labels
+        assert all(part.planned >= min(2, part.size) for part in strata)
+        assert scene.round(number).estimated_version == 1
+
+
+def test_a_budget_cut_under_two_labels_a_cell_is_told_and_cells_without_one_lose_no_items(scene):
+    scene.play(1)
+    scene.settings = settings(sample=CELLS.model_copy(update={"max_labels": 45}))
+
+    scene.play(2)
+
+    strata = strata_of(scene, 2)
+    assert sum(part.planned for part in strata) == 45
+    assert {part.planned for part in strata} == {0, 1}
+    [note] = scene.rows("select reason from round_issues where reason like '45 labels are fewer%'")
+    assert "every stratum's floor was lowered alike" in note["reason"]
+    with scene.database.read() as connection:
+        rows = estimate_store.read_estimates(connection, scene.round(2).id, 1)
+    [row] = [row for row in rows if (row.metric, row.estimand, row.basis) == PREVALENCE]
+    passed = [part for part in strata if not part.stratum.flagged]
+    assert sum(part.size for part in passed) > 1800
+    assert row.low < 0.08 < row.high
+
+
+PREVALENCE = ("prevalence", "rate", "round")
+
+
 def test_a_report_sums_the_cells_to_bands_and_keeps_them(scene):
     scene.play(1)
 
