@@ -70,14 +70,14 @@ def main() -> None:
 
 
 def history(
-    design: CellDesign, method: str, seed: int, rounds: int = ROUNDS
+    design: CellDesign, method: str, seed: int, rounds: int | None = None
 ) -> list[tuple[float, ...]]:
     """Play one history: labels and half-widths of each round."""
     rng, up = np.random.default_rng(seed), design.is_flagged
     known = PriorRates.of_scores(design.claim, up)
     n, y = np.zeros((2, len(up)))
     found = []
-    for number in range(rounds):
+    for number in range(rounds or ROUNDS):
         u = rng.random()
         labeled = planned(design, known, u)
         if number == 0:

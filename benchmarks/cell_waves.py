@@ -12,7 +12,8 @@ of precision and recall at one number of labels, the shares of rounds in which t
     cells, 2     two waves by cells, each cell's second size from a fit without its own answers
     naive        the same from a fit with them
 
-At the end, how long wave 2 of one round takes. Standard error of a coverage .007 at 1000 rounds.
+At the end, the mean coverage of each way, and how long wave 2 of one round takes. Standard error of
+a coverage .007 at 1000 rounds.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ CELLS = (20, 40)
 SAME_PLAN = 25  # rounds with one plan: its chance is drawn anew after as many
 HIDDEN = 0.10  # points of recall that misses in the lowest tenth of the passed cells take
 WIDTHS = 400
+WAYS = {"bands, 2": None, "cells, 1": "one", "cells, 2": "two", "naive": "naive"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,13 +123,23 @@ def main() -> None:
     parser.add_argument("--classifiers", nargs="+", default=list(LABELS), choices=list(LABELS))
     asked = parser.parse_args()
     print(f"{'':35}half-widths   covered     truth below/above P    R        bias")
+    covered: dict[str, list[Values]] = {text: [] for text in WAYS}
     for name in asked.classifiers:
         for total in LABELS[name]:
             for score in SCORES:
-                say_bands(name, score, total, asked.replicates)
-                for waves, text in (("one", "cells, 1"), ("two", "cells, 2"), ("naive", "naive")):
-                    say(first_round(name, score, total, waves), text, asked.replicates)
-    print(f"\nwave 2 of one round over 60 cells: {seconds():.3f} s")
+                cell = two_waves.cell_of(name, score, total)
+                for text, waves in WAYS.items():
+                    title = f"{cell.name if waves is None else '':<24}{text}"
+                    if waves is None:
+                        cover = say_bands(cell, title, asked.replicates)
+                    else:
+                        cover = say(first_round(name, score, total, waves), title, asked.replicates)
+                    covered[text].append(cover)
+    print()
+    for text, covers in covered.items():
+        precision, recall = np.mean(covers, axis=0)
+        print(f"{text:<9} mean coverage {precision:.3f} {recall:.3f}")
+    print(f"wave 2 of one round over 60 cells: {seconds():.3f} s")
 
 
 def first_round(name: str, score: str, total: int, waves: str) -> FirstRound:
@@ -149,27 +161,27 @@ def with_hidden_misses(design: CellDesign) -> CellDesign:
     return replace(design, rate=rate)
 
 
-def say_bands(name: str, score: str, total: int, rounds: int) -> None:
-    """Print the line of two waves by bands."""
-    cell = two_waves.cell_of(name, score, total)
+def say_bands(cell: two_waves.FirstRound, title: str, rounds: int) -> Values:
+    """Print the line of two waves by bands; its coverage."""
     width, below, above = two_waves.result(cell, 2, rounds)
-    _line(f"{cell.name:<24}bands, 2", width, below, above, None)
+    return _line(title, width, below, above, None)
 
 
-def say(round_: FirstRound, text: str, rounds: int) -> None:
-    """Print the line of a way to spend the labels."""
+def say(round_: FirstRound, title: str, rounds: int) -> Values:
+    """Print the line of a way to spend the labels over cells; its coverage."""
     found = judged(round_, rounds, seed=5, widths=min(rounds, WIDTHS))
-    _line(f"{'':<24}{text}", found.half_width, found.below, found.above, found.bias)
+    return _line(title, found.half_width, found.below, found.above, found.bias)
 
 
-def _line(text: str, width: Values, below: Values, above: Values, bias: Values | None) -> None:
+def _line(title: str, width: Values, below: Values, above: Values, bias: Values | None) -> Values:
     cover = 1 - below - above
     told = "" if bias is None else f"   {bias[0]:+.4f} {bias[1]:+.4f}"
     print(
-        f"{text:<35}{width[0]:.4f} {width[1]:.4f}  {cover[0]:.3f} {cover[1]:.3f}   "
+        f"{title:<35}{width[0]:.4f} {width[1]:.4f}  {cover[0]:.3f} {cover[1]:.3f}   "
         f"{below[0]:.3f}/{above[0]:.3f} {below[1]:.3f}/{above[1]:.3f}{told}",
         flush=True,
     )
+    return np.asarray(cover)
 
 
 def seconds() -> float:
