@@ -60,7 +60,8 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", default=[*SEEN, *UNSEEN])
     asked = parser.parse_args()
     for case in asked.cases:
-        design = first_round(*case.split(), MANY, "two")
+        name, score = case.split()
+        design = first_round(name, score, MANY, "two")
         seen = ", seen" if case in SEEN else ""
         print(f"\n{case}{seen}; needed by the true rates: {needed_labels(design)}")
         print("       round  labels (sd)    half-widths    missed: precision     recall")

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -148,7 +148,8 @@ def first_round(name: str, score: str, total: int, waves: str) -> FirstRound:
     design = cut(whole, affordable_bands(*CELLS, total, LABELS_PER_CELL))
     if score == "hidden":
         design = with_hidden_misses(design)
-    return FirstRound(*(getattr(design, each.name) for each in fields(design)), total, waves)
+    parts = (design.size, design.rate, design.claim, design.is_flagged, design.expected)
+    return FirstRound(*parts, total, waves)
 
 
 def with_hidden_misses(design: CellDesign) -> CellDesign:
@@ -191,7 +192,7 @@ def seconds() -> float:
     first = first_wave(plan, 0.5)
     found = rng.binomial(first, round_.rate)
     start = time.perf_counter()
-    round_.rest(plan, first, found, rng.random())
+    round_.rest(plan, first, found, np.array(rng.random()))
     return time.perf_counter() - start
 
 

@@ -124,7 +124,9 @@ def test_a_first_round_by_cells_is_four_tenths_and_the_rest_and_reaches_every_ce
 def test_the_waves_of_a_round_by_cells_become_whole_by_two_chances():
     cells = settings(sample=BANDED.model_copy(update={"cells": Cells()}))
 
-    one, two = ([uniform_of(cells, f"{i}", wave=wave) for i in range(200)] for wave in (1, 2))
+    one, two = (
+        [uniform_of(cells, f"{i}", wave=wave) or 0.0 for i in range(200)] for wave in (1, 2)
+    )
 
     assert abs(stats.pearsonr(one, two).statistic) < 0.2
 
