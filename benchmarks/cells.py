@@ -79,12 +79,7 @@ class CellDesign:
 
     def draw(self, replicates: int, rng: np.random.Generator) -> tuple[Whole, Whole]:
         """Labels and positives of rounds, shape ``(replicates, H)``."""
-        u = rng.random(replicates)
-        if self.expected.ndim == 1:
-            labeled = systematic_sizes(self.expected, u)
-        else:
-            rows = zip(self.expected, u, strict=True)
-            labeled = np.stack([systematic_sizes(mu, one) for mu, one in rows])
+        labeled = systematic_sizes(self.expected, rng.random(replicates))
         return labeled, rng.binomial(labeled, self.rate)
 
 

@@ -1,6 +1,7 @@
 """Rounds whose strata are score cells."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -9,7 +10,8 @@ from scipy import stats
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
-from monitor.domain.settings import AuditCounts
+from monitor.domain.settings import AuditCounts, Limits
+from monitor.rounds.context import ReferenceItems
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round
@@ -50,6 +52,47 @@ def test_few_labels_are_drawn_from_fewer_cells(scene):
     assert len(strata_of(scene, 1)) == 30
 
 
+@pytest.mark.parametrize(
+    ("labels", "cells"), [(20, (1, 2)), (60, (3, 6)), (120, (6, 13)), (300, (16, 33))]
+)
+def test_however_few_labels_a_round_has_every_cell_has_two_and_makes_an_estimate(
+    scene, labels, cells
+):
+    scene.settings = settings(sample=CELLS.model_copy(update={"max_labels": labels}))
+    for number in (1, 2):
+        scene.play(number)
+
+    for number in (1, 2):
+        strata = strata_of(scene, number)
+        flagged = sum(part.stratum.flagged for part in strata)
+        assert (flagged, len(strata) - flagged) == cells
+        assert sum(part.planned for part in strata) == labels
+        assert all(part.planned >= min(2, part.size) for part in strata)
+        assert scene.round(number).estimated_version == 1
+
+
+def test_a_budget_cut_under_two_labels_a_cell_is_told_and_cells_without_one_lose_no_items(scene):
+    scene.play(1)
+    scene.settings = settings(sample=CELLS.model_copy(update={"max_labels": 45}))
+
+    scene.play(2)
+
+    strata = strata_of(scene, 2)
+    assert sum(part.planned for part in strata) == 45
+    assert {part.planned for part in strata} == {0, 1}
+    [note] = scene.rows("select reason from round_issues where reason like '45 labels are fewer%'")
+    assert "every stratum's floor was lowered alike" in note["reason"]
+    with scene.database.read() as connection:
+        rows = estimate_store.read_estimates(connection, scene.round(2).id, 1)
+    [row] = [row for row in rows if (row.metric, row.estimand, row.basis) == PREVALENCE]
+    passed = [part for part in strata if not part.stratum.flagged]
+    assert sum(part.size for part in passed) > 1800
+    assert (row.low or 1) < 0.08 < (row.high or 0)
+
+
+PREVALENCE = ("prevalence", "rate", "round")
+
+
 def test_a_report_sums_the_cells_to_bands_and_keeps_them(scene):
     scene.play(1)
 
@@ -73,17 +116,19 @@ def test_every_round_spends_its_budget_and_looks_into_every_cell(scene):
         assert all(part.planned >= min(2, part.size) for part in strata)
 
 
-def test_after_a_round_labels_go_where_answers_differ(scene):
+def test_labels_go_where_answers_differ_once_some_are_known(scene):
     scene.source.rows, scene.truth = steep_weeks(2)
     for number in (1, 2):
-        scene.run(number)
-        scene.answer()
-        scene.run()
+        label(scene, number)
 
-    first, second = (passed_labels(strata_of(scene, n)) for n in (1, 2))
+    one, two = (strata_of(scene, number) for number in (1, 2))
+    early, both, after = (
+        share_of_cells([of(part) for part in parts if not part.stratum.flagged])
+        for parts, of in ((one, first_wave_of), (one, planned_of), (two, planned_of))
+    )
     # The lowest half of the passed scores holds no positive: only the share by size goes there.
-    assert second[:20].sum() < 0.7 * first[:20].sum()
-    assert second[-5:].sum() > 1.3 * first[-5:].sum()
+    assert after[:20].sum() < 0.9 * both[:20].sum() < 0.8 * early[:20].sum()
+    assert after[-5:].sum() > both[-5:].sum() > 1.2 * early[-5:].sum()
 
 
 def test_other_rounds_of_the_same_plan_round_it_by_another_chance():
@@ -116,6 +161,35 @@ def test_the_next_round_of_a_simulation_is_planned_by_cells(scene):
     assert (expected.plan.labels.size, expected.plan.total) == (60, 360)
 
 
+def test_alerts_are_foretold_by_the_bands_that_people_see(scene):
+    scene.settings = settings(sample=CELLS, limits=Limits.model_validate({"recall": 0.4}))
+    scene.play(1)
+    scene.week(2)
+    scene.now = MONDAY + WEEK
+
+    expected = expected_round(scene.context, None, None)
+    [foretold] = forecast_monitor(scene.context, margins=None, max_labels=None).alerts
+
+    scenario = expected.scenario
+    assert scenario.is_flagged.tolist() == [True, True, False, False, False, False]
+    assert scenario.labels == expected.plan.total == 360
+    assert scenario.size.sum() == 2000
+    assert set(foretold.smallest_drops) == {"in_proportion", "in_lowest_band"}
+    assert foretold.expected == pytest.approx(scenario.value("recall"), abs=0.03)
+
+
+def test_a_reference_of_items_foretells_alerts_by_bands_too(scene):
+    rows, truth = week_of_rows(MONDAY, seed=9)
+    score = np.array([row["score"] for row in rows])
+    positive = np.array([truth[row["id"]] is Answer.POSITIVE for row in rows])
+    reference = ReferenceItems(score=score, flagged=score >= 0.5, positive=positive)
+    scene.week(1)
+
+    expected = expected_round(replace(scene.context, reference=lambda: reference), None, None)
+
+    assert (expected.plan.labels.size, expected.scenario.size.size) == (60, 6)
+
+
 def test_items_without_a_score_are_a_cell_and_a_band_of_their_own(scene):
     for number in (1, 2):
         scene.week(number)
@@ -128,9 +202,7 @@ def test_items_without_a_score_are_a_cell_and_a_band_of_their_own(scene):
     scene.source.threshold = None
     scene.settings = settings(sample=CELLS, threshold=None)
     for number in (1, 2):
-        scene.run(number)
-        scene.answer()
-        scene.run()
+        label(scene, number)
 
     unscored = [part for part in strata_of(scene, 2) if part.stratum.unscored]
     assert [part.stratum.name for part in unscored] == ["flagged-unscored", "passed-unscored"]
@@ -209,9 +281,8 @@ def test_the_round_alone_is_estimated_by_its_cells_in_every_basis_that_rests_on_
     audit = AuditCounts(tp=190, fn=10, tn=990, fp=10)
     scene.settings = settings(sample=CELLS, audit=audit)
     scene.week(1)
-    scene.run(1)
-    scene.answer(0.9)
-    scene.now += timedelta(days=5)
+    label(scene, 1, share=0.9)
+    scene.now = scene.round(1).deadline
     scene.run()
 
     with scene.database.read() as connection:
@@ -229,6 +300,17 @@ def test_the_round_alone_is_estimated_by_its_cells_in_every_basis_that_rests_on_
     rising(corrected.low, found["recall", "window", "round"].point, corrected.high)
 
 
+def label(scene, number, *, share=1.0):
+    """Draw a round and answer what goes out; a history's first in two waves."""
+    scene.run(number)
+    scene.answer(share)
+    if number == 1:
+        scene.now += timedelta(days=3)
+        scene.run()
+        scene.answer(share)
+    scene.run()
+
+
 BANDS = ["flagged-1", "flagged-2", "passed-1", "passed-2", "passed-3", "passed-4"]
 
 
@@ -243,8 +325,16 @@ def rising(*values):
     assert known == sorted(set(known))
 
 
-def passed_labels(strata):
-    return np.array([part.planned for part in strata if not part.stratum.flagged])
+def first_wave_of(part):
+    return part.first_wave
+
+
+def planned_of(part):
+    return part.planned
+
+
+def share_of_cells(labels):
+    return np.array(labels) / sum(labels)
 
 
 def steep_weeks(count):

@@ -8,18 +8,20 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from scipy import stats
 from sqlalchemy import delete, update
 
 from monitor.domain import crashpoint
 from monitor.domain.errors import SourceRefused, SourceUnavailable, StoppedByBug
 from monitor.domain.model import Answer
-from monitor.domain.sample_settings import Bands, Margin, Sample
+from monitor.domain.sample_settings import Bands, Cells, Margin, Sample
 from monitor.domain.settings import Limits, MonitorSettings
 from monitor.domain.state import RoundState
 from monitor.rounds import publish, retention, run
 from monitor.rounds.estimation.estimate import expected_rates
 from monitor.rounds.forecast.plan_window import scan_to_plan
 from monitor.rounds.opening import redo
+from monitor.rounds.sampling.cells import uniform_of
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
@@ -102,6 +104,32 @@ def test_the_items_of_both_waves_are_the_first_of_each_stratum_in_the_order_of_t
     planned = {p.stratum.name: p.planned for p in strata_of(scene, scene.round(1))}
     found = [(row["stratum"], row["order"]) for row in rows]
     assert found == [(name, i) for name in sorted(planned) for i in range(planned[name])]
+
+
+def test_a_first_round_by_cells_is_four_tenths_and_the_rest_and_reaches_every_cell(scene):
+    scene.settings = settings(sample=BANDED.model_copy(update={"cells": Cells()}))
+    round_ = drawn(scene)
+    first = [part.first_wave for part in strata_of(scene, round_)]
+    assert len(sent(scene)) == sum(first)
+    scene.answer()
+
+    scene.run()
+
+    parts = strata_of(scene, round_)
+    assert (len(parts), sum(first)) == (60, pytest.approx(0.4 * TOTAL, abs=1))
+    assert len(sent(scene)) == TOTAL == sum(part.planned for part in parts)
+    assert all(part.planned >= min(2, part.size) for part in parts)
+    assert reserve(scene) == []
+
+
+def test_the_waves_of_a_round_by_cells_become_whole_by_two_chances():
+    cells = settings(sample=BANDED.model_copy(update={"cells": Cells()}))
+
+    one, two = (
+        [uniform_of(cells, f"{i}", wave=wave) or 0.0 for i in range(200)] for wave in (1, 2)
+    )
+
+    assert abs(stats.pearsonr(one, two).statistic) < 0.2
 
 
 @pytest.mark.parametrize("known", [None, REFERENCE])

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks import cell_assurance, cell_waves
+from benchmarks.cell_assurance import history
 from benchmarks.cell_coverage import planned
 from benchmarks.cell_delay import designs_of, found_by
 from benchmarks.cell_pooling import changed, moved, played
 from benchmarks.cell_pooling import planned as planned_by_rates
+from benchmarks.cell_waves import first_round
 from benchmarks.cells import after_history, cut, low_misses, scored
 from benchmarks.coverage_grid import grid
 
@@ -87,3 +90,53 @@ def test_pooling_cells_is_narrower_than_the_round_alone_in_quiet_times():
 
     widths = [float(width) for width in said.split()[1].split("/")]
     assert max(widths) < 0.9
+
+
+@pytest.mark.parametrize("waves", ["one", "two", "naive"])
+def test_every_way_to_spend_a_first_round_over_cells_spends_its_labels(waves):
+    round_ = first_round("Phi3", "good", 450, waves)
+
+    labeled, positive = round_.draw(60, np.random.default_rng(1))
+
+    assert set(labeled.sum(axis=1)) == {450}
+    assert labeled.min() >= 2
+    assert (positive <= labeled).all()
+
+
+def test_hidden_misses_take_ten_points_of_recall_and_none_of_precision():
+    plain, hidden = (first_round("Phi1", score, 450, "two") for score in ("good", "hidden"))
+
+    assert hidden.truth == pytest.approx((plain.truth[0], plain.truth[1] - 0.1))
+
+
+def test_the_two_waves_of_cells_are_said_beside_those_of_bands(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["x", "--replicates", "20", "--classifiers", "Phi3"])
+    monkeypatch.setattr(cell_waves, "SCORES", ("good",))
+
+    cell_waves.main()
+
+    said = capsys.readouterr().out
+    assert "Phi3 good 450           bands, 2" in said
+    assert "cells, 2  mean coverage" in said
+
+
+def test_widths_drawn_at_the_line_ask_for_the_labels_that_cells_by_chance_poor_will_need():
+    design = first_round("Phi1", "good", cell_assurance.MANY, "two")
+
+    line, cells = (
+        np.mean([history(design, method, seed, rounds=2)[1][0] for seed in range(8)])
+        for method in ("line", "cells")
+    )
+
+    assert 1.05 * cells < line < 1.2 * cells
+
+
+def test_the_assurance_of_plans_over_cells_is_said_for_each_case(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["x", "--histories", "1", "--cases", "Phi3 good"])
+    monkeypatch.setattr(cell_assurance, "ROUNDS", 2)
+
+    cell_assurance.main()
+
+    said = capsys.readouterr().out
+    assert "Phi3 good, seen; needed by the true rates" in said
+    assert said.count(" mean") == 2

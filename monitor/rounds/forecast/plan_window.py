@@ -193,7 +193,9 @@ def forecast_plan(
     outlook = plan_options(prospect, margins=margins, max_labels=max_labels, assurance=assurance)
     known = bool(outlook.plan.margins)
     watched = tuple(limits) or (assumed_limits(prospect) if known else ())
-    alerts = alert_power(prospect, outlook.plan.labels, watched, every=every) if known else ()
+    labels = outlook.plan.labels
+    bands = None if prospect.uniform is None else planned.bands
+    alerts = alert_power(prospect, labels, watched, every=every, bands=bands) if known else ()
     return PlanForecast(planned, outlook, alerts, limits_assumed=not limits, every=every)
 
 

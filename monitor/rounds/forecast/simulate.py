@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.domain.bands import bands_of
 from monitor.domain.errors import InputRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.slots import newest_slot, window_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from monitor.domain.model import Stratum
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext, ReferenceItems
     from monitor.rounds.sampling.rebin import References
@@ -255,9 +257,16 @@ def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
     if rates is None:
         return None
     counts = tallies[-1].counts
-    planned = _planned(counts.size, counts.is_flagged, rates, settings)
+    scenario, plan = _planned(counts.size, counts.is_flagged, rates, settings)
     source = closed_rounds_text(len(tallies), with_reference=reference is not None)
-    return ExpectedRound(*planned, source)
+    return ExpectedRound(_by_bands(scenario, tallies[-1].frame, settings), plan, source)
+
+
+def _by_bands(scenario: Scenario, strata: Sequence[Stratum], settings: RoundSettings) -> Scenario:
+    """Sum score cells to their bands, which find what the cells find and are quick to simulate."""
+    if settings.sample.cells is None:
+        return scenario
+    return scenario.summed([band.name for band in bands_of(strata, settings.sample)])
 
 
 def _known_rates(
@@ -306,7 +315,8 @@ def _of_items(
         rates = recalibrated_rates(
             sizes, is_flagged, labeled, positive, [stratum.unscored for stratum in strata]
         )
-    return _planned(sizes, is_flagged, rates, settings)
+    scenario, plan = _planned(sizes, is_flagged, rates, settings)
+    return _by_bands(scenario, strata, settings), plan
 
 
 def _planned(

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 _BITS = 52  # a float holds so many after the point
 
 
-def uniform_of(settings: RoundSettings, seed: str) -> float | None:
-    """Make the one uniform by which a round's plan over cells becomes whole; None with bands."""
+def uniform_of(settings: RoundSettings, seed: str, *, wave: int = 1) -> float | None:
+    """Make the one uniform by which a plan over cells becomes whole; None with bands.
+
+    That of wave 1 rounds the plan of the whole round, too.
+    """
     if settings.sample.cells is None:
         return None
-    digest = hashlib.sha256(f"{seed}/cells".encode()).digest()
+    digest = hashlib.sha256(f"{seed}/cells/{wave}".encode()).digest()
     return math.ldexp(int.from_bytes(digest[:8]) >> (64 - _BITS), -_BITS)
 
 

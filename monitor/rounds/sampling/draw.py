@@ -278,7 +278,7 @@ def _write_sample(
     before = _as_before(frame, settings)
     wanted = before or planned
     new = known is None and before is None  # nothing is known of the strata
-    first = first_items(frame, wanted, settings) if new else None
+    first = first_items(frame, wanted, settings, round_.seed) if new else None
     drawn = items_of(frame, first or wanted)
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):

@@ -15,6 +15,7 @@ from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Item
 from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
 from monitor.presentation.windows import gone_items_sentence
+from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.overlap import doubled
 from monitor.rounds.sampling.plan import positions
@@ -43,11 +44,13 @@ def has_two_waves(frame: Frame, settings: RoundSettings) -> bool:
     return settings.sample.second_wave is not None and fewest >= FEWEST_BANDS
 
 
-def first_items(frame: Frame, planned: Sequence[int], settings: RoundSettings) -> list[int] | None:
+def first_items(
+    frame: Frame, planned: Sequence[int], settings: RoundSettings, seed: str
+) -> list[int] | None:
     """Items of each stratum in wave 1 of a history's first round; None where all go out at once."""
     if not has_two_waves(frame, settings):
         return None
-    first: list[int] = first_wave(planned).tolist()
+    first: list[int] = first_wave(planned, uniform_of(settings, seed)).tolist()
     return first if sum(first) < sum(planned) else None
 
 
@@ -219,6 +222,7 @@ def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[st
         labeled=[part.labeled for part in tallies],
         positive=[part.positive for part in tallies],
         margins=round_.settings.sample.margin.wanted() or None,
+        uniform=uniform_of(round_.settings, round_.seed, wave=2),
     )
     sizes: list[int] = more.tolist()
     return {part.stratum.name: size for part, size in zip(tallies, sizes, strict=True)}

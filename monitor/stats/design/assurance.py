@@ -140,7 +140,11 @@ def _points(strata: int) -> Values:
 
 
 def _rates(known: PriorRates, uniforms: Values) -> Values:
-    """Draw rates from Beta laws; those known well by their normal law, which is quick."""
+    """Draw rates: together, or from Beta laws; those known well by a normal law, which is quick."""
+    if known.joint is not None:
+        law = known.joint
+        normal = special.ndtri(uniforms[:, : law.loadings.shape[1]])
+        return np.asarray(special.expit(law.mean + normal @ law.loadings.T))
     if known.source == "rounds":
         known = PriorRates(known.alpha + _DOUBT, known.beta + _DOUBT, known.source)
     both = known.alpha + known.beta

@@ -122,7 +122,8 @@ def systematic_sizes(expected: ArrayLike, uniform: ArrayLike) -> Whole:
     Parameters
     ----------
     expected
-        Expected labels of each cell, shape ``(H,)``, 0 or more.
+        Expected labels of each cell, shape ``(H,)``, or of each of many rounds, ``(..., H)``; 0 or
+        more.
     uniform
         u in [0, 1) of the round, or one for each of many rounds, shape ``(...)``.
 
@@ -137,9 +138,10 @@ def systematic_sizes(expected: ArrayLike, uniform: ArrayLike) -> Whole:
            [2, 4, 2],
            [3, 3, 2]])
     """
-    ends = np.concatenate([[0.0], np.cumsum(np.asarray(expected, dtype=np.float64))])
+    ends = np.cumsum(np.asarray(expected, dtype=np.float64), axis=-1)
     u = np.asarray(uniform, dtype=np.float64)[..., np.newaxis]
-    return np.diff(np.floor(ends + u + _ROUNDING), axis=-1).astype(np.int64)
+    steps = np.floor(ends + u + _ROUNDING)
+    return np.diff(steps, axis=-1, prepend=np.zeros((*steps.shape[:-1], 1))).astype(np.int64)
 
 
 def _of_classes(

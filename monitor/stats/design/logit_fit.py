@@ -51,11 +51,35 @@ def fitted_log_odds(
     for _ in range(_STEPS):
         p = special.expit(at @ x.T)
         gradient = (positive - labeled * p) @ x - penalty * at
-        curvature = np.einsum("...h,hi,hj->...ij", labeled * p * (1 - p), x, x, optimize=True)
-        curvature = curvature + np.diag(penalty + 1e-12)
+        curvature = _curvature(x, labeled, p, penalty)
         step = np.linalg.solve(curvature, gradient[..., np.newaxis])[..., 0]
         longest = np.abs(step).max(axis=-1, keepdims=True)
         at = at + step * np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
         if float(longest.max()) < _SETTLED:
             break
     return np.asarray(at @ x.T)
+
+
+def fitted_covariance(x: Values, labeled: Values, rates: Values, penalty: Values) -> Values:
+    """Covariance of the coefficients of a fit, shape ``(..., K, K)``, by Laplace's method.
+
+    Parameters
+    ----------
+    x, labeled, penalty
+        As for ``fitted_log_odds``.
+    rates
+        Rates of the fit, shape ``(..., H)``.
+
+    Examples
+    --------
+    >>> fitted_covariance(np.ones((1, 1)), np.array([50.0]), np.array([0.2]), np.zeros(1)).round(3)
+    array([[0.125]])
+    """
+    return np.asarray(np.linalg.inv(_curvature(x, labeled, rates, penalty)))
+
+
+def _curvature(x: Values, labeled: Values, rates: Values, penalty: Values) -> Values:
+    """Give minus the second derivatives of the penalised log likelihood."""
+    weight = labeled * rates * (1 - rates)
+    information = np.einsum("...h,hi,hj->...ij", weight, x, x, optimize=True)
+    return np.asarray(information + np.diag(penalty + 1e-12))

@@ -25,6 +25,22 @@ _CERTAIN = 1e15  # labels that fix a rate to the last digit of a float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class JointLogits:
+    """Rates that are unsure together: log odds of ``mean + loadings @ z``, z standard normal.
+
+    Parameters
+    ----------
+    mean
+        Of the log odds, shape ``(H,)``.
+    loadings
+        On K sources of doubt, shape ``(H, K)``.
+    """
+
+    mean: Values
+    loadings: Values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PriorRates:
     r"""Beta knowledge of each stratum's rate, flagged or passed in any order.
 
@@ -36,6 +52,9 @@ class PriorRates:
         Where it comes from; ``cells`` are rounds labeled by score cells. ``scores`` may be wrong
         in ways that labels cannot be, and ``nothing`` predicts no margin, so plans treat these two
         with care.
+    joint
+        How the rates vary together, for the draws of an assurance, where a line along the score
+        gave them; None where each varies by its own Beta.
 
     Raises
     ------
@@ -46,6 +65,7 @@ class PriorRates:
     alpha: Values
     beta: Values
     source: Source
+    joint: JointLogits | None = None
 
     def __post_init__(self) -> None:
         if self.alpha.ndim != 1 or self.alpha.shape != self.beta.shape:

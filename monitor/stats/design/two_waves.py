@@ -26,7 +26,9 @@ and the larger of the two is least at :math:`\sqrt B/(\sqrt B + \sqrt C)`, the o
 where both are equal, :math:`(A-B)/(A-B+C)`, if that is more. As in ``neyman``, a stratum that looks
 pure needs more than that, for its few labels never show it: the prior count a of the estimate adds
 :math:`2\kappa a/n_h` to :math:`\pi_h(1-\pi_h)`, which is what the last label takes off
-:math:`\kappa a/n_h^2`.
+:math:`\kappa a/n_h^2`. Score cells have no prior count of their own and need no more. Both of their
+waves become whole as their plan does, by systematic rounding (``cell_sizes``): rounded up, wave 1
+of 60 cells with a few labels each would be more than half of the plan.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ import numpy as np
 
 from monitor.stats.core.beta_mixture import round_priors
 from monitor.stats.design.allocation import DEFAULT_MARGIN, FLOOR, PRIOR_PART
+from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
 from monitor.stats.design.score_line import rates_without_own
 
 if TYPE_CHECKING:
@@ -70,21 +73,27 @@ _HALVINGS = 60
 _NOISE = 1e-6  # a number this little under a whole one means that one
 
 
-def first_wave(plan: ArrayLike) -> Labels:
-    """Labels of wave 1: ``FIRST_SHARE`` of each stratum's plan, rounded up.
+def first_wave(plan: ArrayLike, uniform: float | None = None) -> Labels:
+    """Labels of wave 1: ``FIRST_SHARE`` of each stratum's plan, whole.
 
     Parameters
     ----------
     plan
         Labels of the whole round, shape ``(H,)``.
+    uniform
+        u of the round, in [0, 1), where strata are score cells; bands are rounded up.
 
     Examples
     --------
     >>> first_wave([24, 0, 1240])
     array([ 10,   0, 496])
+    >>> first_wave([3, 3, 3, 3], uniform=0.5)
+    array([1, 1, 2, 1])
     """
-    whole = np.asarray(plan, dtype=np.int64)
-    return np.asarray(np.ceil(FIRST_SHARE * whole - 1e-9), dtype=np.int64)
+    share = FIRST_SHARE * np.asarray(plan, dtype=np.int64)
+    if uniform is not None:
+        return systematic_sizes(share, uniform)
+    return np.asarray(np.ceil(share - 1e-9), dtype=np.int64)
 
 
 def second_wave(
@@ -97,6 +106,7 @@ def second_wave(
     labeled: ArrayLike,
     positive: ArrayLike,
     margins: Mapping[str, float] | None = None,
+    uniform: ArrayLike | None = None,
 ) -> Labels:
     r"""Labels of wave 2 in each stratum, all that the plan had and wave 1 left.
 
@@ -120,6 +130,9 @@ def second_wave(
     margins
         Half-widths wanted, as for ``allocation.allocate``; only their ratio matters. Default: equal
         ones for precision and recall.
+    uniform
+        u of the wave, in [0, 1), where strata are score cells, another than that of wave 1; one for
+        each of many rounds, shape ``(...)``.
 
     Returns
     -------
@@ -129,7 +142,7 @@ def second_wave(
     ------
     ValueError
         If shapes disagree, or not ``positive <= labeled <= first <= plan <= sizes``, or a margin is
-        for something else than precision and recall or is not positive.
+        for something else than precision and recall or is not positive, or u is not in [0, 1).
 
     Notes
     -----
@@ -152,6 +165,7 @@ def second_wave(
     _check(size, up, arrays)
     wanted = dict.fromkeys(METRICS, DEFAULT_MARGIN) if margins is None else margins
     _check_margins(wanted)
+    u = None if uniform is None else _checked(np.asarray(uniform, dtype=np.float64))
     there = size > 0
     more = np.broadcast_to(whole - before, y.shape).copy()
     if min(int((there & members).sum()) for members in (up, ~up)) < _FEWEST:
@@ -165,6 +179,7 @@ def second_wave(
         plan=whole[there],
         first=before[there],
         margins=wanted,
+        uniform=u,
     )
     return more
 
@@ -178,12 +193,13 @@ def towards_optimum(
     plan: Labels,
     first: Labels,
     margins: Mapping[str, float],
+    uniform: Values | None = None,
 ) -> Labels:
     """Spend what wave 1 left of a plan so that it comes near the optimum by these rates.
 
     Parameters
     ----------
-    size, is_flagged, plan, first, margins
+    size, is_flagged, plan, first, margins, uniform
         As for :func:`second_wave`; no stratum is empty.
     rates
         Row h are the rates that decide the labels of stratum h, shape ``(..., H, H)``.
@@ -191,7 +207,8 @@ def towards_optimum(
         Weight of the optimum for each stratum, shape ``(..., H)``; the rest is the plan's.
     """
     items, total = size.astype(np.float64), int(plan.sum())
-    doubt, expected = _doubt(is_flagged), np.broadcast_to(plan.astype(np.float64), rates.shape)
+    doubt = _doubt(is_flagged) if uniform is None else np.zeros(len(size))
+    expected = np.broadcast_to(plan.astype(np.float64), rates.shape)
     weight = learned[..., np.newaxis]
     for _ in range(_ROUNDS):
         variance = rates * (1 - rates) + doubt / expected
@@ -200,9 +217,12 @@ def towards_optimum(
     own = np.diagonal(share, axis1=-2, axis2=-1)
     own = own / own.sum(axis=-1, keepdims=True)
     target = learned * total * own + (1 - learned) * plan
-    least = np.maximum(first, np.minimum(FLOOR, plan)).astype(np.float64)
-    labels = _whole_numbers(_filled(target, least, items, total), total)
-    return np.asarray(labels - first)
+    floor = FLOOR if uniform is None else CELL_FLOOR
+    least = np.maximum(first, np.minimum(floor, plan)).astype(np.float64)
+    labels = _filled(target, least, items, total)
+    if uniform is not None:
+        return systematic_sizes(labels - first, uniform)
+    return np.asarray(_whole_numbers(labels, total) - first)
 
 
 def _learned(is_flagged: Flags, labeled: Values, positive: Values) -> Values:
@@ -288,6 +308,13 @@ def _check(size: Labels, is_flagged: Flags, fixed: Mapping[str, NDArray[Any]]) -
             names = " <= ".join(("0", *steps))
             message = f"wave 1 needs {names} in every stratum; {steps[at]} is too small somewhere"
             raise ValueError(message)
+
+
+def _checked(uniform: Values) -> Values:
+    if not np.all((uniform >= 0) & (uniform < 1)):
+        message = f"uniform must lie in [0, 1), got {uniform!r}"
+        raise ValueError(message)
+    return uniform
 
 
 def _check_margins(margins: Mapping[str, float]) -> None:

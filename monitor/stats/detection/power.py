@@ -142,6 +142,7 @@ def alert_power(
     every: float = 52,
     paths: int = PATHS,
     seed: int = 0,
+    bands: ArrayLike | None = None,
 ) -> tuple[AlertPower, ...]:
     """Foretell what each lower limit would find, all of them watched together.
 
@@ -158,6 +159,9 @@ def alert_power(
         The promise: at most one false alarm per so many rounds.
     paths, seed
         Simulated histories.
+    bands
+        Band of each stratum where those are score cells, shape ``(H,)``. Bands find what their
+        cells find, and sooner than these are simulated (benchmarks/cell_delay.py).
 
     Examples
     --------
@@ -168,6 +172,8 @@ def alert_power(
     ('precision', 0.1)
     """
     scenario = Scenario.of(prospect.size, labels, prospect.is_flagged, prospect.prior_rates.rate)
+    if bands is not None:
+        scenario = scenario.summed(bands)
     powers = []
     for limit in limits:
         expected = scenario.value(limit.metric)

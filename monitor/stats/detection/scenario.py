@@ -86,6 +86,36 @@ class Scenario:
             rates=np.asarray(rates, dtype=np.float64),
         )
 
+    def summed(self, bands: ArrayLike) -> Scenario:
+        """Return the scenario with the strata of each band as one.
+
+        Parameters
+        ----------
+        bands
+            Band of each stratum, by number or name, shape ``(H,)``; none has strata of both
+            classes. They keep the order of their first strata.
+
+        Examples
+        --------
+        >>> cells = Scenario.of(
+        ...     [160, 4000, 840], [100, 300, 100], [True, False, False], [0.86, 0.001, 0.1]
+        ... )
+        >>> cells.summed(["flagged-1", "passed-1", "passed-1"]).rates.round(4)
+        array([0.86  , 0.0182])
+        """
+        _, first, band = np.unique(np.asarray(bands), return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        size, labeled, positive = (
+            np.bincount(band, weights=each, minlength=len(first))[order]
+            for each in (self.size, self.labeled, self.size * self.rates)
+        )
+        return Scenario(
+            size=size.astype(np.int64),
+            labeled=labeled.astype(np.int64),
+            is_flagged=self.is_flagged[np.sort(first)],
+            rates=np.minimum(positive / np.maximum(size, 1), 1.0),
+        )
+
     @property
     def window(self) -> RoundStrata:
         """Sizes, classes and labels."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -11,7 +13,7 @@ from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import FutureWidths, _answers
 from monitor.stats.design.neyman import AllocationProblem, coefficients_of
 from monitor.stats.design.notes import BudgetShort
-from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prior import JointLogits, PriorRates
 from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.estimation.posterior import estimates
 
@@ -148,3 +150,13 @@ def test_random_sampling_is_asked_for_the_same_assurance():
 def test_an_assurance_outside_its_range_is_refused(assurance):
     with pytest.raises(ValueError, match="assurance must lie strictly between 0 and 1"):
         allocate(SIZES, UP, KNOWN, margins=BOTH, assurance=assurance)
+
+
+def test_rates_that_are_unsure_together_are_drawn_together():
+    mean = np.array([0.5, 1.5, -8.0, -4.0, -2.0, -1.0])
+    loadings = np.array([[0.3, 0.2, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.9, 0.5, 0.2, 0.1]]).T
+
+    drawn = special.logit(future(replace(KNOWN, joint=JointLogits(mean, loadings))).rates)
+
+    assert drawn.mean(axis=0) == pytest.approx(mean, abs=0.01)
+    assert np.cov(drawn.T) == pytest.approx(loadings @ loadings.T, abs=0.02)

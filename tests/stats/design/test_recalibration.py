@@ -101,3 +101,54 @@ def test_what_is_known_of_a_cell_is_as_sure_as_its_labels_and_those_of_the_line(
     sureness = known.alpha + known.beta - labeled
     assert np.all((sureness >= 4) & (sureness <= 200))
     assert (known.source, sureness[4]) == ("cells", pytest.approx(200))
+
+
+def test_the_doubt_about_a_line_is_that_of_a_logistic_regression():
+    sm = pytest.importorskip("statsmodels.api")
+    labeled = np.array([5e4, 3e4, 6e4, 5e4, 1e5, 2e5, 1e5, 1e5])
+    positive = np.rint(labeled * [0.5, 0.7, 0.9, 0.95, 0.01, 0.02, 0.05, 0.2])
+    score = normal_scores()
+
+    joint = joint_of(recalibrated_prior(SIZE, UP, labeled, positive))
+
+    found = joint.loadings @ joint.loadings.T
+    for members in (UP, ~UP):
+        answers = np.stack([positive[members], labeled[members] - positive[members]], axis=1)
+        x = sm.add_constant(score[members])
+        fit = sm.GLM(answers, x, sm.families.Binomial()).fit()
+        assert found[np.ix_(members, members)] == pytest.approx(
+            x @ fit.cov_params() @ x.T, rel=5e-3
+        )
+        assert joint.mean[members] == pytest.approx(x @ fit.params, rel=5e-3)
+    assert found[np.ix_(UP, ~UP)] == pytest.approx(np.zeros((4, 4)))
+
+
+def test_the_cell_without_scores_is_in_doubt_as_its_class_is():
+    labeled = np.array([50.0, 50, 50, 50, 100, 100, 100, 100])
+    positive = np.array([25.0, 35, 45, 48, 1, 2, 5, 92])
+    unscored = np.arange(8) == 7
+
+    joint = joint_of(recalibrated_prior(SIZE, UP, labeled, positive, unscored))
+
+    alone = joint.loadings[7]
+    assert np.count_nonzero(alone) == 1
+    assert not (joint.loadings[:7] * (alone != 0)).any()
+    share = 100.5 / 401
+    assert alone.max() ** 2 == pytest.approx(1 / (401 * share * (1 - share)))
+
+
+def test_one_cell_in_a_class_is_in_doubt_about_its_level_only():
+    known = recalibrated_prior([100, 9000], [True, False], [80, 400], [60, 8])
+
+    joint = joint_of(known)
+
+    rate = np.array([60.5 / 81, 8.5 / 401])
+    assert special.expit(joint.mean) == pytest.approx(rate)
+    assert joint.loadings @ joint.loadings.T == pytest.approx(
+        np.diag(1 / (np.array([81, 401]) * rate * (1 - rate)))
+    )
+
+
+def joint_of(known):
+    assert known.joint is not None
+    return known.joint
