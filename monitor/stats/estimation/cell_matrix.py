@@ -9,18 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.draws import POINTS, Estimand, JointPosterior, draw
+from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
-from monitor.stats.design.cell_counts import cell_counts
+from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from monitor.stats.core.counts import StratumCounts
+    from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
 
@@ -41,11 +42,9 @@ def cell_posterior(counts: Counts) -> JointPosterior:
     ... )
     >>> posterior = cell_posterior(counts)
     >>> posterior.flagged.mean().round(3), posterior.passed.mean().round(4)
-    (array([0.818]), array([0.0095]))
+    (array([0.818]), array([0.0094]))
     """
-    return JointPosterior(
-        *(_posterior(*_arrays(cells)) for cells in (counts.flagged, counts.passed))
-    )
+    return JointPosterior(*(_law(cell_counts(*cells)) for cells in _classes(counts)))
 
 
 def cell_matrix(
@@ -53,9 +52,9 @@ def cell_matrix(
 ) -> Matrix:
     r"""Draws of the confusion matrix from a round labeled by cells.
 
-    For the ``window`` what is labeled is known, :math:`TP = \sum_+ y_h + \pi\sum_+ (N_h-n_h)` in
-    whole items, and the rate :math:`\pi` of the rest is that of cells of :math:`N_h - n_h` items
-    and :math:`n_h (1 - n_h/N_h)` labels. Its variance is then that of a sample without replacement.
+    For the ``window`` what is labeled is known, :math:`TP = \sum_+ y_h +
+    \mathrm{Binomial}(\sum_+ (N_h-n_h), \pi)`, and the rate :math:`\pi` of the rest is that of
+    ``counts_of_the_rest``. The variance is then that of a sample without replacement.
 
     Parameters
     ----------
@@ -76,17 +75,24 @@ def cell_matrix(
     array([128.])
     """
     in_window = estimand == "window"
-    parts = [_rest(*_arrays(cells), in_window) for cells in (counts.flagged, counts.passed)]
+    parts = [_rest(cells, in_window=in_window) for cells in _classes(counts)]
     laws = JointPosterior(*(part.law for part in parts))
-    rates = draw(laws, seed=seed, points=points).rates
-    open_positive = [part.items * rates[:, i] for i, part in enumerate(parts)]
-    if in_window:
-        open_positive = [np.rint(each) for each in open_positive]
+    drawn = draw(laws, seed=seed, points=points)
     (tp, fp), (fn, tn) = (
         (part.positive + found, part.negative + part.items - found)
-        for part, found in zip(parts, open_positive, strict=True)
+        for part, found in zip(parts, _found(parts, drawn, in_window=in_window), strict=True)
     )
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
+
+
+def _found(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list[Values]:
+    """Draw the positives among the items that are left of each class."""
+    if not in_window:
+        return [part.items * drawn.rates[:, i] for i, part in enumerate(parts)]
+    return [
+        np.asarray(stats.binom.ppf(drawn.uniforms[:, i], part.items, drawn.rates[:, i]))
+        for i, part in enumerate(parts)
+    ]
 
 
 def plain_counts(counts: Counts) -> Counts:
@@ -106,10 +112,10 @@ def plain_counts(counts: Counts) -> Counts:
     ...     is_flagged=[True, True, False, False],
     ... ))
     >>> plain.size, plain.labeled, plain.positive
-    (array([ 160, 9840]), array([ 61, 530]), array([50,  5]))
+    (array([ 160, 9840]), array([ 61, 578]), array([50,  5]))
     """
-    classes = [_arrays(cells) for cells in (counts.flagged, counts.passed)]
-    size = np.array([items.sum() for items, _, _ in classes])
+    classes = _classes(counts)
+    size = np.array([cells.size.sum() for cells in classes])
     found = [cell_counts(*each) for each in classes]
     worth = np.concatenate([each.labeled for each in found])
     share = np.minimum(1.0, size / np.maximum(worth, 1.0))  # never more labels than items
@@ -130,24 +136,30 @@ class _Rest(NamedTuple):
     law: BetaMixture
 
 
-def _rest(size: Values, labeled: Values, positive: Values, in_window: bool) -> _Rest:
+class _Cells(NamedTuple):
+    """One class's cells: sizes, labels and positives, ``(C,)`` each."""
+
+    size: Values
+    labeled: Values
+    positive: Values
+
+
+def _classes(counts: Counts) -> list[_Cells]:
+    up = counts.is_flagged
+    columns = [each.astype(np.float64) for each in (counts.size, counts.labeled, counts.positive)]
+    return [_Cells(*(column[members] for column in columns)) for members in (up, ~up)]
+
+
+def _rest(cells: _Cells, *, in_window: bool) -> _Rest:
+    size, labeled, positive = cells
     if not in_window:
-        return _Rest(0.0, 0.0, float(size.sum()), _posterior(size, labeled, positive))
+        return _Rest(0.0, 0.0, float(size.sum()), _law(cell_counts(*cells)))
     left = size - labeled
-    part = np.divide(left, size, out=np.zeros(len(size)), where=size > 0)
-    law = _posterior(left, labeled * part, positive * part)
     known = float(positive.sum()), float((labeled - positive).sum())
+    law = _law(counts_of_the_rest(left, labeled, positive))
     return _Rest(*known, float(left.sum()), law)
 
 
-def _posterior(size: Values, labeled: Values, positive: Values) -> BetaMixture:
-    found = cell_counts(size, labeled, positive)
+def _law(found: EffectiveCounts) -> BetaMixture:
     prior = prior_count(1)
     return BetaMixture.single(prior + found.positive, prior + found.labeled - found.positive)
-
-
-def _arrays(cells: tuple[StratumCounts, ...]) -> tuple[Values, Values, Values]:
-    """Sizes, labels and positives of one class's cells, shape ``(C,)`` each."""
-    rows = [(cell.size, cell.labeled, cell.positive) for cell in cells]
-    size, labeled, positive = np.array(rows, dtype=np.float64).reshape(-1, 3).T
-    return size, labeled, positive
