@@ -1,132 +1,222 @@
-"""Coverage of intervals from score cells, over the grid of benchmarks/coverage_grid.py.
+"""Coverage, bias and cautions of a round's estimates where strata are score cells.
 
-    PYTHONPATH=. python benchmarks/cell_coverage.py [--replicates 1000] [--settings 150] [--seed 1]
-        [--bent]
+    PYTHONPATH=. python benchmarks/cell_coverage.py [--grid first] [--settings 150] [--seed 3]
+        [--replicates 1000]
 
-The settings of the grid (classifier, precision, recall, labels, score, what the plan knows) with
-20+40 score cells, fewer where a cell would have under 6 labels on average, a quarter of the passed
-labels by size, no finite window. `rounds`: the plan knows each cell's rate as three rounds of the
-same labels would; `scores`: a tenth of the plan believes the score, the rest goes by size. With
---bent the truth is another one than the grid's two, with which the formula was chosen: its log
-odds wind around .7 of what the score claims. Settings are sorted by the labels of the rarer answer
-that can be expected (benchmarks/rarer.py). About a second a setting.
+The settings of a grid (classifier, precision, recall, labels, score, window, what the plan knows)
+are cut into 20+40 score cells, fewer where a cell would have under 6 labels on average. Labels are
+planned and estimates made as the monitor does (`cell_rounds.py`): of the rates, or of the very
+items where the setting has a finite window. `first` are other draws of the first coverage grid,
+`bent` the same with a truth whose log odds wind around .7 of what the score claims, `second` those
+of `second_grid.py`. Settings are sorted by the labels of the rarer answer that can be expected
+(`rarer.py`); limits of single ones are widened by 3 standard errors. A metric that the labels
+leave no doubt of is not counted.
+
+`cautioned` is the share of rounds that say that few labels decide the metric, in 50 of a setting.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+import math
+import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
 
-from benchmarks.cells import CELLS, CellDesign, edges, joined, judged, shift_to
-from benchmarks.coverage_grid import Setting, class_probabilities, grid, weakened
-from benchmarks.fast_rounds import Design
-from benchmarks.rarer import expected_rarer
-from monitor.stats.design.cell_sizes import expected_sizes
-from monitor.stats.design.score_bands import band_of
+from benchmarks.cell_rounds import PLANS, CellRounds, first_rounds, judged, second_rounds
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.metrics import metric
+from monitor.stats.estimation.small_counts import small_count_caution
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
 
-LABELS_PER_CELL, SHARE, BLEND = 6, 0.25, 0.9
-ITEMS = 1e9
+MAIN = ("precision", "recall")
+OTHERS = ("f1", "specificity", "npv", "prevalence", "accuracy", "mcc")
+GROUPS = ((10.0, math.inf), (3.0, 10.0), (0.0, 3.0))
+FLOOR = (0.93, 0.91, 0.88)
+ENOUGH, GOAL = 5.0, 0.1
+CAUTIONED = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One setting: one entry of each for every metric; NaN where no round has an interval."""
+
+    design: CellRounds
+    rarer: tuple[float, float]
+    rounds: int
+    below: Values
+    above: Values
+    half: Values
+    bias: Values
+    cautioned: Values
+
+    @property
+    def covered(self) -> Values:
+        """Share of intervals that hold the truth."""
+        return np.asarray(1 - self.below - self.above)
+
+    def counts_for(self, metric: int) -> bool:
+        """Whether the labels leave a doubt of a metric."""
+        return bool(self.half[metric] > 0 and self.rarer[metric] < math.inf)
+
+
+def run(design: CellRounds, replicates: int, seed: int) -> Result:
+    """Simulate a setting."""
+    rng = np.random.default_rng(seed)
+    each = max(2, replicates // PLANS)
+    answers = [design.answers(plan, each, rng) for plan in range(PLANS)]
+    names = (*MAIN, *OTHERS)
+    parts = [judged(design, names, plan, found) for plan, found in enumerate(answers)]
+    below, above, low, high, point = (
+        np.concatenate([getattr(part, of) for part in parts], axis=1)
+        for of in ("below", "above", "low", "high", "point")
+    )
+    truths = np.array([[float(metric(name)(design.truth))] for name in names])
+    some = CAUTIONED // PLANS + 1
+    said = [cautioned(design, plan, found[:some]) for plan, found in enumerate(answers)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a metric without an interval
+        return Result(
+            design=design,
+            rarer=design.rarer,
+            rounds=each * PLANS,
+            below=np.nanmean(below, axis=1),
+            above=np.nanmean(above, axis=1),
+            half=np.nanmean(high - low, axis=1) / 2,
+            bias=np.nanmean(point - truths, axis=1),
+            cautioned=np.mean(said, axis=0),
+        )
+
+
+def cautioned(design: CellRounds, plan: int, positive: NDArray[np.int64]) -> Values:
+    """Share of rounds that say that few labels decide precision, recall."""
+    said = np.zeros(len(MAIN))
+    for found in positive:
+        counts = Counts.of_arrays(
+            size=design.size,
+            labeled=design.plans[plan],
+            positive=found,
+            is_flagged=design.is_flagged,
+        )
+        said += [
+            small_count_caution(counts, name, estimand=design.estimand, cells=True) is not None
+            for name in MAIN
+        ]
+    return said / len(positive)
 
 
 def main() -> None:
-    """Print coverage by the rarer answers expected, and the settings that are covered least."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=1000)
+    parser.add_argument("--grid", choices=("first", "bent", "second"), default="first")
     parser.add_argument("--settings", type=int, default=150)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--bent", action="store_true")
+    parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--replicates", type=int, default=1000)
     asked = parser.parse_args()
-    rows, settings = [], grid(asked.settings, asked.seed)
-    for number, setting in enumerate(settings):
-        design = planned(setting, bent=asked.bent)
-        found = judged(design, asked.replicates, seed=number)
-        rarer = expected_rarer(as_strata(design))
-        rows.append([(rarer[m], found.below[m], found.above[m], found.bias[m]) for m in (0, 1)])
-    for metric, name in enumerate(("precision", "recall")):
-        say(name, np.array(rows)[:, metric], settings)
+    if asked.grid == "second":
+        designs = second_rounds(asked.settings, asked.seed)
+    else:
+        designs = first_rounds(asked.settings, asked.seed, bent=asked.grid == "bent")
+    results = [run(design, asked.replicates, seed) for seed, design in enumerate(designs)]
+    say_groups(results)
+    say_targets(results)
+    say_others(results)
 
 
-def planned(setting: Setting, *, bent: bool) -> CellDesign:
-    """Cut the setting's population into cells and plan its labels."""
-    few = min(1.0, setting.labels / (LABELS_PER_CELL * sum(CELLS)))
-    shares = setting.k / (1 + setting.k), 1 / (1 + setting.k)
-    claims = class_probabilities(setting.k, setting.precision, setting.recall)
-    parts = []
-    for claim, cells, share in zip(claims, CELLS, shares, strict=True):
-        rate = wound(claim) if bent else claim if setting.score == "good" else weakened(claim)
-        cell = band_of(claim, edges(claim, max(1, int(cells * few))))
-        size = np.bincount(cell)
-        mean, claimed = (np.bincount(cell, weights=each) / size for each in (rate, claim))
-        inside = np.clip(mean, 1e-12, 1 - 1e-12)
-        parts.append((ITEMS * share * size / size.sum(), inside, claimed))
-    design = joined(parts)
-    return replace(design, expected=plan(setting, design))
+def say_groups(results: Sequence[Result]) -> None:
+    """Print coverage, bias and cautions by the rarer answers expected."""
+    print(
+        "metric    estimand    expected settings   mean  miss low/high  least  within   half"
+        "  |bias|/half: mean most  cautioned"
+    )
+    for index, name in enumerate(MAIN):
+        for estimand in ("rate", "window"):
+            counted = [r for r in results if r.counts_for(index) and r.design.estimand == estimand]
+            groups = [(0.0, math.inf), *GROUPS]
+            for low, high in groups:
+                group = [r for r in counted if low <= r.rarer[index] < high]
+                if group:
+                    print(f"{name:<9} {estimand:<8} {_range(low, high)} {_line(group, index)}")
 
 
-def plan(setting: Setting, design: CellDesign) -> Values:
-    """Expect labels in each cell by what the setting says is known."""
-    up, believed = design.is_flagged, design.rate
-    worth = 3 * setting.labels / len(up)
-    if setting.plan == "scores":
-        believed, worth = design.claim, 100.0
-    prior = 1 / (2 * np.where(up, up.sum(), (~up).sum()))
-    guess = (worth * believed + prior) / (worth + 2 * prior)
-    by_rates = expected_sizes(design.size, up, guess, labels=setting.labels, share=SHARE)
-    if setting.plan == "rounds":
-        return by_rates
-    of_class = np.array([by_rates[members].sum() for members in (~up, up)])[up.astype(int)]
-    items = np.array([design.size[members].sum() for members in (~up, up)])[up.astype(int)]
-    return np.asarray((1 - BLEND) * by_rates + BLEND * of_class * design.size / items)
+def say_targets(results: Sequence[Result]) -> None:
+    """Print the settings that miss a target by more than 3 standard errors."""
+    for index, name in enumerate(MAIN):
+        counted = [r for r in results if r.counts_for(index)]
+        for (low, high), floor in zip(GROUPS, FLOOR, strict=True):
+            group = [r for r in counted if low <= r.rarer[index] < high]
+            under = [r for r in group if r.covered[index] < floor - 3 * _error(r)]
+            verdict = f"MISSED in {len(under)} of {len(group)}" if under else "met"
+            print(f"{name}: never under {floor} where{_range(low, high)} are expected: {verdict}")
+            for r in under:
+                print(
+                    f"    {r.covered[index]:.3f} ({r.below[index]:.3f}/{r.above[index]:.3f}), "
+                    f"{r.rarer[index]:.1f} expected, cautioned {r.cautioned[index]:.2f}: "
+                    f"{r.design.name}"
+                )
+        asked = [r for r in counted if r.rarer[index] >= ENOUGH]
+        over = [r for r in asked if abs(r.bias[index]) > GOAL * r.half[index]]
+        worst = max((abs(r.bias[index]) / r.half[index] for r in over), default=GOAL)
+        verdict = f"MISSED in {len(over)} of {len(asked)}, {worst:.2f} at most" if over else "met"
+        print(f"{name}: |bias| at most {GOAL} half-widths, {ENOUGH:g} or more expected: {verdict}")
+        say_cautions(name, index, counted)
 
 
-def wound(claim: Values) -> Values:
-    """Give true probabilities whose log odds wind around .7 of what is claimed."""
-    logit = special.logit(np.clip(claim, 1e-15, 1 - 1e-15))
-    bend = 0.7 * logit + 0.8 * np.sin(1.3 * logit)
-    return np.asarray(special.expit(shift_to(float(claim.mean()), bend) + bend))
-
-
-def as_strata(design: CellDesign) -> Design:
-    """Cells as strata with their expected labels, flagged first as they are."""
-    return Design(
-        np.rint(design.size).astype(np.int64),
-        np.maximum(np.rint(design.expected), 1).astype(np.int64),
-        int(design.is_flagged.sum()),
-        rate=design.rate,
+def say_cautions(name: str, index: int, results: Sequence[Result]) -> None:
+    """Print how often few labels are said to decide where there are enough, and elsewhere."""
+    poor = [r.cautioned[index] for r in results if r.covered[index] < FLOOR[0]]
+    fine = np.array([r.cautioned[index] for r in results if r.rarer[index] >= GROUPS[0][0]])
+    if not len(fine):
+        return
+    told = f"{np.mean(poor):.3f}" if poor else "-"
+    print(
+        f"{name}: cautioned {fine.mean():.3f} where 10 or more are expected, over .10 in "
+        f"{np.sum(fine > 0.1)} of {len(fine)} settings; {told} in the {len(poor)} settings "
+        f"covered under {FLOOR[0]}"
     )
 
 
-def say(name: str, rows: Values, settings: list[Setting]) -> None:
-    """Print one metric."""
-    rarer, below, above, bias = rows.T
-    covered = 1 - below - above
-    for least, most in ((10.0, np.inf), (3.0, 10.0), (0.0, 3.0)):
-        mine = (rarer >= least) & (rarer < most)
-        if not mine.any():
-            continue
-        within = np.mean((covered[mine] >= 0.935) & (covered[mine] <= 0.965))
-        print(
-            f"{name:<10} {least:2.0f} to {most:3.0f} expected: {mine.sum():4d} settings, mean "
-            f"{covered[mine].mean():.3f} (truth below {below[mine].mean():.3f}, above "
-            f"{above[mine].mean():.3f}), least {covered[mine].min():.3f}, "
-            f".935-.965 in {within:.2f}, mean bias {bias[mine].mean():+.4f}"
-        )
-    for worst in np.argsort(np.where(rarer >= 3, covered, 9.0))[:4]:
-        s = settings[worst]
-        print(
-            f"    {covered[worst]:.3f} ({below[worst]:.3f}/{above[worst]:.3f}), {rarer[worst]:.1f} "
-            f"expected: k {s.k:g}, P {s.precision:g}, R {s.recall:g}, {s.labels} labels, "
-            f"{s.score}, {s.plan}"
-        )
+def say_others(results: Sequence[Result]) -> None:
+    """Print coverage of the other metrics where both predicted classes expect enough."""
+    least = GROUPS[0][0]
+    counted = [r for r in results if min(r.rarer) >= least]
+    print(f"other metrics, {len(counted)} settings with {least:g} or more expected for both")
+    for index, name in enumerate(OTHERS, start=len(MAIN)):
+        group = [r for r in counted if r.half[index] > 0]
+        if group:
+            print(f"{name:<12} {_line(group, index)}")
+
+
+def _range(low: float, high: float) -> str:
+    said = "all" if low == 0 and high == math.inf else f"{low:g}-{high:g}"
+    return f"{f'{low:g}+' if low > 0 and high == math.inf else said:>11}"
+
+
+def _line(group: Sequence[Result], index: int) -> str:
+    covered = np.array([r.covered[index] for r in group])
+    slack = np.array([3 * _error(r) for r in group])
+    within = np.mean((covered >= 0.935 - slack) & (covered <= 0.965 + slack))
+    below, above, half = (
+        float(np.mean([getattr(r, of)[index] for r in group])) for of in ("below", "above", "half")
+    )
+    off = np.abs([r.bias[index] / r.half[index] for r in group])
+    said = f"      {np.mean([r.cautioned[index] for r in group]):.2f}" if index < len(MAIN) else ""
+    return (
+        f"{len(group):5d}     {covered.mean():.4f}  {below:.4f}/{above:.4f}  {covered.min():.3f}"
+        f"   {within:.2f}   {half:.4f}        {off.mean():.3f} {off.max():.3f}{said}"
+    )
+
+
+def _error(result: Result) -> float:
+    return math.sqrt(0.95 * 0.05 / result.rounds)
 
 
 if __name__ == "__main__":

@@ -41,9 +41,16 @@ _MIDDLE = (np.arange(NODES) + 0.5) / NODES
 
 def second_cells(cells: int = CELLS, seed: int = SEED) -> list[Cell]:
     """Draw cells, each law and truth as likely as any other."""
+    return [cut_cell(*each) for each in second_populations(cells, seed)]
+
+
+def second_populations(
+    settings: int, seed: int
+) -> list[tuple[Setting, list[tuple[Values, Values]]]]:
+    """Draw settings and their populations: claims and true probabilities of both classes."""
     rng = np.random.default_rng(seed)
-    made: list[Cell] = []
-    while len(made) < cells:
+    made: list[tuple[Setting, list[tuple[Values, Values]]]] = []
+    while len(made) < settings:
         setting = _setting(rng)
         omission = false_omission_rate(setting.k, setting.precision, setting.recall)
         if omission > 0.6 * setting.precision:
@@ -52,11 +59,11 @@ def second_cells(cells: int = CELLS, seed: int = SEED) -> list[Cell]:
             continue  # a census of the flagged
         claims = _claims(setting, omission, rng)
         truth = setting.score.split("-")[1]
-        flagged, passed = (
+        classes = [
             (claimed, _truth(claimed, truth, flagged=up))
             for claimed, up in zip(claims, (True, False), strict=True)
-        )
-        made.append(cut_cell(setting, [flagged, passed]))
+        ]
+        made.append((setting, classes))
     return made
 
 

@@ -76,6 +76,8 @@ def caution_text(classes: Sequence[Deciding]) -> str | None:
     'few labels decide this, about 2 positive among the passed'
     >>> caution_text([DecidingRow(predicted="passed", answer="positive", worth=3, moves=0.031)])
     'few labels decide this, 3 positive in one band of the passed: each moves it by 3.1 points'
+    >>> caution_text([DecidingRow(predicted="passed", answer="positive", worth=0, moves=0.1)])
+    'few labels decide this, no positive in a part of the passed: one would move it by 10 points'
     """
     if not classes:
         return None
@@ -83,6 +85,11 @@ def caution_text(classes: Sequence[Deciding]) -> str | None:
 
 
 def _named(one: Deciding) -> str:
+    if one.moves is not None and one.worth == 0:
+        return (
+            f"no {one.answer} in a part of the {one.predicted}: one would move it by "
+            f"{100 * one.moves:.2g} points"
+        )
     if one.moves is None:
         return f"about {one.worth:.0f} {one.answer} among the {one.predicted}"
     return (

@@ -5,32 +5,90 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import cell_assurance, cell_waves
+from benchmarks import cell_assurance, cell_coverage, cell_waves
 from benchmarks.cell_assurance import history
-from benchmarks.cell_coverage import planned
+from benchmarks.cell_coverage import run
 from benchmarks.cell_delay import designs_of, found_by
 from benchmarks.cell_pooling import changed, moved, played
 from benchmarks.cell_pooling import planned as planned_by_rates
+from benchmarks.cell_rounds import cut_into_cells, first_rounds, judged
 from benchmarks.cell_waves import first_round
 from benchmarks.cells import after_history, cut, low_misses, scored
-from benchmarks.coverage_grid import grid
+from benchmarks.coverage_grid import Setting, class_probabilities, weakened
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.metrics import metric
+from monitor.stats.estimation.posterior import estimates
 
 
-@pytest.mark.parametrize("setting", grid(6, seed=3))
-def test_score_cells_spend_the_labels_of_their_setting(setting):
-    design = planned(setting, bent=False)
+@pytest.mark.parametrize("design", first_rounds(6, seed=3), ids=lambda design: design.name)
+def test_rounds_of_cells_spend_the_labels_of_their_setting(design):
+    setting, precision, recall = design.setting, metric("precision"), metric("recall")
 
-    assert design.expected.sum() == pytest.approx(setting.labels)
-    assert design.truth == pytest.approx((setting.precision, setting.recall), abs=1e-4)
+    assert (design.plans.sum(axis=1) == setting.labels).all()
+    if design.positive is None:
+        assert precision(design.truth) == pytest.approx(setting.precision, abs=1e-3)
+        assert recall(design.truth) == pytest.approx(setting.recall, abs=1e-3)
 
 
 def test_a_bent_truth_keeps_precision_and_recall():
-    setting = grid(1, seed=4)[0]
+    straight, bent = (first_rounds(1, seed=4, bent=each)[0] for each in (False, True))
 
-    straight, bent = (planned(setting, bent=each) for each in (False, True))
-
-    assert bent.truth == pytest.approx(straight.truth, abs=1e-4)
+    for name in ("precision", "recall"):
+        of = metric(name)
+        assert of(bent.truth) == pytest.approx(of(straight.truth), abs=1e-4)
     assert np.abs(bent.rate / straight.rate - 1).max() > 0.1
+
+
+@pytest.mark.parametrize("times", [None, 4], ids=["rates", "window"])
+def test_ends_misses_and_points_are_those_of_the_monitors_estimate(times):
+    names, points = ("precision", "recall", "f1"), 2**9
+    setting = Setting(0.1, 0.9, 0.8, 120, times=times)
+    claims = class_probabilities(setting.k, setting.precision, setting.recall)
+    design = cut_into_cells(setting, [(claim, claim) for claim in claims])
+    positive = design.answers(2, 8, np.random.default_rng(5))
+    positive[0, ~design.is_flagged] = 0  # recall then reaches to 1
+
+    found = judged(design, names, 2, positive, points=points)
+
+    for index, answers in enumerate(positive):
+        counts = Counts.of_arrays(
+            size=design.size,
+            labeled=design.plans[2],
+            positive=answers,
+            is_flagged=design.is_flagged,
+        )
+        rows = estimates(
+            counts, metrics=names, estimands=(design.estimand,), points=points, cells=True
+        )
+        for place, row in enumerate(rows):
+            truth = float(metric(row.metric)(design.truth))
+            told = [found.point[place, index], found.low[place, index], found.high[place, index]]
+            assert told == pytest.approx([row.point, row.low, row.high], abs=1e-6)
+            assert found.below[place, index] == (truth < row.low)
+            assert found.above[place, index] == (truth > row.high)
+
+
+def test_a_heavy_cell_that_looks_pure_leaves_room_for_what_it_may_hold():
+    setting = Setting(0.003, 0.97, 0.60, 1250, times=200, score="weak")
+    claims = class_probabilities(setting.k, setting.precision, setting.recall)
+    design = cut_into_cells(setting, [(claim, weakened(claim)) for claim in claims])
+
+    found = run(design, 400, seed=1)
+
+    assert found.covered[1] > 0.92  # .875 with a prior shared evenly over groups; s.e. .011
+    assert found.cautioned[1] > 0.8
+
+
+def test_the_coverage_of_cells_is_said_beside_its_targets(monkeypatch, capsys):
+    for which in ("first", "bent", "second"):
+        asked = ["cell_coverage.py", "--grid", which, "--settings", "3", "--replicates", "16"]
+        monkeypatch.setattr("sys.argv", asked)
+
+        cell_coverage.main()
+
+        said = capsys.readouterr().out
+        assert "precision: never under 0.93 where        10+ are expected" in said
+        assert "other metrics" in said
 
 
 def test_bands_and_cells_are_compared_at_the_same_labels_of_each_class():

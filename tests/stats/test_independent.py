@@ -10,7 +10,7 @@ import pytest
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.estimation.posterior import estimate
+from monitor.stats.estimation.posterior import estimate, estimates
 
 SIZE = np.array([4000, 6000, 50_000, 9000, 1000])
 LABELED = np.array([200, 150, 800, 400, 300])
@@ -130,3 +130,15 @@ def test_a_single_stratum_is_the_jeffreys_interval_of_statsmodels(positive):
     ends = [0.0 if positive == 0 else low, 1.0 if positive == 30 else high]
     assert [row.low, row.high] == pytest.approx(ends, abs=2e-4)
     assert row.point == pytest.approx(positive / 30)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["precision", "recall"])
+def test_score_cells_have_the_point_and_nearly_the_width_of_the_survey_ratio(name):
+    point, error, *_ = ratio_of_samplics(name == "recall")
+
+    [cells] = estimates(of_arrays(), metrics=(name,), estimands=("rate",), cells=True)
+
+    assert cells.point == pytest.approx(point, rel=1e-10)
+    # the prior of the low cell's few positives widens recall; a Beta is not symmetrical
+    assert (cells.high - cells.low) / 2 == pytest.approx(1.96 * error, rel=0.05)

@@ -12,10 +12,11 @@ sample know it as well.
 
    of them (Kish, *Survey Sampling*, 1965). Where rates differ within a group this takes labels for
    more variable than they are.
-2. With a light prior in each of the G groups, :math:`a = 0.1/G`, so that a group without one
-   positive is not taken to be free of them,
+2. That no answer of a group was positive does not show that none is. So the class has a prior of
+   a few tenths of an answer of each kind, a, spread over its groups by what they are worth,
 
-   .. math:: \tilde\pi_g = \frac{K_g \hat\pi_g + a}{K_g + 2a}, \quad
+   .. math:: \delta = \frac{a}{\sum_g K_g}, \quad
+       \tilde\pi_g = \frac{\hat\pi_g + \delta}{1 + 2\delta}, \quad
        \tilde\pi = \sum_g W_g \tilde\pi_g, \quad
        V = \sum_g W_g^2 \frac{\tilde\pi_g (1-\tilde\pi_g)}{K_g} \frac{n_g}{n_g - 1},
 
@@ -32,6 +33,11 @@ sample know it as well.
 With one cell m is its number of labels, and all is as without cells. Earlier rounds are counted
 with the *present* sizes, so a window whose scores moved does not change the rate that is pooled
 (direct standardisation).
+
+Of a window the labeled items are known, and the number of positives among the L others is
+:math:`\mathrm{Binomial}(L, \pi)`. That varies by :math:`L\pi(1-\pi)`, while strata let it vary by
+:math:`\sum_g L_g\pi_g(1-\pi_g)`, a share D of that; so its rate is known as well as by
+:math:`1/m' = 1/m - (1-D)/L` (``counts_of_the_rest``).
 """
 
 from __future__ import annotations
@@ -40,7 +46,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from monitor.stats.core.beta_mixture import LIGHT
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
@@ -52,6 +57,12 @@ if TYPE_CHECKING:
 GROUP = 10
 """Answers of a group at least. The variance within one needs a few; more would mix rates that
 differ and widen the interval."""
+
+PRIOR = 0.1
+"""Answers of each kind that the class's prior is worth when V is estimated."""
+
+MOST_LABELS = 1e6
+"""What the labels of a window are worth at most, where nearly all of it is labeled."""
 
 
 def cell_counts(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> EffectiveCounts:
@@ -82,24 +93,90 @@ def cell_counts(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Eff
     --------
     >>> found = cell_counts([9000, 900, 100], [30, 30, 40], [0, 3, 16])
     >>> print(found.labeled.round(1), (found.positive / found.labeled).round(3))
-    [246.5] [0.013]
+    [258.8] [0.013]
     >>> cell_counts([900], [40], [10]).labeled
     array([40.])
     """
-    items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
-    if items.ndim != 1 or not items.shape == n.shape[-1:] == y.shape[-1:]:
-        message = (
-            f"size {items.shape} and the last axis of labeled {n.shape} and positive {y.shape} "
-            "must have the shape (C,)"
-        )
-        raise ValueError(message)
-    if not np.all((y >= 0) & (y <= n)):
-        message = "every cell needs 0 <= positive <= labeled"
-        raise ValueError(message)
-    n, y = np.broadcast_arrays(n, y)
-    groups = _grouped(items, n, y)
-    worth, rate = _plain_labels(groups)
-    return EffectiveCounts(positive=(worth * rate)[..., np.newaxis], labeled=worth[..., np.newaxis])
+    worth, rate, _ = _plain_labels(_grouped(*_checked(size, labeled, positive)))
+    return _of_one_stratum(worth, rate)
+
+
+def counts_of_the_rest(left: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> EffectiveCounts:
+    """Count the plain labels that know the rate of one class's unlabeled items as well.
+
+    Parameters
+    ----------
+    left
+        Items of each cell without a label, shape ``(C,)``, in order of score.
+    labeled, positive
+        As in ``cell_counts``.
+
+    Returns
+    -------
+    EffectiveCounts
+        One stratum, shape ``(..., 1)``, ``MOST_LABELS`` of them at most. A binomial number of
+        positives at its rate varies as the stratified estimate of the rest does.
+
+    Raises
+    ------
+    ValueError
+        As ``cell_counts`` does.
+
+    Examples
+    --------
+    >>> left, labeled, positive = [400, 70, 60], [30, 30, 40], [0, 3, 16]
+    >>> counts_of_the_rest(left, labeled, positive).labeled.round(1)
+    array([460.2])
+    >>> cell_counts(left, labeled, positive).labeled.round(1)
+    array([368.7])
+    """
+    items, n, y = _checked(left, labeled, positive)
+    worth, rate, within = _plain_labels(_grouped(items, n, y))
+    doubt = 1 / np.maximum(worth, 1e-9) - (1 - within) / max(float(items.sum()), 1.0)
+    worth = np.where(worth > 0, 1 / np.maximum(doubt, 1 / MOST_LABELS), 0.0)
+    return _of_one_stratum(worth, rate)
+
+
+class Unseen(NamedTuple):
+    """What the prior adds to a class: its share of V, and how far one answer moves the rate."""
+
+    share: float
+    moves: float
+
+
+def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Unseen:
+    """Find how much of a class's variance V rests on answers that no group of cells has shown.
+
+    Parameters
+    ----------
+    size, labeled, positive
+        As in ``cell_counts``, of one round, shape ``(C,)``.
+
+    Returns
+    -------
+    Unseen
+        Share of V that the prior makes up, 0 without an answer; and how far one label moves the
+        class's rate in the group to which the prior adds most.
+
+    Examples
+    --------
+    >>> share, moves = unseen_answers([9000, 900, 100], [30, 30, 40], [0, 3, 16])
+    >>> print(f"{share:.2f} {moves:.3f}")
+    0.52 0.030
+    >>> print(f"{unseen_answers([9000, 900, 100], [60, 30, 40], [2, 3, 16]).share:.2f}")
+    0.02
+    """
+    weight, rate, worth, answers = _grouped(*_checked(size, labeled, positive))
+    doubted = _doubted(rate, worth)
+    each = weight**2 * _unbiased(answers) / np.maximum(worth, 1e-9)
+    whole, added = (
+        each * doubted * (1 - doubted),
+        each * (doubted * (1 - doubted) - rate * (1 - rate)),
+    )
+    if not whole.sum() > 0:
+        return Unseen(0.0, 0.0)
+    most = int(np.argmax(added))
+    return Unseen(max(0.0, float(added.sum() / whole.sum())), float(weight[most] / worth[most]))
 
 
 def groups_of_cells(labeled: ArrayLike) -> Whole:
@@ -139,6 +216,29 @@ class _Groups(NamedTuple):
     answers: Values
 
 
+def _checked(
+    size: ArrayLike, labeled: ArrayLike, positive: ArrayLike
+) -> tuple[Values, Values, Values]:
+    """Sizes ``(C,)`` and answers ``(..., C)`` of the cells that hold an item."""
+    items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
+    if items.ndim != 1 or not items.shape == n.shape[-1:] == y.shape[-1:]:
+        message = (
+            f"size {items.shape} and the last axis of labeled {n.shape} and positive {y.shape} "
+            "must have the shape (C,)"
+        )
+        raise ValueError(message)
+    if not np.all((y >= 0) & (y <= n)):
+        message = "every cell needs 0 <= positive <= labeled"
+        raise ValueError(message)
+    n, y = np.broadcast_arrays(n, y)
+    held = items > 0
+    return items[held], n[..., held], y[..., held]
+
+
+def _of_one_stratum(worth: Values, rate: Values) -> EffectiveCounts:
+    return EffectiveCounts(positive=(worth * rate)[..., np.newaxis], labeled=worth[..., np.newaxis])
+
+
 def _grouped(size: Values, labeled: Values, positive: Values) -> _Groups:
     group = groups_of_cells(labeled)
     shape = (*labeled.shape[:-1], int(group.max(initial=0)) + 1)
@@ -161,22 +261,30 @@ def _grouped(size: Values, labeled: Values, positive: Values) -> _Groups:
     return _Groups(
         weight=np.divide(weight, total, out=np.zeros(shape), where=total > 0),
         rate=np.divide(summed(size * share), seen, out=np.zeros(shape), where=there),
-        worth=np.divide(seen**2, squares, out=np.ones(shape), where=there),
+        worth=np.divide(seen**2, squares, out=np.zeros(shape), where=there),
         answers=summed(labeled),
     )
 
 
-def _plain_labels(groups: _Groups) -> tuple[Values, Values]:
-    """Plain labels m that the groups are worth, and the weighted rate; shape ``(...)``."""
+def _plain_labels(groups: _Groups) -> tuple[Values, Values, Values]:
+    """Plain labels m that the groups are worth, the weighted rate, and D; shape ``(...)`` each."""
     weight, rate, worth, answers = groups
-    prior = LIGHT / np.maximum((weight > 0).sum(axis=-1, keepdims=True), 1)
-    doubted = (worth * rate + prior) / (worth + 2 * prior)
-    spread = doubted * (1 - doubted) / worth * _unbiased(answers)
-    variance = (weight**2 * spread).sum(axis=-1)
+    doubted = _doubted(rate, worth)
+    spread = doubted * (1 - doubted)
+    variance = (weight**2 * spread * _unbiased(answers) / np.maximum(worth, 1e-9)).sum(axis=-1)
     mean = (weight * doubted).sum(axis=-1)
-    plain = mean * (1 - mean) * _unbiased(answers.sum(axis=-1))
+    whole = mean * (1 - mean)
+    plain = whole * _unbiased(answers.sum(axis=-1))
     labels = np.divide(plain, variance, out=np.zeros(mean.shape), where=variance > 0)
-    return labels, np.minimum((weight * rate).sum(axis=-1), 1.0)
+    strata = (weight * spread).sum(axis=-1)
+    within = np.divide(strata, whole, out=np.ones(mean.shape), where=whole > 0)
+    return labels, np.minimum((weight * rate).sum(axis=-1), 1.0), np.minimum(within, 1.0)
+
+
+def _doubted(rate: Values, worth: Values) -> Values:
+    """Rates of the groups with the class's prior."""
+    prior = PRIOR / np.maximum(worth.sum(axis=-1, keepdims=True), 1.0)
+    return np.asarray((rate + prior) / (1 + 2 * prior))
 
 
 def _unbiased(answers: Values) -> Values:

@@ -1,8 +1,8 @@
 r"""Half-widths of precision and recall by score cells, for many outcomes of a round at once.
 
 As ``cell_matrix`` has them, by the delta method: each class is one stratum of the plain labels that
-its cells are worth (``cell_counts``), with Jeffreys' prior. For the window these are the labels of
-the items left, :math:`n_h(1 - n_h/N_h)` of them for :math:`N_h - n_h` items.
+its cells are worth (``cell_counts``), with Jeffreys' prior. In a window it is the items left that
+are uncertain, a Beta-binomial number of positives among them (``counts_of_the_rest``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from monitor.stats.core.beta_mixture import prior_count
-from monitor.stats.design.cell_counts import cell_counts
+from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -78,14 +78,16 @@ def cell_half_widths(
 
 
 def _positives(size: Values, labeled: Values, positive: Values, *, in_window: bool) -> _Positives:
-    known, left, part = np.zeros(positive.shape[:-1]), size, np.ones_like(size)
-    if in_window:
-        known, left = positive.sum(axis=-1), size - labeled
-        part = np.divide(left, size, out=np.zeros_like(size), where=size > 0)
-    worth = cell_counts(left, labeled * part, positive * part)
     prior = prior_count(1)
+    if not in_window:
+        worth = cell_counts(size, labeled, positive)
+        known, items, noise = np.zeros(positive.shape[:-1]), float(size.sum()), 0.0
+    else:
+        left = size - labeled
+        worth = counts_of_the_rest(left, labeled, positive)
+        known, items, noise = positive.sum(axis=-1), float(left.sum()), 1.0
     alpha = prior + worth.positive[..., 0]
     beta = prior + (worth.labeled - worth.positive)[..., 0]
-    items, both = float(left.sum()), alpha + beta
-    variance = items**2 * alpha * beta / (both**2 * (both + 1))
+    both = alpha + beta
+    variance = items * (items + noise * both) * alpha * beta / (both**2 * (both + 1))
     return _Positives(known + items * alpha / both, variance)

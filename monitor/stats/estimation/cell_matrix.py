@@ -10,24 +10,23 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.draws import POINTS, Estimand, JointPosterior, draw
+from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.design.cell_counts import cell_counts
+from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from monitor.stats.core.counts import StratumCounts
-
     Values = NDArray[np.float64]
-    ClassLaw = Callable[[bool, Values, Values, Values], BetaMixture]
+    ClassLaw = Callable[[bool, Values, EffectiveCounts], BetaMixture]
 
 
 def cell_posterior(counts: Counts) -> JointPosterior:
@@ -46,11 +45,9 @@ def cell_posterior(counts: Counts) -> JointPosterior:
     ... )
     >>> posterior = cell_posterior(counts)
     >>> posterior.flagged.mean().round(3), posterior.passed.mean().round(4)
-    (array([0.818]), array([0.0095]))
+    (array([0.818]), array([0.0094]))
     """
-    return JointPosterior(
-        *(_posterior(*_arrays(cells)) for cells in (counts.flagged, counts.passed))
-    )
+    return JointPosterior(*(_law(cell_counts(*cells)) for cells in _classes(counts)))
 
 
 def class_counts(
@@ -94,9 +91,9 @@ def cell_matrix(
 ) -> Matrix:
     r"""Draws of the confusion matrix from a round labeled by cells.
 
-    For the ``window`` what is labeled is known, :math:`TP = \sum_+ y_h + \pi\sum_+ (N_h-n_h)` in
-    whole items, and the rate :math:`\pi` of the rest is that of cells of :math:`N_h - n_h` items
-    and :math:`n_h (1 - n_h/N_h)` labels. Its variance is then that of a sample without replacement.
+    For the ``window`` what is labeled is known, :math:`TP = \sum_+ y_h +
+    \mathrm{Binomial}(\sum_+ (N_h-n_h), \pi)`, and the rate :math:`\pi` of the rest is that of
+    ``counts_of_the_rest``. The variance is then that of a sample without replacement.
 
     Parameters
     ----------
@@ -107,8 +104,8 @@ def cell_matrix(
     seed, points
         As in ``draws.draw``.
     law
-        What is known of a class's rate, by whether it is flagged, given the items that the rate is
-        of and the answers in each cell; those answers alone if not given.
+        What is known of a class's rate, by whether it is flagged, the items of each cell that the
+        rate is of, and the plain labels that its answers are worth; those alone if not given.
 
     Examples
     --------
@@ -120,21 +117,28 @@ def cell_matrix(
     array([128.])
     """
     in_window = estimand == "window"
-    known = law or _of_answers
+    known = _of_answers if law is None else law
     parts = [
-        _rest(*_arrays(cells), in_window, partial(known, flagged))
-        for flagged, cells in ((True, counts.flagged), (False, counts.passed))
+        _rest(cells, in_window, partial(known, flagged))
+        for flagged, cells in zip((True, False), _classes(counts), strict=True)
     ]
     laws = JointPosterior(*(part.law for part in parts))
-    rates = draw(laws, seed=seed, points=points).rates
-    open_positive = [part.items * rates[:, i] for i, part in enumerate(parts)]
-    if in_window:
-        open_positive = [np.rint(each) for each in open_positive]
+    drawn = draw(laws, seed=seed, points=points)
     (tp, fp), (fn, tn) = (
         (part.positive + found, part.negative + part.items - found)
-        for part, found in zip(parts, open_positive, strict=True)
+        for part, found in zip(parts, _found(parts, drawn, in_window=in_window), strict=True)
     )
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
+
+
+def _found(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list[Values]:
+    """Draw the positives among the items that are left of each class."""
+    if not in_window:
+        return [part.items * drawn.rates[:, i] for i, part in enumerate(parts)]
+    return [
+        np.asarray(stats.binom.ppf(drawn.uniforms[:, i], part.items, drawn.rates[:, i]))
+        for i, part in enumerate(parts)
+    ]
 
 
 def weighted_matrix(counts: Counts) -> Matrix:
@@ -177,7 +181,7 @@ def plain_counts(counts: Counts) -> Counts:
     ...     is_flagged=[True, True, False, False],
     ... ))
     >>> plain.size, plain.labeled, plain.positive
-    (array([ 160, 9840]), array([ 61, 530]), array([50,  5]))
+    (array([ 160, 9840]), array([ 61, 578]), array([50,  5]))
     """
     size = class_sizes(counts)
     found = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
@@ -195,34 +199,36 @@ class _Rest(NamedTuple):
     law: BetaMixture
 
 
+class _Cells(NamedTuple):
+    """One class's cells: sizes, labels and positives, ``(C,)`` each."""
+
+    size: Values
+    labeled: Values
+    positive: Values
+
+
+def _classes(counts: Counts) -> list[_Cells]:
+    up = counts.is_flagged
+    columns = [each.astype(np.float64) for each in (counts.size, counts.labeled, counts.positive)]
+    return [_Cells(*(column[members] for column in columns)) for members in (up, ~up)]
+
+
 def _rest(
-    size: Values,
-    labeled: Values,
-    positive: Values,
-    in_window: bool,
-    law: Callable[[Values, Values, Values], BetaMixture],
+    cells: _Cells, in_window: bool, law: Callable[[Values, EffectiveCounts], BetaMixture]
 ) -> _Rest:
+    size, labeled, positive = cells
     if not in_window:
-        return _Rest(0.0, 0.0, float(size.sum()), law(size, labeled, positive))
+        return _Rest(0.0, 0.0, float(size.sum()), law(size, cell_counts(*cells)))
     left = size - labeled
-    part = np.divide(left, size, out=np.zeros(len(size)), where=size > 0)
     known = float(positive.sum()), float((labeled - positive).sum())
-    return _Rest(*known, float(left.sum()), law(left, labeled * part, positive * part))
+    return _Rest(*known, float(left.sum()), law(left, counts_of_the_rest(left, labeled, positive)))
 
 
-def _of_answers(flagged: bool, size: Values, labeled: Values, positive: Values) -> BetaMixture:
-    del flagged
-    return _posterior(size, labeled, positive)
+def _of_answers(flagged: bool, size: Values, own: EffectiveCounts) -> BetaMixture:
+    del flagged, size
+    return _law(own)
 
 
-def _posterior(size: Values, labeled: Values, positive: Values) -> BetaMixture:
-    found = cell_counts(size, labeled, positive)
+def _law(found: EffectiveCounts) -> BetaMixture:
     prior = prior_count(1)
     return BetaMixture.single(prior + found.positive, prior + found.labeled - found.positive)
-
-
-def _arrays(cells: tuple[StratumCounts, ...]) -> tuple[Values, Values, Values]:
-    """Sizes, labels and positives of one class's cells, shape ``(C,)`` each."""
-    rows = [(cell.size, cell.labeled, cell.positive) for cell in cells]
-    size, labeled, positive = np.array(rows, dtype=np.float64).reshape(-1, 3).T
-    return size, labeled, positive

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
+    from monitor.stats.design.restratify import EffectiveCounts
     from monitor.stats.history.change_point import ClassCounts
 
     Values = NDArray[np.float64]
@@ -133,9 +134,9 @@ def segment_draws(segment: Counts, whole: Counts, *, seed: int, points: int) -> 
     labeled = whole.labeled - segment.labeled
     positive = whole.positive - segment.positive
 
-    def law(flagged: bool, size: Values, n: Values, y: Values) -> BetaMixture:
+    def law(flagged: bool, size: Values, own: EffectiveCounts) -> BetaMixture:
         chosen = whole.is_flagged == flagged
-        own, others = cell_counts(size, n, y), cell_counts(size, labeled[chosen], positive[chosen])
+        others = cell_counts(size, labeled[chosen], positive[chosen])
         return _borrowed((own.positive, own.labeled), (others.positive, others.labeled), OWN_WEIGHT)
 
     method = f"Beta mixture by score cells, {points} Sobol points"

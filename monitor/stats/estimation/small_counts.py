@@ -12,13 +12,14 @@ with few labels, each of the rarer answers found there has the leverage of many 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
+from monitor.stats.design.cell_counts import unseen_answers
 from monitor.stats.estimation.cell_matrix import cell_posterior
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ LEVERAGE = 0.7
 """Share of a metric's variance from which on the few rarer answers of one stratum decide it. Chosen
 by simulation (benchmarks/misses.py --cautions): with .5 four times as many ordinary rounds warn by
 it, for about as many of those whose misses lie in the lowest band."""
+
+UNSEEN = 0.5
+"""Share of a metric's variance from which on answers that no score cell has shown decide it. In
+ordinary rounds the prior of the cells makes up a tenth and less (benchmarks/cell_coverage.py)."""
 
 _PRIOR = 0.5  # the prior's share of the worth, which no label brought
 _DECIDES = 0.1  # share of the metric's variance from which on a class decides it
@@ -91,6 +96,10 @@ def small_count_caution(
     four of the rarer answer were found in a stratum that makes up seven tenths of the variance
     :math:`\sum_h \delta_h^2 n_h \pi_h(1-\pi_h)`, these decide the metric.
 
+    Score cells are many, and those that hold most items may all be without one of the rarer answer.
+    Where half of the variance comes from the prior that stands for those (``cell_counts``), the
+    answers not found decide: the class is named with none found.
+
     Parameters
     ----------
     counts
@@ -135,6 +144,10 @@ def small_count_caution(
     )
     if few:
         return FewLabels(few)
+    if cells:
+        unseen = _unseen(wanted, classes, counts, moved)
+        if unseen is not None:
+            return FewLabels((unseen,))
     heavy = _heavy_stratum(wanted, classes, counts, round_posterior(counts).mean(), estimand)
     return None if heavy is None else FewLabels((heavy,))
 
@@ -187,6 +200,21 @@ class _Class:
         """Positives and negatives of the class at its mean, moved by so many deviations."""
         rate = min(max(self.mean + shift * self.deviation, 0.0), 1.0)
         return self.size * rate, self.size * (1 - rate)
+
+
+def _unseen(
+    wanted: Metric, classes: list[_Class], counts: Counts, moved: list[float]
+) -> DecidingClass | None:
+    """Find the class whose score cells leave open whether they hold the rarer answer."""
+    for index, members in enumerate((counts.is_flagged, ~counts.is_flagged)):
+        share, moves = unseen_answers(
+            counts.size[members], counts.labeled[members], counts.positive[members]
+        )
+        if moved[index] * share > 0 and moved[index] * share >= UNSEEN * sum(moved):
+            class_ = classes[index]
+            each = _slope(wanted, classes, index) * class_.size * moves
+            return replace(class_.deciding, worth=0.0, moves=each)
+    return None
 
 
 def _heavy_stratum(

@@ -8,9 +8,15 @@ from scipy import special, stats
 
 from benchmarks.cells import cut, interval_ends, known, scored
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.draws import round_posterior
+from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import metric
-from monitor.stats.design.cell_counts import GROUP, cell_counts, groups_of_cells
+from monitor.stats.design.cell_counts import (
+    GROUP,
+    cell_counts,
+    counts_of_the_rest,
+    groups_of_cells,
+    unseen_answers,
+)
 from monitor.stats.estimation.cell_matrix import cell_matrix, cell_posterior
 
 SIZE = np.array([9000.0, 900.0, 100.0])
@@ -157,6 +163,70 @@ def test_half_of_a_window_halves_the_variance_of_its_rate():
 
     # Sampling without replacement: p(1-p)/n (1 - n/N).
     assert np.var(precision) == pytest.approx(0.25 / 2000 * 0.5, rel=0.01)
+
+
+def test_one_cell_per_class_is_the_window_without_cells():
+    counts = Counts.of_matrix(tp=11, fp=3, fn=2, tn=60, flagged_size=20, passed_size=200)
+
+    by_cells = cell_matrix(counts, "window")
+    by_bands = draw(round_posterior(counts), seed=0).window_matrix(counts)
+
+    assert by_cells.tp.tolist() == by_bands.tp.tolist()
+    assert by_cells.fn.tolist() == by_bands.fn.tolist()
+
+
+def test_the_cells_of_a_window_have_the_variance_of_a_sample_without_replacement():
+    size, labeled = np.array([4000, 3000, 1000]), np.array([2000, 600, 900])
+    positive = np.array([200, 240, 810])
+    counts = Counts.of_arrays(
+        size=[*size, 9000],
+        labeled=[*labeled, 50],
+        positive=[*positive, 5],
+        is_flagged=[True, True, True, False],
+    )
+
+    found = cell_matrix(counts, "window").tp
+
+    rate = positive / labeled  # Cochran, Sampling Techniques, 1977, theorem 5.3
+    variance = size**2 * (1 - labeled / size) * rate * (1 - rate) / (labeled - 1)
+    assert np.var(found) == pytest.approx(variance.sum(), rel=0.02)
+    assert np.mean(found) == pytest.approx(size @ rate, rel=1e-3)
+
+
+def test_the_rest_of_a_window_is_never_worth_more_than_it_can_be():
+    nearly_all = counts_of_the_rest([1, 1, 0], [300, 300, 300], [10, 150, 290])
+    nothing_left = counts_of_the_rest([0, 0], [30, 30], [3, 9])
+
+    assert 0 < nearly_all.labeled[0] <= 1e6
+    assert nothing_left.labeled.tolist() == [0.0]
+
+
+def covered_share(size, labeled, rates):
+    """Share of all rounds whose interval for the rate holds it, by enumeration."""
+    samples = np.array(list(product(*(range(n + 1) for n in labeled))))
+    chance = np.prod(stats.binom.pmf(samples, labeled, rates), axis=1)
+    found = cell_counts(size, labeled, samples)
+    alpha, beta = 0.5 + found.positive[:, 0], 0.5 + (found.labeled - found.positive)[:, 0]
+    low, high = (special.betaincinv(alpha, beta, end) for end in (0.025, 0.975))
+    truth = np.dot(size, rates) / np.sum(size)
+    return float(chance @ ((low <= truth) & (truth <= high)))
+
+
+@pytest.mark.parametrize("expected", [0.2, 0.5])
+def test_a_cell_of_most_items_that_shows_no_positive_is_not_taken_to_be_pure(expected):
+    covered = covered_share([9700, 300], np.array([200, 60]), np.array([expected / 200, 0.15]))
+
+    assert covered > 0.95  # with a prior shared evenly over the groups it was .930 for .5
+
+
+def test_answers_that_no_cell_has_shown_are_a_large_part_of_the_doubt_only_where_they_are():
+    pure, _ = unseen_answers([9700, 300], [200, 60], [0, 9])
+    mixed, moves = unseen_answers([9700, 300], [200, 60], [4, 9])
+
+    assert pure > 1 / 3
+    assert mixed < 0.1
+    assert moves == pytest.approx(0.97 / 200)
+    assert unseen_answers([9700, 300], [0, 0], [0, 0]) == (0.0, 0.0)
 
 
 def test_intervals_hold_the_truth_in_95_percent_of_rounds_at_the_bound_of_any_design():
