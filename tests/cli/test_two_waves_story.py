@@ -52,12 +52,12 @@ def test_each_command_says_which_wave_is_out_and_what_follows(banded):
 
     assert "in two waves of which this is the first" in line_of(drawn, "round 1")
     assert re.search(
-        r"waits for 8\d answers of 8\d to its first wave, and hands out 11\d more items then, at "
+        r"waits for 80 answers of 80 to its first wave, and hands out 120 more items then, at "
         r"\S+ \S+ UTC at the latest",
         line_of(waiting, "round 1"),
     )
     assert line_of(second, "round 1").endswith("its second wave of items is out now")
-    assert re.search(r"waits for 11\d answers of 200, until", line_of(after, "round 1"))
+    assert re.search(r"waits for 120 answers of 200, until", line_of(after, "round 1"))
 
 
 def test_a_pass_as_json_says_when_the_second_wave_goes_out(banded):
@@ -77,9 +77,9 @@ def test_show_says_how_much_of_a_round_is_out(banded):
     banded.run("run-once")
     second = banded.run("show", "1")
 
-    assert re.search(r"two waves: 8\d of the 200 items are out", first.out)
-    assert re.search(r"two waves: 8\d of the 200 items went out first", second.out)
-    assert re.search(r"the first of two waves: 11\d more follow", first.out)
+    assert re.search(r"two waves: 80 of the 200 items are out", first.out)
+    assert re.search(r"two waves: 80 of the 200 items went out first", second.out)
+    assert re.search(r"the first of two waves: 120 more follow", first.out)
 
 
 def test_show_says_that_a_second_wave_never_went_out(banded):

@@ -95,11 +95,30 @@ def test_bands_without_a_score_are_refused_rather_than_ignored(refused):
     ]
 
 
-def test_score_cells_are_taken_and_bands_are_the_strata_without_them(load):
-    text = changed("max_labels: 2000", "max_labels: 2000, cells: {flagged: 12, passed: 30}")
+@pytest.mark.parametrize(
+    ("asked", "cells"),
+    [
+        ("", Cells(flagged=20, passed=40)),
+        (", cells: {flagged: 12, passed: 30}", Cells(flagged=12, passed=30)),
+        (", cells: null", None),
+        (", bands: {flagged: 3, passed: 6}", None),
+        (", bands: {flagged: 3, passed: 6}, cells: {}", Cells(flagged=20, passed=40)),
+    ],
+)
+def test_strata_are_score_cells_unless_bands_alone_are_asked_for(load, asked, cells):
+    [monitor] = load(changed("max_labels: 2000", f"max_labels: 2000{asked}")).monitors
 
-    assert load(text).monitors[0].settings().round.sample.cells == Cells(flagged=12, passed=30)
-    assert load(TEXT).monitors[0].settings().round.sample.cells is None
+    frozen = monitor.settings().round
+
+    assert frozen.sample.cells == cells
+    assert RoundSettings.model_validate_json(frozen.model_dump_json()) == frozen
+
+
+def test_rounds_of_versions_without_score_cells_are_read_as_drawn_by_bands(load):
+    stored = load(TEXT).monitors[0].settings().round.model_dump(mode="json")
+    del stored["sample"]["cells"]
+
+    assert RoundSettings.model_validate(stored).sample.cells is None
 
 
 def test_score_cells_without_a_score_are_refused_rather_than_ignored(refused):

@@ -86,7 +86,7 @@ def labels_to_pool(
     ... )
     >>> [found] = labels_to_pool([counts], counts.size, cells=True)
     >>> found.size, found.labeled.round(1), found.positive.round(1)
-    (array([ 160, 9840]), array([ 61. , 530.7]), array([50.2,  4.5]))
+    (array([ 160, 9840]), array([ 61.2, 578.1]), array([50.3,  4.9]))
     """
     if not rounds:
         return []
