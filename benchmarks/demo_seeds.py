@@ -4,7 +4,8 @@ Run ``python -m benchmarks.demo_seeds --by cells bands`` from the root of the re
 trains a classifier of its own and gets limits from its own reference; all designs play the same
 weeks. A round is drawn, planned, estimated and judged by the same functions that the product calls,
 without SQL and MLflow, and in one wave, since the demo has a reference with scores. Without
-``--intervals`` nothing is estimated, and a seed ends with its first alert or the drop's fourth round.
+``--intervals`` nothing is estimated, and a seed ends with its first alert or with the fourth round
+of the drop.
 
 Intervals are those that the demo shows: of the window, from the round alone. Standard errors take
 the rounds of a seed together.
