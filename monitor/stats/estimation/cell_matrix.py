@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import stats
 
-from monitor.stats.core.beta_mixture import BetaMixture, prior_count
+from monitor.stats.core.beta_mixture import HEAVY, BetaMixture, prior_count
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
@@ -98,7 +98,9 @@ def _found(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list[Val
 def plain_counts(counts: Counts) -> Counts:
     """Make of each class one stratum of the whole plain labels that its cells are worth.
 
-    For what needs counts, such as the correction of label errors.
+    For the correction of label errors, which needs counts. Wrong labels leave no cell pure, and one
+    of most items may show none of those it has. So the prior of the cells is the heavy one, as in
+    the correction of bands.
 
     Parameters
     ----------
@@ -112,11 +114,11 @@ def plain_counts(counts: Counts) -> Counts:
     ...     is_flagged=[True, True, False, False],
     ... ))
     >>> plain.size, plain.labeled, plain.positive
-    (array([ 160, 9840]), array([ 61, 578]), array([50,  5]))
+    (array([ 160, 9840]), array([ 59, 235]), array([49,  2]))
     """
     classes = _classes(counts)
     size = np.array([cells.size.sum() for cells in classes])
-    found = [cell_counts(*each) for each in classes]
+    found = [cell_counts(*each, prior=HEAVY) for each in classes]
     worth = np.concatenate([each.labeled for each in found])
     share = np.minimum(1.0, size / np.maximum(worth, 1.0))  # never more labels than items
     positive, labeled = EffectiveCounts(
