@@ -206,7 +206,7 @@ def say_others(results: Sequence[Result]) -> None:
             print(f"{name:<12} {_line(group, index)}")
 
 
-HEAVY = {"size": [1000, 97_000, 3000], "is_flagged": [True, False, False]}
+HEAVY = (1000, 97_000, 3000)
 HEAVY_LABELS = (50, 200, 60)
 HEAVY_EXPECTED = (0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 MOST_FOUND = (15, 26)  # beyond these the rounds of 6 expected positives weigh under .001
@@ -229,7 +229,9 @@ def say_heavy() -> None:
 
 def _heavy_round(positive: tuple[int, ...]) -> tuple[list[list[float]], bool]:
     """Intervals of the passed class's rate by cells and by bands, and whether cells warn."""
-    counts = Counts.of_arrays(**HEAVY, labeled=HEAVY_LABELS, positive=positive)
+    counts = Counts.of_arrays(
+        size=HEAVY, labeled=HEAVY_LABELS, positive=positive, is_flagged=[True, False, False]
+    )
     ends = []
     for cells in (True, False):
         [row] = estimates(counts, metrics=("npv",), estimands=("rate",), points=2**9, cells=cells)

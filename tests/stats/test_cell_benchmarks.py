@@ -62,8 +62,9 @@ def test_ends_misses_and_points_are_those_of_the_monitors_estimate(times):
             truth = float(metric(row.metric)(design.truth))
             told = [found.point[place, index], found.low[place, index], found.high[place, index]]
             assert told == pytest.approx([row.point, row.low, row.high], abs=1e-6)
-            assert found.below[place, index] == (truth < row.low)
-            assert found.above[place, index] == (truth > row.high)
+            assert row.interval is not None
+            assert found.below[place, index] == (truth < row.interval.low)
+            assert found.above[place, index] == (truth > row.interval.high)
 
 
 def test_a_heavy_cell_that_looks_pure_leaves_room_for_what_it_may_hold():

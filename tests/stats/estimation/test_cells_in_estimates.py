@@ -175,7 +175,8 @@ def test_a_class_labeled_whole_is_known_in_the_window_and_not_behind_it():
 
     true = positive[UP].sum() / SIZE[UP].sum()
     assert (window.low, window.point, window.high) == pytest.approx((true, true, true))
-    assert rate.high - rate.low > 0.01
+    assert rate.interval is not None
+    assert rate.interval.high - rate.interval.low > 0.01
 
 
 @pytest.mark.parametrize("answer", ["no positive", "all positive"])
@@ -203,8 +204,10 @@ def test_a_cell_whose_items_all_stayed_without_an_answer_is_like_its_neighbours(
     assert unlabeled_share(lacking)["passed"] == pytest.approx(SIZE[24] / SIZE[~UP].sum())
     missing = np.where(np.arange(len(SIZE)) == 24, TEN, 0)
     bounds = missing_bounds(lacking, missing, "recall", cells=True)
-    assert bounds.low < found.low
-    assert bounds.high >= found.high
+    assert bounds is not None
+    assert found.interval is not None
+    assert bounds.low < found.interval.low
+    assert bounds.high >= found.interval.high
 
 
 def test_a_cell_without_items_changes_nothing():
@@ -234,13 +237,20 @@ def test_a_class_without_items_or_labels_is_said_to_be_so():
 
 
 def test_cells_without_the_rarer_answer_that_decide_a_metric_are_named():
-    sizes = {"size": [500, 97_000, 3000], "is_flagged": [True, False, False]}
-    labeled = [400, 400, 900]
-    pure = Counts.of_arrays(**sizes, labeled=labeled, positive=[300, 0, 135])
-    mixed = Counts.of_arrays(**sizes, labeled=labeled, positive=[300, 20, 135])
+    pure, mixed = (
+        Counts.of_arrays(
+            size=[500, 97_000, 3000],
+            labeled=[400, 400, 900],
+            positive=[300, found, 135],
+            is_flagged=[True, False, False],
+        )
+        for found in (0, 20)
+    )
 
-    [few] = small_count_caution(pure, "recall", cells=True).classes
+    said = small_count_caution(pure, "recall", cells=True)
 
+    assert said is not None
+    [few] = said.classes
     assert (few.predicted, few.answer, few.worth) == ("passed", "positive", 0.0)
     tp, fn = 375, 450  # of recall tp/(tp + fn), by one of 97,000/400 items
     assert few.moves == pytest.approx(tp / (tp + fn) ** 2 * 97_000 / 400, rel=0.05)
@@ -258,8 +268,10 @@ def test_bounds_of_missing_answers_hold_the_estimate_of_each_way_to_fill_them():
         added[[3, 20, 45]] = fill
         filled = changed(counts, labeled=counts.labeled + missing, positive=counts.positive + added)
         found = of_cells(filled, "recall")
-        assert bounds.low - 1e-9 <= found.low
-        assert found.high <= bounds.high + 1e-9
+        assert bounds is not None
+        assert found.interval is not None
+        assert bounds.low - 1e-9 <= found.interval.low
+        assert found.interval.high <= bounds.high + 1e-9
 
 
 def test_disputed_answers_move_a_point_between_the_scaled_extremes():
@@ -267,7 +279,7 @@ def test_disputed_answers_move_a_point_between_the_scaled_extremes():
     disputed = np.zeros(len(SIZE), dtype=np.int64)
     disputed[[3, 20]] = 1
 
-    low, high = point_range(counts, disputed, "recall", cells=True)
+    found = point_range(counts, disputed, "recall", cells=True)
 
     points = [
         scaled_matrix(
@@ -275,7 +287,7 @@ def test_disputed_answers_move_a_point_between_the_scaled_extremes():
         )
         for up, down in ((0, 1), (1, 0))
     ]
-    assert (low, high) == pytest.approx([float(METRICS["recall"](each)) for each in points])
+    assert found == pytest.approx([float(METRICS["recall"](each)) for each in points])
 
 
 def test_a_perfect_audit_leaves_the_interval_of_the_cells_but_for_its_prior():
@@ -286,8 +298,10 @@ def test_a_perfect_audit_leaves_the_interval_of_the_cells_but_for_its_prior():
 
     for row in corrected:
         plain = of_cells(counts, row.metric)
-        width = plain.high - plain.low
+        assert plain.interval is not None
+        width = plain.interval.high - plain.interval.low
         assert row.point == pytest.approx(plain.point, abs=0.1 * width)
         assert row.low < plain.low + 0.05 * width
         assert row.high > plain.high - 0.05 * width
-        assert row.high - row.low < 1.25 * width
+        assert row.interval is not None
+        assert row.interval.high - row.interval.low < 1.25 * width
