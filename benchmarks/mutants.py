@@ -20,7 +20,7 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import libcst
 import numpy as np
@@ -56,7 +56,7 @@ class Mutant:
         """Give the function the changed code, wherever it has been imported to."""
         codes = _codes(compile(self._source(), self.path, "exec"))
         *_, code = (each for each in codes if each.co_qualname == self.function)
-        found = sys.modules[self._module()]
+        found: Any = sys.modules[self._module()]
         for name in self.function.split("."):
             found = vars(found)[name]
         getattr(found, "__func__", found).__code__ = code  # what a class method wraps
