@@ -1,16 +1,22 @@
-"""Whether the demo's alert is luck: the same half year with other seeds, at the statistics.
+"""The demo's half year with other seeds, by score cells and by bands, at the statistics.
 
-Run ``python -m benchmarks.demo_seeds`` from the root of the repository (about 7 minutes on one
-core). Every seed trains a classifier of its own and gets limits from its own reference. A round is
-drawn, planned and judged by the same functions that the product calls, without SQL and MLflow. A
-seed ends with its first alert, or with the fourth round of the drop.
+Run ``python -m benchmarks.demo_seeds --by cells bands`` from the root of the repository. Every seed
+trains a classifier of its own and gets limits from its own reference; all designs play the same
+weeks. A round is drawn, planned, estimated and judged by the same functions that the product calls,
+without SQL and MLflow, and in one wave, since the demo has a reference with scores. Without
+``--intervals`` nothing is estimated, and a seed ends with its first alert or with the fourth round
+of the drop.
+
+Intervals are those that the demo shows: of the window, from the round alone. Standard errors take
+the rounds of a seed together.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,54 +24,93 @@ import numpy as np
 from monitor.demo.digits import THRESHOLD, Camera, Confusion, Scenario
 from monitor.demo.folder import limits_of
 from monitor.demo.result import FIND_WITHIN
+from monitor.domain.sample_settings import Sample
+from monitor.rounds.sampling.edges import edges_of
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
-from monitor.stats.detection.alternatives import guess
+from monitor.stats.design.recalibration import recalibrated_prior
+from monitor.stats.design.score_bands import band_of
+from monitor.stats.detection.alternatives import decayed_labels, guess
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.estimation.posterior import estimate
+from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
 
 if TYPE_CHECKING:
     from monitor.demo.digits import Batch
+    from monitor.domain.model import BandEdges
 
 PROMISE = 52  # rounds
 METRICS = ("precision", "recall")
+DESIGNS = ("cells", "bands")
+POINTS = 2**10
 
 
 @dataclass(frozen=True)
-class Edges:
-    """Score bands, frozen with the first week."""
+class Strata:
+    """Score cells or bands, frozen with the first week, and what a round by them is."""
 
-    flagged: tuple[float, ...]
-    passed: tuple[float, ...]
+    sample: Sample
+    edges: BandEdges
 
     @classmethod
-    def of(cls, batch: Batch) -> Edges:
-        """Cut the bands of the first week."""
-        flagged = batch.score >= THRESHOLD
-        return cls(
-            band_edges(batch.score[flagged], FLAGGED_BANDS),
-            band_edges(batch.score[~flagged], PASSED_BANDS),
-        )
+    def of(cls, batch: Batch, by: str, labels: int) -> Strata:
+        """Cut the first week as the product does."""
+        asked = {"max_labels": labels} | ({"bands": {}} if by == "bands" else {})
+        sample, flagged = Sample.model_validate(asked), batch.score >= THRESHOLD
+        edges = edges_of(batch.score[flagged], batch.score[~flagged], sample, unscored=False)
+        return cls(sample, edges)
+
+    @property
+    def are_cells(self) -> bool:
+        """Whether they are cells."""
+        return self.sample.cells is not None
 
     @property
     def is_flagged(self) -> np.ndarray:
         """Class of each stratum."""
-        return np.repeat([True, False], [len(self.flagged) + 1, len(self.passed) + 1])
+        return np.array([stratum.flagged for stratum in self.edges.strata()])
 
-    def strata(self, batch: Batch) -> list[np.ndarray]:
+    def truths(self, batch: Batch) -> list[np.ndarray]:
         """Truths of the items of each stratum."""
         flagged = batch.score >= THRESHOLD
         found = []
-        for mine, inner in ((flagged, self.flagged), (~flagged, self.passed)):
+        for mine, inner in ((flagged, self.edges.flagged), (~flagged, self.edges.passed)):
             band = band_of(batch.score[mine], inner)
             truth = batch.is_eight[mine]
             found += [truth[band == place] for place in range(len(inner) + 1)]
         return found
+
+    def plan(self, size: list[int], known: list[Counts], rng: np.random.Generator) -> np.ndarray:
+        """Labels of a round after those that are known, the reference first."""
+        if self.are_cells:
+            positive, labeled = decayed_labels(known)
+            rates = recalibrated_prior(size, self.is_flagged, labeled, positive)
+        else:
+            rates = PriorRates.of_posterior(pooled_history(known[1:], known[0]))
+        return allocate(
+            size,
+            self.is_flagged,
+            rates,
+            max_labels=self.sample.max_labels,
+            share_by_size=self.sample.share_by_size,
+            assurance=self.sample.assurance,
+            uniform=rng.random() if self.are_cells else None,
+        ).labels
+
+    def counted(
+        self, truths: list[np.ndarray], labels: np.ndarray | list[int], rng: np.random.Generator
+    ) -> Counts:
+        """Label so many items of each stratum."""
+        drawn = [rng.permutation(s)[:n] for s, n in zip(truths, labels, strict=True)]
+        return Counts.of_arrays(
+            size=[len(stratum) for stratum in truths],
+            labeled=[len(each) for each in drawn],
+            positive=[int(each.sum()) for each in drawn],
+            is_flagged=self.is_flagged,
+        )
 
 
 def pooled_history(rounds: list[Counts], reference: Counts) -> JointPosterior:
@@ -84,17 +129,29 @@ def pooled_history(rounds: list[Counts], reference: Counts) -> JointPosterior:
     return JointPosterior(flagged=classes[0], passed=classes[1])
 
 
+@dataclass(frozen=True)
+class Interval:
+    """One interval beside what all images of its week show."""
+
+    number: int
+    metric: str
+    low: float
+    high: float
+    point: float
+    true: float
+
+
 @dataclass
 class Outcome:
     """What one seed gave."""
 
     seed: int
-    fired: int | None
-    metric: str
+    limits: dict[str, float]
     true_before: dict[str, float]
     true_after: dict[str, float]
-    limits: dict[str, float]
-    covered: list[tuple[int, str, bool]]
+    fired: int | None = None
+    metric: str = ""
+    intervals: list[Interval] = field(default_factory=list)
 
     @property
     def line(self) -> str:
@@ -114,109 +171,114 @@ def pooled(batches: list[Confusion]) -> dict[str, float]:
     return {"precision": tp / (tp + fp), "recall": tp / (tp + fn)}
 
 
-def play(scenario: Scenario, *, intervals: bool) -> Outcome:
-    """Play one seed until the first alert or the last round that counts; all with intervals."""
-    camera = Camera(scenario)
-    last = scenario.rounds if intervals else scenario.drop_round + FIND_WITHIN - 1
-    weeks = [camera.week(number) for number in range(1, last + 1)]
-    before = camera.reference()
-    edges = Edges.of(weeks[0])
-    labeled = edges.strata(before)
-    reference = counted(labeled, [len(each) for each in labeled], edges, scenario.seed)
-    limits = limits_of(before.confusion, scenario.room)
-    truths = [week.confusion for week in weeks]
-    drop = scenario.drop_round
-    true = [pooled(truths[: drop - 1]), pooled(truths[drop - 1 :])]
-    watching = Watch(limits)
-    covered = []
-    for number, week in enumerate(weeks, start=1):
-        strata = edges.strata(week)
-        prior_rates = PriorRates.of_posterior(pooled_history(watching.rounds, reference))
-        sizes = [len(stratum) for stratum in strata]
-        plan = allocate(sizes, edges.is_flagged, prior_rates, max_labels=scenario.labels)
-        counts = counted(strata, plan.labels, edges, 1000 * scenario.seed + number)
-        watching.close(counts, reference)
-        if intervals:
-            posterior = pooled_history(watching.rounds, reference)
-            covered += coverage(number, counts, posterior, true[number >= drop])
-        elif watching.fired is not None:
-            break
-    when, metric = watching.fired or (None, "")
-    return Outcome(scenario.seed, when, metric, true[0], true[1], limits, covered)
+@dataclass(frozen=True)
+class HalfYear:
+    """The traffic of one seed: its reference, and its weeks up to the last that counts."""
+
+    scenario: Scenario
+    reference: Batch
+    weeks: list[Batch]
+
+    @classmethod
+    def of(cls, scenario: Scenario, *, intervals: bool) -> HalfYear:
+        """Train the classifier and score the weeks; all of them for intervals."""
+        camera = Camera(scenario)
+        last = scenario.rounds if intervals else scenario.drop_round + FIND_WITHIN - 1
+        weeks = [camera.week(number) for number in range(1, last + 1)]
+        return cls(scenario, camera.reference(), weeks)
+
+    def play(self, by: str, *, intervals: bool) -> Outcome:
+        """Play it until the first alert; with intervals, all of it."""
+        scenario, drop = self.scenario, self.scenario.drop_round
+        strata = Strata.of(self.weeks[0], by, scenario.labels)
+        labeled = strata.truths(self.reference)
+        sizes = [len(each) for each in labeled]
+        known = [strata.counted(labeled, sizes, np.random.default_rng(0))]
+        truths = [week.confusion for week in self.weeks]
+        limits = limits_of(self.reference.confusion, scenario.room)
+        outcome = Outcome(
+            scenario.seed, limits, pooled(truths[: drop - 1]), pooled(truths[drop - 1 :])
+        )
+        evidence = dict.fromkeys(METRICS, Evidence())
+        for number, week in enumerate(self.weeks, start=1):
+            rng = np.random.default_rng([scenario.seed, number])
+            items = strata.truths(week)
+            labels = strata.plan([len(each) for each in items], known, rng)
+            counts = strata.counted(items, labels, rng)
+            evidence = judged(evidence, counts, known, limits)
+            fired = [m for m in METRICS if evidence[m].fires(log_threshold(PROMISE, len(METRICS)))]
+            if fired and outcome.fired is None:
+                outcome.fired, outcome.metric = number, fired[0]
+            known.append(counts)
+            if intervals:
+                outcome.intervals += intervals_of(number, counts, week.confusion, strata)
+            elif outcome.fired is not None:
+                break
+        return outcome
 
 
-class Watch:
-    """The detector of each limit, and the rounds so far."""
-
-    def __init__(self, limits: dict[str, float]) -> None:
-        self.limits = limits
-        self.rounds: list[Counts] = []
-        self.fired: tuple[int, str] | None = None
-        self._evidence = dict.fromkeys(METRICS, Evidence())
-
-    def close(self, counts: Counts, reference: Counts) -> None:
-        """Judge one more round; only the first alert counts."""
-        rates = guess(self.rounds, reference)
-        self.rounds.append(counts)
-        for metric in METRICS:
-            e = log_e_factor(Limit(metric, self.limits[metric], "at_least"), counts, rates)
-            self._evidence[metric] = self._evidence[metric].after(e)
-            fires = self._evidence[metric].fires(log_threshold(PROMISE, len(METRICS)))
-            if fires and self.fired is None:
-                self.fired = len(self.rounds), metric
+def judged(
+    evidence: dict[str, Evidence], counts: Counts, known: list[Counts], limits: dict[str, float]
+) -> dict[str, Evidence]:
+    """Take one more round into the detector of each limit."""
+    rates = guess(known[1:], known[0])
+    return {
+        name: so_far.after(log_e_factor(Limit(name, limits[name], "at_least"), counts, rates))
+        for name, so_far in evidence.items()
+    }
 
 
-def coverage(
-    number: int, counts: Counts, posterior: JointPosterior, true: dict[str, float]
-) -> list[tuple[int, str, bool]]:
-    """Whether the intervals of the rate hold what all weeks of the same camera have."""
-    found = []
-    alone = estimate(counts, metrics=METRICS)
-    joint = estimate(counts, metrics=METRICS, posterior=posterior, basis="pooled")
-    for basis, estimates in (("round", alone), ("pooled", joint)):
-        for metric in METRICS:
-            low, high = estimates[metric].low or 0.0, estimates[metric].high or 1.0
-            found.append((number, f"{metric}/{basis}", low <= true[metric] <= high))
-    return found
-
-
-def counted(
-    strata: list[np.ndarray], labels: np.ndarray | list[int], edges: Edges, seed: int
-) -> Counts:
-    """Label so many items of each stratum."""
-    rng = np.random.default_rng(seed)
-    drawn = [rng.permutation(s)[:n] for s, n in zip(strata, labels, strict=True)]
-    return Counts.of_arrays(
-        size=[len(stratum) for stratum in strata],
-        labeled=[len(each) for each in drawn],
-        positive=[int(each.sum()) for each in drawn],
-        is_flagged=edges.is_flagged,
+def intervals_of(number: int, counts: Counts, truth: Confusion, strata: Strata) -> list[Interval]:
+    """Estimate a round as the demo shows it."""
+    rows = estimates(
+        counts, metrics=METRICS, estimands=("window",), points=POINTS, cells=strata.are_cells
     )
+    return [
+        Interval(number, row.metric, row.low, row.high, row.point, getattr(truth, row.metric))
+        for row in rows
+        if isinstance(row, MetricEstimate)
+        and row.low is not None
+        and row.high is not None
+        and row.point is not None
+    ]
 
 
-def show_coverage(outcomes: list[Outcome], drop: int) -> None:
-    """Print which share of intervals held the truth, by rounds since the drop."""
-    spans = {"before": (1, drop), "1st": (drop, drop + 1), "2nd": (drop + 1, drop + 2)}
-    spans |= {"3rd to 5th": (drop + 2, drop + 5), "later": (drop + 5, 1000)}
-    for name in sorted({name for outcome in outcomes for _, name, _ in outcome.covered}):
-        shares = []
+def show_intervals(by: str, outcomes: list[Outcome], drop: int) -> None:
+    """Print how often intervals hold the truth, and how far points are from it."""
+    spans = {"before": (1, drop), "1st": (drop, drop + 1), "2nd to 4th": (drop + 1, drop + 4)}
+    spans |= {"later": (drop + 4, 1000)}
+    for metric in METRICS:
         for label, (first, end) in spans.items():
-            held = [h for o in outcomes for n, m, h in o.covered if m == name and first <= n < end]
-            shares.append(f"{label} {np.mean(held):.3f}")
-        print(f"intervals that hold the truth, {name:<18} {', '.join(shares)}")
+            of_seed = defaultdict(list)
+            for outcome in outcomes:
+                for each in outcome.intervals:
+                    if each.metric == metric and first <= each.number < end:
+                        of_seed[outcome.seed].append(_figures(each))
+            means = np.array([np.mean(rows, axis=0) for rows in of_seed.values()])
+            mean = means.mean(axis=0)
+            error = means.std(axis=0, ddof=1) / math.sqrt(len(means))
+            print(
+                f"{by} {metric:<9} {label:<10}  {mean[0]:.3f} ({error[0]:.3f})  "
+                f"{mean[1]:.3f} {mean[2]:.3f}  {100 * mean[3]:+5.2f} ({100 * error[3]:.2f})  "
+                f"{100 * mean[4]:5.2f}  {mean[5]:.3f}"
+            )
 
 
-def show(outcomes: list[Outcome], drop: int) -> None:
+def _figures(each: Interval) -> tuple[float, ...]:
+    below, above = each.true < each.low, each.true > each.high
+    half = (each.high - each.low) / 2
+    return (not (below or above), below, above, each.point - each.true, half, each.true)
+
+
+def show(by: str, outcomes: list[Outcome], drop: int) -> None:
     """Print the seeds that were not found in time, and what all of them come to."""
     in_time = [o.fired is not None and 0 <= o.fired - drop < FIND_WITHIN for o in outcomes]
     share, count = np.mean(in_time), len(outcomes)
-    print("not found in time:")
+    print(f"{by}, not found in time:")
     print("seed  precision (true, limit, after)  recall (same)  fired  metric")
     for outcome, found in zip(outcomes, in_time, strict=True):
         if not found:
             print(outcome.line)
-    falls = [o.true_before["recall"] - o.true_after["recall"] for o in outcomes]
-    print(f"recall falls by {np.mean(falls):.3f} in the mean, {min(falls):.3f} to {max(falls):.3f}")
     print(
         f"found within {FIND_WITHIN} rounds: {sum(in_time)} of {count} = {share:.3f} "
         f"(s.e. {math.sqrt(share * (1 - share) / count):.3f})"
@@ -236,22 +298,31 @@ def show(outcomes: list[Outcome], drop: int) -> None:
 
 
 def main() -> None:
-    """Print the misses, the share found in time and the false alarms."""
+    """Print the misses, the share found in time, the false alarms, and what intervals hold."""
     usual = Scenario()
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--by", nargs="+", choices=DESIGNS, default=["cells"])
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--first", type=int, default=100)
     parser.add_argument("--labels", type=int, default=usual.labels)
     parser.add_argument("--lost-pixels", type=float, default=usual.lost_pixels)
     parser.add_argument("--intervals", action="store_true", help="also measure coverage")
     asked = parser.parse_args()
-    outcomes = []
+    outcomes: dict[str, list[Outcome]] = {by: [] for by in asked.by}
     for seed in range(asked.first, asked.first + asked.seeds):
         scenario = replace(usual, seed=seed, labels=asked.labels, lost_pixels=asked.lost_pixels)
-        outcomes.append(play(scenario, intervals=asked.intervals))
-    show(outcomes, usual.drop_round)
+        half_year = HalfYear.of(scenario, intervals=asked.intervals)
+        for by, found in outcomes.items():
+            found.append(half_year.play(by, intervals=asked.intervals))
+    falls = [o.true_before["recall"] - o.true_after["recall"] for o in outcomes[asked.by[0]]]
+    print(f"recall falls by {np.mean(falls):.3f} in the mean, {min(falls):.3f} to {max(falls):.3f}")
+    for by, found in outcomes.items():
+        show(by, found, usual.drop_round)
     if asked.intervals:
-        show_coverage(outcomes, usual.drop_round)
+        print("intervals of a round alone: covered, truth below / above, bias and half-width in")
+        print("points, true value; rounds of the drop")
+        for by, found in outcomes.items():
+            show_intervals(by, found, usual.drop_round)
 
 
 if __name__ == "__main__":

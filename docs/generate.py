@@ -101,7 +101,7 @@ NOTES = {
     "DuckdbSettings.negative": "values that do not; 0 and false unless given, others are refused",
     "Columns.id": "what a prediction is known by; text, whole numbers or UUIDs",
     "Columns.time": "when the prediction was made",
-    "Columns.score": "any finite number, higher for more likely positive; makes the score bands",
+    "Columns.score": "any finite number, higher for more likely positive; makes the score cells",
     "Columns.predicted": "the predicted class, where no threshold on the score gives it",
     "Columns.model_version": "a new value opens a new history",
     "Schedule.cron": "five fields of cron, in `time_zone`; daylight saving as cron has it "

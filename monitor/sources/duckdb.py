@@ -113,7 +113,7 @@ class DuckdbSettings(SourceSettings):
         if self.threshold is not None and columns.predicted is not None:
             message = (
                 "threshold and columns.predicted both decide which rows are flagged; keep one "
-                "(with columns.predicted, columns.score may stay: it makes the score bands)"
+                "(with columns.predicted, columns.score may stay: it makes the score cells)"
             )
             raise ValueError(message)
         if self.threshold is None and columns.predicted is None:
