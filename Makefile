@@ -5,7 +5,8 @@
 # make check     run all other checks: format, lint, types, layers, locks, wheel, ...
 # make sbom      list what is installed with it, by the lock: dist/sbom.cdx.json (CycloneDX)
 # make audit     ask for known weaknesses of what the lock installs (needs the network)
-# make mutants   change monitor/stats in thousands of ways and see which no test notices (hours)
+# make mutants   change monitor/stats in thousands of ways and see which no test notices (hours);
+#                SAMPLE=400 SEED=1 takes that many at random (an hour or two)
 # make lock      write the locks anew (needs uv); LOCK_FLAGS=--upgrade takes newer versions
 # make clean     remove what these made
 #
@@ -145,7 +146,8 @@ lock:
 
 mutants: $(VENV)/.ready-dev
 	@$(BIN)/$(PIP) "mutmut>=3.8"
-	$(BIN)/mutmut run $(MUTANTS)
+	$(if $(SAMPLE),$(BIN)/python -m benchmarks.mutants --sample $(SAMPLE) --seed $(or $(SEED),1), \
+		$(BIN)/mutmut run $(MUTANTS))
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache \

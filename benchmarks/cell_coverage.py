@@ -1,7 +1,7 @@
 """Coverage, bias and cautions of a round's estimates where strata are score cells.
 
     PYTHONPATH=. python benchmarks/cell_coverage.py [--grid first] [--settings 150] [--seed 3]
-        [--replicates 1000]
+        [--replicates 1000] [--heavy]
 
 The settings of a grid (classifier, precision, recall, labels, score, window, what the plan knows)
 are cut into 20+40 score cells, fewer where a cell would have under 6 labels on average. Labels are
@@ -12,6 +12,10 @@ of `second_grid.py`. Settings are sorted by the labels of the rarer answer that 
 (`rarer.py`); limits of single ones are widened by 3 standard errors. A metric that the labels
 leave no doubt of is not counted.
 
+With `--heavy`: one cell that holds 97 % of the passed items with 200 labels, another with 60 labels
+and a rate of .15, every round enumerated: coverage of the passed class's rate by cells and by
+bands, and how often a caution is given, by the positives that the heavy cell expects.
+
 `cautioned` is the share of rounds that say that few labels decide the metric, in 50 of a setting.
 """
 
@@ -21,13 +25,16 @@ import argparse
 import math
 import warnings
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import stats
 
 from benchmarks.cell_rounds import PLANS, CellRounds, first_rounds, judged, second_rounds
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
+from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.small_counts import small_count_caution
 
 if TYPE_CHECKING:
@@ -120,7 +127,11 @@ def main() -> None:
     parser.add_argument("--settings", type=int, default=150)
     parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--replicates", type=int, default=1000)
+    parser.add_argument("--heavy", action="store_true")
     asked = parser.parse_args()
+    if asked.heavy:
+        say_heavy()
+        return
     if asked.grid == "second":
         designs = second_rounds(asked.settings, asked.seed)
     else:
@@ -193,6 +204,40 @@ def say_others(results: Sequence[Result]) -> None:
         group = [r for r in counted if r.half[index] > 0]
         if group:
             print(f"{name:<12} {_line(group, index)}")
+
+
+HEAVY = (1000, 97_000, 3000)
+HEAVY_LABELS = (50, 200, 60)
+HEAVY_EXPECTED = (0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+MOST_FOUND = (15, 26)  # beyond these the rounds of 6 expected positives weigh under .001
+
+
+def say_heavy() -> None:
+    """Print coverage where one cell holds most items, by enumeration."""
+    found = np.array(list(product(*(range(most) for most in MOST_FOUND))))
+    rows = [_heavy_round((40, *map(int, each))) for each in found]
+    ends, cautions = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    print("expected  cells  bands  cautioned")
+    for expected in HEAVY_EXPECTED:
+        rates = np.array([expected / HEAVY_LABELS[1], 0.15])
+        chance = np.prod(stats.binom.pmf(found, HEAVY_LABELS[1:], rates), axis=1)
+        truth = 1 - np.array([0.97, 0.03]) @ rates
+        held = (ends[:, :, 0] <= truth) & (truth <= ends[:, :, 1])
+        told = "  ".join(f"{share:.3f}" for share in chance @ held / chance.sum())
+        print(f"{expected:8.1f}  {told}  {chance @ cautions / chance.sum():9.3f}")
+
+
+def _heavy_round(positive: tuple[int, ...]) -> tuple[list[list[float]], bool]:
+    """Intervals of the passed class's rate by cells and by bands, and whether cells warn."""
+    counts = Counts.of_arrays(
+        size=HEAVY, labeled=HEAVY_LABELS, positive=positive, is_flagged=[True, False, False]
+    )
+    ends = []
+    for cells in (True, False):
+        [row] = estimates(counts, metrics=("npv",), estimands=("rate",), points=2**9, cells=cells)
+        assert row.interval is not None  # noqa: S101
+        ends.append([row.interval.low, row.interval.high])
+    return ends, small_count_caution(counts, "npv", cells=True) is not None
 
 
 def _range(low: float, high: float) -> str:

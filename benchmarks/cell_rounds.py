@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from benchmarks.coverage_grid import Setting
+    from monitor.stats.core.draws import Estimand
 
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -81,7 +82,7 @@ class CellRounds:
         return Matrix(tp=tp, fp=every[0] - tp, fn=fn, tn=every[1] - fn)
 
     @property
-    def estimand(self) -> str:
+    def estimand(self) -> Estimand:
         """What the rounds estimate."""
         return "rate" if self.positive is None else "window"
 

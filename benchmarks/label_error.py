@@ -29,6 +29,7 @@ import numpy as np
 
 from benchmarks.cells import cut as cut_into
 from benchmarks.cells import scored
+from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import Matrix, metric
@@ -172,7 +173,7 @@ def row_of(
         )
         given = as_given(counts, replicate, cells=design.cells)
         if design.cells:
-            counts = plain_counts(counts)
+            counts = plain_counts(counts, prior=HEAVY)
         told = (given, cut(counts, audit, replicate))
         corrected = ours(counts, audits if by_class else audit, replicate)
         found = dict(zip(ways, (*told, corrected), strict=True))

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 OWN_LABELS = "its labels alone"
 """Names the line under a segment's that does not borrow from the other segments."""
 
+BANDS_OF_CELLS = (
+    "labels are drawn from score cells, finer than these bands and at rates of their own: "
+    "positive / labeled is not a band's rate"
+)
+"""Goes under counts by band, which would otherwise be read as those of plain samples."""
+
 
 def needs_text(row: SegmentRow) -> str | None:
     """Say how many labels a segment's margin still needs; None where that means nothing."""

@@ -17,7 +17,12 @@ from monitor.presentation.numbers import (
     interval_text,
     range_text,
 )
-from monitor.presentation.rows import OWN_LABELS, agreement_sentence, answers_sentence
+from monitor.presentation.rows import (
+    BANDS_OF_CELLS,
+    OWN_LABELS,
+    agreement_sentence,
+    answers_sentence,
+)
 from monitor.presentation.sentences import capital
 from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
 
@@ -242,9 +247,13 @@ def _strata_table(report: RoundReport) -> str:
         ]
         for row in report.strata[:_MOST_STRATA]
     ]
-    table = _table(head, rows)
+    parts = [_table(head, rows)]
     left = len(report.strata) - _MOST_STRATA
-    return f"{table}\n\n{left} more strata are in counts.json." if left > 0 else table
+    if left > 0:
+        parts.append(f"{left} more strata are in counts.json.")
+    if len(report.cells) > len(report.strata):
+        parts.append(f"{capital(BANDS_OF_CELLS)}; counts.json has the cells.")
+    return "\n\n".join(parts)
 
 
 def _scores(row: StratumRow) -> str:

@@ -141,4 +141,5 @@ def test_score_cells_have_the_point_and_nearly_the_width_of_the_survey_ratio(nam
 
     assert cells.point == pytest.approx(point, rel=1e-10)
     # the prior of the low cell's few positives widens recall; a Beta is not symmetrical
-    assert (cells.high - cells.low) / 2 == pytest.approx(1.96 * error, rel=0.05)
+    assert cells.interval is not None
+    assert (cells.interval.high - cells.interval.low) / 2 == pytest.approx(1.96 * error, rel=0.05)

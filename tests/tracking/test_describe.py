@@ -67,6 +67,15 @@ def test_many_strata_still_fit_into_a_tag():
     assert len(text) < TAG_LIMIT
 
 
+def test_bands_that_are_sums_of_cells_are_not_taken_for_plain_samples():
+    of_cells, of_bands, one_each = (
+        describe(make_report(1, cells=cells)) for cells in (strata() * 2, [], strata())
+    )
+
+    assert "positive / labeled is not a band's rate; counts.json has the cells." in of_cells
+    assert "positive / labeled" not in of_bands + one_each
+
+
 def test_each_segment_has_a_line_with_precision_and_recall():
     text = describe(make_report(1, segments=segments()))
 

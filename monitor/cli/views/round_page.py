@@ -28,7 +28,7 @@ from monitor.presentation.estimates import (
 from monitor.presentation.evidence import evidence_sentence
 from monitor.presentation.moves import waves_sentence
 from monitor.presentation.numbers import interval_text
-from monitor.presentation.rows import agreement_sentence, answers_sentence
+from monitor.presentation.rows import BANDS_OF_CELLS, agreement_sentence, answers_sentence
 from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.strata import band_rows
 from monitor.storage import (
@@ -146,6 +146,8 @@ def _say_strata(page: dict[str, Any]) -> None:
     say()
     rows = [["-" if row[k] is None else str(row[k]) for k in COUNTED] for row in strata]
     say_table([*COUNTED[:-1], "cannot tell"], rows, right="12345")
+    if len(page["cells"]) > len(strata):
+        say(BANDS_OF_CELLS, indent="  ")
     if strata[0]["first_wave"] is not None:
         first, planned = (sum(row[k] for row in strata) for k in ("first_wave", "planned"))
         say(waves_sentence(first, planned, second_at=page["second_wave_at"]), indent="  ")

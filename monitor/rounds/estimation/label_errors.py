@@ -8,6 +8,7 @@ from monitor.domain.report import ReportedEstimate
 from monitor.domain.settings import CREDIBLE_LEVEL, AuditCounts
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.reported import reported
+from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.draws import ESTIMANDS
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
@@ -38,7 +39,8 @@ def corrected_rows(
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]
     if settings.sample.cells is not None:
-        counts = plain_counts(counts)
+        # Wrong labels leave no cell pure, and one of most items may show none of those it has.
+        counts = plain_counts(counts, prior=HEAVY)
     estimates = corrected_estimates(counts, audit, metrics=metrics, seed=seed)
     return [reported(estimate, basis=BASIS) for estimate in estimates]
 

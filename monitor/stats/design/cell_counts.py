@@ -65,7 +65,9 @@ MOST_LABELS = 1e6
 """What the labels of a window are worth at most, where nearly all of it is labeled."""
 
 
-def cell_counts(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> EffectiveCounts:
+def cell_counts(
+    size: ArrayLike, labeled: ArrayLike, positive: ArrayLike, *, prior: float = PRIOR
+) -> EffectiveCounts:
     """Count the labels of a plain random sample that know one class's rate as well as its cells.
 
     Parameters
@@ -74,6 +76,8 @@ def cell_counts(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Eff
         Items of each cell of the class, shape ``(C,)``, in order of score.
     labeled, positive
         Answers of each cell, shape ``(..., C)``: of one round, or of many at once.
+    prior
+        Answers of each kind that the class's prior is worth when V is estimated.
 
     Returns
     -------
@@ -97,7 +101,7 @@ def cell_counts(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Eff
     >>> cell_counts([900], [40], [10]).labeled
     array([40.])
     """
-    worth, rate, _ = _plain_labels(_grouped(*_checked(size, labeled, positive)))
+    worth, rate, _ = _plain_labels(_grouped(*_checked(size, labeled, positive)), prior)
     return _of_one_stratum(worth, rate)
 
 
@@ -131,7 +135,7 @@ def counts_of_the_rest(left: ArrayLike, labeled: ArrayLike, positive: ArrayLike)
     array([368.7])
     """
     items, n, y = _checked(left, labeled, positive)
-    worth, rate, within = _plain_labels(_grouped(items, n, y))
+    worth, rate, within = _plain_labels(_grouped(items, n, y), PRIOR)
     doubt = 1 / np.maximum(worth, 1e-9) - (1 - within) / max(float(items.sum()), 1.0)
     worth = np.where(worth > 0, 1 / np.maximum(doubt, 1 / MOST_LABELS), 0.0)
     return _of_one_stratum(worth, rate)
@@ -167,7 +171,7 @@ def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> 
     0.02
     """
     weight, rate, worth, answers = _grouped(*_checked(size, labeled, positive))
-    doubted = _doubted(rate, worth)
+    doubted = _doubted(rate, worth, PRIOR)
     each = weight**2 * _unbiased(answers) / np.maximum(worth, 1e-9)
     whole, added = (
         each * doubted * (1 - doubted),
@@ -266,10 +270,10 @@ def _grouped(size: Values, labeled: Values, positive: Values) -> _Groups:
     )
 
 
-def _plain_labels(groups: _Groups) -> tuple[Values, Values, Values]:
+def _plain_labels(groups: _Groups, prior: float) -> tuple[Values, Values, Values]:
     """Plain labels m that the groups are worth, the weighted rate, and D; shape ``(...)`` each."""
     weight, rate, worth, answers = groups
-    doubted = _doubted(rate, worth)
+    doubted = _doubted(rate, worth, prior)
     spread = doubted * (1 - doubted)
     variance = (weight**2 * spread * _unbiased(answers) / np.maximum(worth, 1e-9)).sum(axis=-1)
     mean = (weight * doubted).sum(axis=-1)
@@ -281,10 +285,10 @@ def _plain_labels(groups: _Groups) -> tuple[Values, Values, Values]:
     return labels, np.minimum((weight * rate).sum(axis=-1), 1.0), np.minimum(within, 1.0)
 
 
-def _doubted(rate: Values, worth: Values) -> Values:
+def _doubted(rate: Values, worth: Values, prior: float) -> Values:
     """Rates of the groups with the class's prior."""
-    prior = PRIOR / np.maximum(worth.sum(axis=-1, keepdims=True), 1.0)
-    return np.asarray((rate + prior) / (1 + 2 * prior))
+    each = prior / np.maximum(worth.sum(axis=-1, keepdims=True), 1.0)
+    return np.asarray((rate + each) / (1 + 2 * each))
 
 
 def _unbiased(answers: Values) -> Values:

@@ -17,7 +17,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest
+from monitor.stats.design.cell_counts import PRIOR, cell_counts, counts_of_the_rest
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
@@ -51,7 +51,12 @@ def cell_posterior(counts: Counts) -> JointPosterior:
 
 
 def class_counts(
-    size: ArrayLike, labeled: ArrayLike, positive: ArrayLike, is_flagged: ArrayLike
+    size: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    is_flagged: ArrayLike,
+    *,
+    prior: float = PRIOR,
 ) -> EffectiveCounts:
     """Count the plain labels that the cells of each class are worth, flagged first.
 
@@ -61,6 +66,8 @@ def class_counts(
         Items and class of each cell, shape ``(H,)``; the cells of a class in order of score.
     labeled, positive
         Answers of each cell, shape ``(..., H)``: of one round, or of many at once.
+    prior
+        As in ``cell_counts``.
 
     Returns
     -------
@@ -69,7 +76,7 @@ def class_counts(
     """
     items, n, y = np.asarray(size), np.asarray(labeled), np.asarray(positive)
     up = np.asarray(is_flagged, dtype=np.bool_)
-    found = [cell_counts(items[of], n[..., of], y[..., of]) for of in (up, ~up)]
+    found = [cell_counts(items[of], n[..., of], y[..., of], prior=prior) for of in (up, ~up)]
     return EffectiveCounts(
         positive=np.concatenate([each.positive for each in found], axis=-1),
         labeled=np.concatenate([each.labeled for each in found], axis=-1),
@@ -164,7 +171,7 @@ def weighted_matrix(counts: Counts) -> Matrix:
     return scaled_matrix(class_sizes(counts), found.labeled, found.positive, [True, False])
 
 
-def plain_counts(counts: Counts) -> Counts:
+def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
     """Make of each class one stratum of the whole plain labels that its cells are worth.
 
     For what needs counts, such as the correction of label errors.
@@ -173,6 +180,8 @@ def plain_counts(counts: Counts) -> Counts:
     ----------
     counts
         Strata are the cells of each class, in order of score.
+    prior
+        As in ``cell_counts``.
 
     Examples
     --------
@@ -184,7 +193,9 @@ def plain_counts(counts: Counts) -> Counts:
     (array([ 160, 9840]), array([ 61, 578]), array([50,  5]))
     """
     size = class_sizes(counts)
-    found = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+    found = class_counts(
+        counts.size, counts.labeled, counts.positive, counts.is_flagged, prior=prior
+    )
     share = np.minimum(1.0, size / np.maximum(found.labeled, 1.0))  # never more labels than items
     positive, labeled = EffectiveCounts(found.positive * share, found.labeled * share).whole()
     return Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=[True, False])

@@ -180,6 +180,7 @@ def test_a_rare_rate_needs_far_fewer_than_hoeffding_asks_for():
 
 def test_a_rate_close_to_one_may_need_a_single_item():
     assert exact_size(0.99, 0.5) == 1
+    assert exact_size(0.99, 0.6, level=0.995) == 2  # 1 is right with probability .99
     assert exact_size(0.99, 0.05) == 17  # 15 of 16 would be too few
 
 

@@ -403,6 +403,17 @@ def test_another_prevalence_moves_precision_and_leaves_roc_and_its_area():
     assert astuple(rare.prevalence) == pytest.approx((0.001, 0.001, 0.001))
     area = average_precision(roc_curve(SAMPLE), 0.001)
     assert rare.average_precision.low < area < rare.average_precision.high
+    assert share_of_gain(rare.gain.x[-1], 0.001) == pytest.approx(0.98)
+
+
+def test_areas_that_no_draw_reaches_end_their_intervals():
+    score = np.arange(40) / 40
+    items = LabeledSample(np.where(score >= 0.5, 0, 1), score >= 0.5, size=[90, 800], flagged=1)
+
+    bands = curve_bands(ScoredSample(items, score), rng=np.random.default_rng(3), draws=200)
+
+    for area in (bands.roc_area, bands.average_precision):  # both are 1 in the sample
+        assert area.low < area.point == area.high < 1
 
 
 def test_the_same_generator_gives_the_same_bands_and_a_lower_level_narrower_ones():

@@ -324,6 +324,13 @@ def test_two_labels_go_to_one_stratum_of_each_class():
     assert plan.labels[:3].sum() == plan.labels[3:].sum() == 1
 
 
+def test_a_margin_is_one_at_most():
+    plan = allocate([100, 1000], UP, PriorRates.of_rates([0.5, 0.1]), max_labels=2, level=0.999)
+
+    assert plan.labels.tolist() == [1, 1]
+    assert plan.margins["precision"] == 1
+
+
 def test_nothing_flagged_is_said_and_only_the_floors_are_labeled():
     plan = allocate([0, 900], UP, PriorRates.of_rates([0.9, 0.1]), margins=BOTH)
 
@@ -337,6 +344,12 @@ def test_everything_flagged_leaves_precision_to_plan_for():
     assert plan.margins.keys() == {"precision"}
     assert plan.margins["precision"] <= 0.05
     assert plan.notes == (Remark.EVERYTHING_FLAGGED,)
+
+
+def test_a_single_flagged_item_is_enough_to_plan_for_recall():
+    plan = allocate([1, 900], UP, PriorRates.of_rates([0.9, 0.1]), margins=BOTH)
+
+    assert plan.margins.keys() == {"precision", "recall"}
 
 
 def test_an_empty_window_needs_no_labels():

@@ -37,6 +37,12 @@ def test_a_reference_matrix_is_spread_evenly_over_the_bands_of_its_class():
     assert (prior_rates.alpha + prior_rates.beta)[FLAGGED_OF_8].sum() == pytest.approx(161)
 
 
+def test_a_reference_matrix_may_have_an_empty_cell():
+    prior_rates = PriorRates.of_reference(tp=9, fp=0, fn=4, tn=95, is_flagged=UP)
+
+    assert prior_rates.rate == pytest.approx([9.5 / 10, 4.5 / 100])
+
+
 def test_a_band_claimed_to_be_pure_keeps_a_rate_above_zero():
     prior_rates = PriorRates.of_scores([0.9, 0.0], UP)
 
@@ -47,6 +53,13 @@ def test_a_band_without_scores_counts_as_unknown():
     prior_rates = PriorRates.of_scores([0.9, math.nan], UP)
 
     assert (prior_rates.alpha[1], prior_rates.beta[1]) == (0.5, 0.5)
+
+
+def test_with_nothing_known_the_bands_of_a_class_share_one_count():
+    prior_rates = PriorRates.nothing(FLAGGED_OF_8)
+
+    assert prior_rates.alpha == pytest.approx([1 / 6] * 3 + [1 / 10] * 5)
+    assert prior_rates.beta.tolist() == prior_rates.alpha.tolist()
 
 
 def test_the_prior_of_earlier_rounds_does_not_decay():

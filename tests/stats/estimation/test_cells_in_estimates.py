@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from benchmarks.cells import cut, scored
+from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
+from monitor.stats.core.metrics import METRICS
+from monitor.stats.core.reasons import EmptyClass, Unlabeled
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.cell_matrix import cell_posterior, plain_counts
-from monitor.stats.estimation.missing import missing_bounds
+from monitor.stats.estimation.missing import missing_bounds, point_range
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.small_counts import small_count_caution
+from monitor.stats.estimation.small_counts import small_count_caution, unlabeled_share
+from monitor.stats.labels.audit import LabelAudit
+from monitor.stats.labels.label_error import corrected_estimates
 
 DESIGN = cut(scored("Phi1", "good"))
 SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)
@@ -122,3 +130,179 @@ def test_plain_counts_have_the_rates_of_the_cells_and_no_more_labels_than_items(
 
 def plain_columns(plain):
     return plain.size, plain.labeled, plain.positive
+
+
+def every_estimate(counts):
+    return estimates(counts, metrics=tuple(METRICS), points=2**10, cells=True)
+
+
+def changed(counts, **columns):
+    given = {name: getattr(counts, name) for name in ("size", "labeled", "positive", "is_flagged")}
+    return Counts.of_arrays(**{**given, **columns})
+
+
+WHOLE = np.where(UP, SIZE, np.minimum(10, SIZE))
+TEN = np.minimum(10, SIZE)
+NONE, ALL = np.zeros(len(SIZE), dtype=np.int64), TEN
+EDGES = {
+    "ordinary": (TEN, a_round().positive),
+    "no positive": (TEN, NONE),
+    "all positive": (TEN, ALL),
+    "all right": (TEN, np.where(UP, TEN, 0)),
+    "all wrong": (TEN, np.where(UP, 0, TEN)),
+    "flagged labeled whole": (WHOLE, np.where(UP, SIZE // 2, 1)),
+    "window labeled whole": (SIZE, SIZE // 2),
+    "two labels a cell": (np.minimum(2, SIZE), np.where(UP, 1, 0)),
+    "one label a class": (np.isin(np.arange(len(SIZE)), [0, 30]).astype(np.int64), NONE),
+}
+
+
+@pytest.mark.parametrize(("labeled", "positive"), EDGES.values(), ids=EDGES)
+def test_every_metric_has_a_point_in_its_interval_or_a_reason(labeled, positive):
+    counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+
+    for row in every_estimate(counts):
+        assert (row.point is None) == (row.reason is not None)
+        if row.point is not None:
+            assert row.low <= row.point <= row.high
+            assert np.isfinite([row.low, row.high]).all()
+
+
+def test_a_class_labeled_whole_is_known_in_the_window_and_not_behind_it():
+    labeled, positive = EDGES["flagged labeled whole"]
+    counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+
+    rate, window = estimates(counts, metrics=("precision",), cells=True)
+
+    true = positive[UP].sum() / SIZE[UP].sum()
+    assert (window.low, window.point, window.high) == pytest.approx((true, true, true))
+    assert rate.interval is not None
+    assert rate.interval.high - rate.interval.low > 0.01
+
+
+@pytest.mark.parametrize("answer", ["no positive", "all positive"])
+def test_an_answer_that_was_never_seen_may_not_exist(answer):
+    labeled, positive = EDGES[answer]
+    counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+
+    found = of_cells(counts, "precision")
+
+    none = answer == "no positive"
+    assert (found.low if none else found.high) == (0.0 if none else 1.0)
+    assert found.caution is not None
+
+
+def test_a_cell_whose_items_all_stayed_without_an_answer_is_like_its_neighbours():
+    counts = a_round()
+    declined = counts.labeled.copy()
+    declined[24] = 0
+    lacking = changed(counts, labeled=declined, positive=np.where(declined > 0, counts.positive, 0))
+
+    [found] = estimates(lacking, metrics=("recall",), estimands=("rate",), cells=True)
+
+    full = of_cells(counts, "recall")
+    assert found.low < full.point < found.high
+    assert unlabeled_share(lacking)["passed"] == pytest.approx(SIZE[24] / SIZE[~UP].sum())
+    missing = np.where(np.arange(len(SIZE)) == 24, TEN, 0)
+    bounds = missing_bounds(lacking, missing, "recall", cells=True)
+    assert bounds is not None
+    assert found.interval is not None
+    assert bounds.low < found.interval.low
+    assert bounds.high >= found.interval.high
+
+
+def test_a_cell_without_items_changes_nothing():
+    counts = a_round()
+    columns = {of: getattr(counts, of) for of in ("size", "labeled", "positive", "is_flagged")}
+    emptier = Counts.of_arrays(**{of: np.insert(each, 30, 0) for of, each in columns.items()})
+
+    for with_it, without in zip(every_estimate(emptier), every_estimate(counts), strict=True):
+        assert with_it.reason == without.reason
+        for of in ("point", "low", "high"):
+            assert getattr(with_it, of) == pytest.approx(getattr(without, of), rel=1e-9)
+
+
+def test_a_class_without_items_or_labels_is_said_to_be_so():
+    counts = a_round()
+    empty = changed(
+        counts,
+        **{of: np.where(UP, 0, getattr(counts, of)) for of in ("size", "labeled", "positive")},
+    )
+    unlabeled = changed(
+        counts, labeled=np.where(UP, TEN, 0), positive=np.where(UP, counts.positive, 0)
+    )
+
+    assert of_cells(empty, "recall").reason == EmptyClass("flagged")
+    assert of_cells(unlabeled, "recall").reason == Unlabeled("passed", int(SIZE[~UP].sum()))
+    assert of_cells(unlabeled, "precision").point is not None
+
+
+def test_cells_without_the_rarer_answer_that_decide_a_metric_are_named():
+    pure, mixed = (
+        Counts.of_arrays(
+            size=[500, 97_000, 3000],
+            labeled=[400, 400, 900],
+            positive=[300, found, 135],
+            is_flagged=[True, False, False],
+        )
+        for found in (0, 20)
+    )
+
+    said = small_count_caution(pure, "recall", cells=True)
+
+    assert said is not None
+    [few] = said.classes
+    assert (few.predicted, few.answer, few.worth) == ("passed", "positive", 0.0)
+    tp, fn = 375, 450  # of recall tp/(tp + fn), by one of 97,000/400 items
+    assert few.moves == pytest.approx(tp / (tp + fn) ** 2 * 97_000 / 400, rel=0.05)
+    assert small_count_caution(mixed, "recall", cells=True) is None
+
+
+def test_bounds_of_missing_answers_hold_the_estimate_of_each_way_to_fill_them():
+    counts = a_round()
+    missing = np.zeros(len(SIZE), dtype=np.int64)
+    missing[[3, 20, 45]] = 2
+    bounds = missing_bounds(counts, missing, "recall", cells=True)
+
+    for fill in product(range(3), repeat=3):
+        added = np.zeros(len(SIZE), dtype=np.int64)
+        added[[3, 20, 45]] = fill
+        filled = changed(counts, labeled=counts.labeled + missing, positive=counts.positive + added)
+        found = of_cells(filled, "recall")
+        assert bounds is not None
+        assert found.interval is not None
+        assert bounds.low - 1e-9 <= found.interval.low
+        assert found.interval.high <= bounds.high + 1e-9
+
+
+def test_disputed_answers_move_a_point_between_the_scaled_extremes():
+    counts = a_round()
+    disputed = np.zeros(len(SIZE), dtype=np.int64)
+    disputed[[3, 20]] = 1
+
+    found = point_range(counts, disputed, "recall", cells=True)
+
+    points = [
+        scaled_matrix(
+            SIZE, counts.labeled + disputed, counts.positive + disputed * np.where(UP, up, down), UP
+        )
+        for up, down in ((0, 1), (1, 0))
+    ]
+    assert found == pytest.approx([float(METRICS["recall"](each)) for each in points])
+
+
+def test_a_perfect_audit_leaves_the_interval_of_the_cells_but_for_its_prior():
+    counts = a_round(40)
+    audit = LabelAudit(tp=10**6, fn=0, tn=10**6, fp=0)
+
+    corrected = corrected_estimates(plain_counts(counts, prior=HEAVY), audit, estimands=("rate",))
+
+    for row in corrected:
+        plain = of_cells(counts, row.metric)
+        assert plain.interval is not None
+        width = plain.interval.high - plain.interval.low
+        assert row.point == pytest.approx(plain.point, abs=0.1 * width)
+        assert row.low < plain.low + 0.05 * width
+        assert row.high > plain.high - 0.05 * width
+        assert row.interval is not None
+        assert row.interval.high - row.interval.low < 1.25 * width

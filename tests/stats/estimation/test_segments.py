@@ -182,6 +182,15 @@ def test_labels_of_the_segment_alone_for_precision_follow_the_formula():
     assert more.of_round == pytest.approx(400 * factor, abs=1)
 
 
+def test_a_round_that_gives_a_segment_less_than_a_label_has_to_grow_more_than_twofold():
+    part = Counts.of_matrix(tp=1, fp=0, fn=0, tn=3, flagged_size=5, passed_size=90)
+
+    more = in_reach(part, WHOLE, "precision", 0.1)
+
+    assert more.of_segment < 5
+    assert more.of_round > 400
+
+
 def test_labels_stop_where_a_stratum_has_no_more_items():
     whole = Counts.of_matrix(tp=80, fp=20, fn=10, tn=290, flagged_size=120, passed_size=9000)
     part = Counts.of_matrix(tp=2, fp=8, fn=1, tn=29, flagged_size=20, passed_size=900)

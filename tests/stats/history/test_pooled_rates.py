@@ -26,8 +26,9 @@ def exactly(rate):
 # --- independent numbers -------------------------------------------------------------------------
 
 
-def test_the_weight_of_the_history_is_the_documented_one():
-    y, n = np.array([30.0, 4.0]), np.array([40.0, 200.0])
+@pytest.mark.parametrize(("y", "n"), [((30, 4), (40, 200)), ((1, 4), (1, 200))])
+def test_the_weight_of_the_history_is_the_documented_one(y, n):
+    y, n = np.array(y, dtype=np.float64), np.array(n, dtype=np.float64)
     parts = [
         [stats.beta(a, b) for a, b in zip(*each, strict=True)]
         for each in zip(HISTORY[1], HISTORY[2], strict=True)

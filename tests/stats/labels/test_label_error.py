@@ -12,6 +12,7 @@ from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.audit import ClassAudits, LabelAudit
 from monitor.stats.labels.label_error import (
     METHOD,
+    PROPOSALS,
     CorrectedDraws,
     corrected_draws,
     corrected_estimates,
@@ -163,6 +164,14 @@ def test_labels_of_a_rare_class_say_how_specific_they_are():
 
     assert stats.beta.mean(*small.specificity) < 0.97
     assert draws.specificity.mean() > 0.998
+
+
+def test_draws_of_unequal_weight_are_worth_fewer_than_there_are():
+    rare = Counts.of_matrix(tp=138, fp=22, fn=3, tn=4837, flagged_size=1600, passed_size=48_400)
+
+    draws = corrected_draws(rare, AUDIT)
+
+    assert 1 < draws.effective < 0.5 * PROPOSALS
 
 
 def test_even_a_census_is_not_known_when_labels_err():
