@@ -169,7 +169,8 @@ class Outcome:
             f"{self.true_before[m]:.3f} {self.limits[m]:.2f} {self.true_after[m]:.3f}"
             for m in METRICS
         ]
-        return f"{self.seed:>4}  {parts[0]}   {parts[1]}   {self.fired or '-':>5}  {self.metric}"
+        when = f"{self.fired or '-':>5}  {self.metric}".rstrip()
+        return f"{self.seed:>4}  {parts[0]}   {parts[1]}   {when}"
 
 
 def pooled(batches: list[Confusion]) -> dict[str, float]:
@@ -332,8 +333,7 @@ def main() -> None:
     for by, found in outcomes.items():
         show(by, found, usual.drop_round)
     if asked.intervals:
-        print("intervals of a round alone: covered, truth below / above, bias and half-width in")
-        print("points, true value; rounds of the drop")
+        print("by rounds of the drop          covered (se)   below above   bias (se)    half  true")
         for by, found in outcomes.items():
             show_intervals(by, found, usual.drop_round)
 
