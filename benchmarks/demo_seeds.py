@@ -7,8 +7,9 @@ without SQL and MLflow, and in one wave, since the demo has a reference with sco
 ``--intervals`` nothing is estimated, and a seed ends with its first alert or with the fourth round
 of the drop.
 
-Intervals are those that the demo shows: of the window, from the round alone. Standard errors take
-the rounds of a seed together.
+Intervals are those that the demo shows: of the window, from the round alone. The first round of the
+drop is drawn many times, all after the same rounds. Standard errors take the rounds of a seed
+together.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ PROMISE = 52  # rounds
 METRICS = ("precision", "recall")
 DESIGNS = ("cells", "bands")
 POINTS = 2**10
+REDRAWS = 20  # of the first round of the drop, which each seed has once
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,13 @@ class Strata:
             assurance=self.sample.assurance,
             uniform=rng.random() if self.are_cells else None,
         ).labels
+
+    def drawn(
+        self, truths: list[np.ndarray], known: list[Counts], rng: np.random.Generator
+    ) -> Counts:
+        """Plan and label a round."""
+        labels = self.plan([len(each) for each in truths], known, rng)
+        return self.counted(truths, labels, rng)
 
     def counted(
         self, truths: list[np.ndarray], labels: np.ndarray | list[int], rng: np.random.Generator
@@ -203,17 +212,21 @@ class HalfYear:
         for number, week in enumerate(self.weeks, start=1):
             rng = np.random.default_rng([scenario.seed, number])
             items = strata.truths(week)
-            labels = strata.plan([len(each) for each in items], known, rng)
-            counts = strata.counted(items, labels, rng)
+            counts = strata.drawn(items, known, rng)
             evidence = judged(evidence, counts, known, limits)
             fired = [m for m in METRICS if evidence[m].fires(log_threshold(PROMISE, len(METRICS)))]
             if fired and outcome.fired is None:
                 outcome.fired, outcome.metric = number, fired[0]
-            known.append(counts)
             if intervals:
-                outcome.intervals += intervals_of(number, counts, week.confusion, strata)
+                drawn = [counts]
+                if number == drop:
+                    rng = np.random.default_rng([scenario.seed, number, 1])
+                    drawn += [strata.drawn(items, known, rng) for _ in range(REDRAWS - 1)]
+                for each in drawn:
+                    outcome.intervals += intervals_of(number, each, week.confusion, strata)
             elif outcome.fired is not None:
                 break
+            known.append(counts)
         return outcome
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from benchmarks.cell_rounds import cut_into_cells, first_rounds, judged
 from benchmarks.cell_waves import first_round
 from benchmarks.cells import after_history, cut, low_misses, scored
 from benchmarks.coverage_grid import Setting, class_probabilities, weakened
-from benchmarks.demo_seeds import DESIGNS, HalfYear, Strata, show, show_intervals
+from benchmarks.demo_seeds import DESIGNS, REDRAWS, HalfYear, Strata, show, show_intervals
 from monitor.demo.digits import Scenario
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
@@ -219,7 +221,7 @@ def test_the_assurance_of_plans_over_cells_is_said_for_each_case(monkeypatch, ca
 
 def test_the_demo_is_played_by_cells_and_by_bands_on_the_same_weeks(capsys):
     scenario = Scenario(
-        rounds=3, drop_round=2, images=1500, reference=2000, labels=300, lost_pixels=0.3
+        rounds=6, drop_round=2, images=1500, reference=2000, labels=300, lost_pixels=0.3
     )
     half_year = HalfYear.of(scenario, intervals=True)
     weeks = [week.confusion for week in half_year.weeks]
@@ -235,7 +237,8 @@ def test_the_demo_is_played_by_cells_and_by_bands_on_the_same_weeks(capsys):
             for number, week in enumerate(weeks, start=1)
             for name in ("precision", "recall")
         }
+        assert len(outcome.intervals) == 2 * (5 + REDRAWS)
         assert all(each.low <= each.point <= each.high for each in outcome.intervals)
         show(by, [outcome], scenario.drop_round)
-        show_intervals(by, [outcome, outcome], scenario.drop_round)
+        show_intervals(by, [outcome, replace(outcome, seed=9)], scenario.drop_round)
     assert "cells recall    before" in capsys.readouterr().out
