@@ -60,7 +60,7 @@ class Strata:
     @classmethod
     def of(cls, batch: Batch, by: str, labels: int) -> Strata:
         """Cut the first week as the product does."""
-        asked = {"max_labels": labels} | ({"bands": {}} if by == "bands" else {})
+        asked: dict[str, object] = {"max_labels": labels} | ({"bands": {}} if by == "bands" else {})
         sample, flagged = Sample.model_validate(asked), batch.score >= THRESHOLD
         edges = edges_of(batch.score[flagged], batch.score[~flagged], sample, unscored=False)
         return cls(sample, edges)

@@ -187,14 +187,12 @@ class World:
 
     def note(self, name, what):
         """Add a line to one of the world's files, as no death can take away."""
-        line = json.dumps(what, default=str) + "\n"
-        file = os.open(self.path / f"{name}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        os.write(file, line.encode())
-        os.close(file)
+        append(self.path / f"{name}.jsonl", what)
 
     def noted(self, name):
         path = self.path / f"{name}.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [row for row in map(whole_row, lines) if row is not None]
 
     def as_json(self):
         return json.dumps(asdict(self))
@@ -210,6 +208,21 @@ def source(rounds, bad, worst, count):
             row["text"] = f"{CANARY}, in truth {truth[row['id']]}"
         rows += drawn
     return MemorySource(rows, threshold=THRESHOLD, show=["text"])
+
+
+def append(path, what):
+    """Add a row. One of several pages that a death cuts short spoils no line but its own."""
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(file, f"\n{json.dumps(what, default=str)}\n".encode())
+    os.close(file)
+
+
+def whole_row(line):
+    """Read a row of `append`; None of an empty line, and of what a death has cut short."""
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        return None
 
 
 class Told:
@@ -229,9 +242,7 @@ class Told:
             "attempt": effect.attempt,
             "text": json.dumps(dict(effect.payload)),
         }
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        os.write(file, (json.dumps(row) + "\n").encode())
-        os.close(file)
+        append(self.path, row)
         return f"attempt {effect.attempt}"
 
 

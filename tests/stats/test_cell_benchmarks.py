@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -17,8 +15,6 @@ from benchmarks.cell_rounds import cut_into_cells, first_rounds, judged
 from benchmarks.cell_waves import first_round
 from benchmarks.cells import after_history, cut, low_misses, scored
 from benchmarks.coverage_grid import Setting, class_probabilities, weakened
-from benchmarks.demo_seeds import DESIGNS, REDRAWS, HalfYear, Strata, show, show_intervals
-from monitor.demo.digits import Scenario
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
 from monitor.stats.estimation.posterior import estimates
@@ -217,28 +213,3 @@ def test_the_assurance_of_plans_over_cells_is_said_for_each_case(monkeypatch, ca
     said = capsys.readouterr().out
     assert "Phi3 good, seen; needed by the true rates" in said
     assert said.count(" mean") == 2
-
-
-def test_the_demo_is_played_by_cells_and_by_bands_on_the_same_weeks(capsys):
-    scenario = Scenario(
-        rounds=6, drop_round=2, images=1500, reference=2000, labels=300, lost_pixels=0.3
-    )
-    half_year = HalfYear.of(scenario, intervals=True)
-    weeks = [week.confusion for week in half_year.weeks]
-
-    strata = {by: Strata.of(half_year.weeks[0], by, scenario.labels) for by in DESIGNS}
-    played = {by: half_year.play(by, intervals=True) for by in DESIGNS}
-
-    assert len(strata["cells"].is_flagged) > 2 * len(strata["bands"].is_flagged)
-    for by, outcome in played.items():
-        true = {(each.number, each.metric): each.true for each in outcome.intervals}
-        assert true == {
-            (number, name): getattr(week, name)
-            for number, week in enumerate(weeks, start=1)
-            for name in ("precision", "recall")
-        }
-        assert len(outcome.intervals) == 2 * (5 + REDRAWS)
-        assert all(each.low <= each.point <= each.high for each in outcome.intervals)
-        show(by, [outcome], scenario.drop_round)
-        show_intervals(by, [outcome, replace(outcome, seed=9)], scenario.drop_round)
-    assert "cells recall    before" in capsys.readouterr().out
