@@ -143,10 +143,8 @@ def _places(places: Iterable[Place]) -> str:
 
 
 def _text(value: str | float) -> str:
-    """Write a number to a tenth, an opacity to a hundredth; escape words."""
-    if isinstance(value, str):
-        return _clean(value)
-    return f"{round(value, 1 if abs(value) >= 1 else 2):g}"
+    """Write a number to a hundredth, so that flat curves show no steps; escape words."""
+    return _clean(value) if isinstance(value, str) else f"{round(value, 2):g}"
 
 
 def _clean(words: str) -> str:

@@ -51,6 +51,10 @@ class Picture:
         """The plot areas."""
         return self.root.findall(f"{SVG}svg")
 
+    def curves(self):
+        """The lines through places, in all plot areas."""
+        return [line for panel in self.panels() for line in panel.iter(f"{SVG}polyline")]
+
     def triangles(self):
         """How many alerts are marked, the legend's sign too."""
         return [

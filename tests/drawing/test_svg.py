@@ -30,7 +30,7 @@ def test_a_picture_brings_its_own_white_ground_and_a_name_for_who_cannot_see_it(
 
 
 def test_places_that_look_alike_are_written_once():
-    drawn = path([(1, 1), (1.01, 1.02), (2, 1), (2, 1)], "black", 1)
+    drawn = path([(1, 1), (1.001, 1.002), (2, 1), (2, 1)], "black", 1)
 
     assert 'points="1,1 2,1"' in drawn
 
