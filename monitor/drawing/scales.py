@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _STEPS = (1, 2, 5)
 _MOST_LINEAR, _MOST_TIMES = 7, 9
 _LEAST = 1e-12
+_WITHOUT_ENDS = 1.0  # span of an axis whose ends are one
 _FEW_DECADES = 3.0  # so few need labels between them
 _MONDAY = datetime(1970, 1, 5, tzinfo=UTC)
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
@@ -47,17 +48,21 @@ class Linear:
 
     def share(self, value: float) -> float:
         """Tell where a value falls."""
-        return (value - self.low) / (self.high - self.low)
+        return (value - self.low) / self._span
 
     def ticks(self) -> list[Tick]:
         """List round values."""
-        step = next(step for step in _round_steps(self.high - self.low) if self._fits(step))
+        step = next(step for step in _round_steps(self._span) if self._fits(step))
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         decimals = max(0, -math.floor(math.log10(step)))
         return [Tick(each * step, f"{each * step:.{decimals}f}") for each in range(first, last + 1)]
 
+    @property
+    def _span(self) -> float:
+        return self.high - self.low or _WITHOUT_ENDS
+
     def _fits(self, step: float) -> bool:
-        return (self.high - self.low) / step < _MOST_LINEAR
+        return self._span / step < _MOST_LINEAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,9 @@ class Log:
     def share(self, value: float) -> float:
         """Tell where a value falls; 0 falls far out."""
         start = math.log(self.low)
-        return (math.log(max(value, _LEAST)) - start) / (math.log(self.high) - start)
+        return (math.log(max(value, _LEAST)) - start) / (
+            math.log(self.high) - start or _WITHOUT_ENDS
+        )
 
     def ticks(self) -> list[Tick]:
         """Mark 1 to 9 of each power of ten, and label the powers; more where there are few."""
@@ -95,7 +102,7 @@ class Time:
 
     def share(self, value: float) -> float:
         """Tell where a time falls."""
-        return (value - self.low) / (self.high - self.low)
+        return (value - self.low) / (self.high - self.low or _WITHOUT_ENDS)
 
     def ticks(self) -> list[Tick]:
         """List round times: hours, days, Mondays, or firsts of a month."""

@@ -80,3 +80,9 @@ def test_times_are_labeled_at_round_ones(span, wanted):
 def test_what_the_labels_of_times_leave_out_is_said_once():
     assert time_scale(MONDAY, timedelta(days=2)).context() == "2025-03-05"
     assert time_scale(MONDAY, timedelta(weeks=50)).context() == "2026"
+
+
+@pytest.mark.parametrize("scale", [Linear(0.5, 0.5), Log(0.5, 0.5), Time(0, 0)])
+def test_an_axis_whose_ends_are_one_can_be_drawn(scale):
+    assert scale.share(scale.low) == 0
+    assert len(scale.ticks()) <= 1
