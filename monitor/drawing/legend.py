@@ -51,12 +51,12 @@ def column_width(keys: Sequence[Key], size: float = 9.0) -> float:
     return _WIDTH + _GAP + max(text_width(key.label, size) for key in keys)
 
 
-def alert_mark(at: Place, size: float) -> str:
+def alert_mark(at: Place, size: float, colour: str) -> str:
     """Draw a triangle that points down, as wide as asked, its middle at a place."""
     x, y = at
     half = size / 2
     corners = [(x - half, y - half), (x + half, y - half), (x, y + half)]
-    return polygon(corners, "#D55E00", "black", 0.5)
+    return polygon(corners, colour, "black", 0.5)
 
 
 def _entry(key: Key, at: Place, size: float) -> list[str]:
@@ -75,5 +75,5 @@ def _swatch(key: Key, at: Place) -> list[str]:
         "band": [area(corners, key.colour, BAND), line(at, end, key.colour, 1.8)],
         "interval": [upright, circle(middle, 2, "white", key.colour)],
         "point": [upright, circle(middle, 2.5, key.colour, "black")],
-        "alert": [alert_mark(middle, 7)],
+        "alert": [alert_mark(middle, 7, key.colour)],
     }[key.look]

@@ -40,7 +40,7 @@ def timeline_svg(report: RoundReport) -> bytes:
     shapes = [shape for panel in panels.values() for shape in panel.shapes()]
     for slot in fired:  # above every round in which an alert fires, whichever metric it is for
         across, top = panels["precision"].above(slot.timestamp())
-        shapes.append(alert_mark((across, top - 6), size))
+        shapes.append(alert_mark((across, top - 6), size, _FIRING))
     title, footnote = _title(report), _footnote(report)
     shapes += [
         *legend.row(_keys(report, points), (8, 42)),
@@ -48,7 +48,7 @@ def timeline_svg(report: RoundReport) -> bytes:
         text((_SIZE[0] - 10, 359), slots.context(), 9, anchor="end"),
         text((8, 381), footnote, 8, colour=QUIET, room=_SIZE[0] - 16),
     ]
-    return picture(_SIZE, title, _description(report, footnote), shapes)
+    return picture(_SIZE, title, f"{report.sentence} {footnote}", shapes)
 
 
 def _panel(report: RoundReport, points: Sequence[TimelinePoint], metric: str, slots: Time) -> Panel:
@@ -139,11 +139,6 @@ def _keys(report: RoundReport, points: Sequence[TimelinePoint]) -> list[Key]:
 
 def _title(report: RoundReport) -> str:
     return f"{report.monitor}: precision and recall up to round {report.round}"
-
-
-def _description(report: RoundReport, footnote: str) -> str:
-    """Say in words what the figure shows last."""
-    return f"{report.sentence} {footnote}"
 
 
 def _footnote(report: RoundReport) -> str:
