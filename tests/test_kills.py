@@ -29,7 +29,7 @@ from monitor.tracking import mlflow as tracking, writing
 from monitor.tracking.connection import load_mlflow
 
 # Loaded once for all lives.
-import duckdb, matplotlib.figure, matplotlib.backends.backend_agg, structlog
+import duckdb, structlog
 
 PLACES = {
     "before the slot is opened": (due, "_add", "before"),

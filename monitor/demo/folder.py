@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MARKER = ".pr-monitor-demo"
 MONITOR = "digits-eight"
-CONFIG, FIGURE = "config.yaml", "timeline.png"
+CONFIG, FIGURE = "config.yaml", "timeline.svg"
 _DATABASES = ("monitor.db", "mlflow.db")
 _OURS = (
     *("predictions.parquet", "truth.parquet", "reference.parquet", CONFIG, FIGURE),

@@ -172,9 +172,9 @@ def _counter(whole: int, show: Callable[[str], None]) -> Callable[[], None]:
 
 def _draw(folder: Path, newest: RoundReport | None) -> Path:
     """Keep the newest round's figure as a file."""
-    from monitor.tracking.figures import timeline_png  # noqa: PLC0415  matplotlib
+    from monitor.tracking.figures import timeline_svg  # noqa: PLC0415  with pydantic: half a second
 
     path = folder / FIGURE
     if newest is not None:
-        path.write_bytes(timeline_png(newest))
+        path.write_bytes(timeline_svg(newest))
     return path

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator, model_va
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Duration, Settings
 from monitor.hooks.links import no_link, read_notice
-from monitor.hooks.posting import Receiver, Timeout, address, check_url, post
+from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
@@ -151,6 +151,8 @@ class AlertmanagerHandler:
         self._post(notices)
 
     def _post(self, payloads: Sequence[Mapping[str, Any]]) -> int:
+        from monitor.hooks.posting import post  # noqa: PLC0415  only needed when something happens
+
         headers = {"content-type": "application/json", "user-agent": "mlflow-pr-monitor"}
         if self._settings.authorization is not None:
             headers["authorization"] = self._settings.authorization.get_secret_value()

@@ -18,7 +18,7 @@ from pydantic import ConfigDict, SecretStr
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.setting_types import Settings
 from monitor.hooks.links import no_link, read_notice
-from monitor.hooks.posting import MAY_PASS, SERVER_ERROR, Timeout
+from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR, Timeout
 from monitor.hooks.texts import body, disarmed, title
 
 if TYPE_CHECKING:

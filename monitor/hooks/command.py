@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.setting_types import Settings
 from monitor.hooks.links import no_link, read_notice
-from monitor.hooks.posting import Timeout
+from monitor.hooks.receiver import Timeout
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:

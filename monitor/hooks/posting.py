@@ -5,64 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import httpcore
 import httpx
-from pydantic import Field
 
-from monitor.domain.errors import DeliveryFailed
-from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.retry_after import retry_after
-from monitor.domain.setting_types import Duration
 from monitor.hooks.guard import AddressRefused, GuardedBackend
+from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Mapping
 
-Timeout = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(seconds=60))]
+    from monitor.domain.errors import DeliveryFailed
+    from monitor.hooks.receiver import Receiver
 
 _ANSWER = 2000  # bytes of an answer that are read
 _SUCCESS = range(200, 300)
 _REDIRECT = range(300, 400)
-MAY_PASS = {408, 425, 429}  # too slow, too early, too many: what a later try may not meet
-SERVER_ERROR = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Receiver:
-    """Where to post, and how to name it to people.
-
-    Parameters
-    ----------
-    hook
-        Name of the hook, for errors.
-    repeats
-        Whether the answer of the receiver may be shown; one that holds a secret may repeat it.
-    """
-
-    hook: str
-    url: str
-    allow_private: bool
-    timeout: timedelta
-    repeats: bool = False
-
-    def failed(
-        self,
-        reason: str,
-        *,
-        sink_down: bool = True,
-        lasting: bool = False,
-        retry_after: timedelta | None = None,
-    ) -> DeliveryFailed:
-        """Make the error of a notice that the receiver did not take."""
-        message = f"hook {self.hook}: {address(self.url)} did not take the notice: {reason}"
-        return DeliveryFailed(
-            message, sink_down=sink_down, lasting=lasting, retry_after=retry_after
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,49 +109,6 @@ def _beginning(response: httpcore.Response) -> str:
         if len(found) >= _ANSWER:  # an answer may be endless
             break
     return found[:_ANSWER].decode(errors="replace")
-
-
-def address(url: str) -> str:
-    """Return a URL without path, query or user: safe to show."""
-    parts = urlsplit(url)
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{parts.hostname}{port}"
-
-
-def check_url(url: str, *, allow_private: bool) -> None:
-    """Refuse a URL that cannot be posted to, without repeating it.
-
-    Raises
-    ------
-    ValueError
-        With what is wrong and what to write.
-    """
-    try:
-        parts = urlsplit(url)
-        has_port_0 = parts.port == 0
-    except ValueError:  # its text quotes the URL
-        message = "this is not a URL; write https://host/path"
-        raise SettingRefused(setting="url", why=message) from None
-    flaws = {
-        "it must start with https://": parts.scheme not in {"http", "https"},
-        "it names no host": not parts.hostname or has_port_0,
-        "it holds a user or password, which do not belong there": parts.username or parts.password,
-        "it holds blanks or characters that must be percent-encoded": _needs_encoding(url),
-    }
-    for flaw, is_there in flaws.items():
-        if is_there:
-            message = f"{flaw}; write https://host/path"
-            raise SettingRefused(setting="url", why=message)
-    if parts.scheme == "http" and not allow_private:
-        message = (
-            "plain http would show the notice to everyone on the way; use https, or set "
-            "allow_private: true if the receiver stands in your own network"
-        )
-        raise SettingRefused(setting="url", why=message)
-
-
-def _needs_encoding(url: str) -> bool:
-    return not url.isascii() or any(character.isspace() for character in url)
 
 
 def _refusal(status: int) -> str:

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, SecretStr, field_validator, model_validator
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Settings
 from monitor.hooks.links import no_link, read_notice
-from monitor.hooks.posting import Receiver, Timeout, address, check_url, post
+from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 
 if TYPE_CHECKING:
     from monitor.domain.model import Effect
@@ -111,6 +111,8 @@ class WebhookHandler:
 
     def deliver(self, effect: Effect) -> str:
         """Post the notice; safe to repeat, since the receiver gets the same ``webhook-id``."""
+        from monitor.hooks.posting import post  # noqa: PLC0415  only needed when something happens
+
         notice = read_notice(effect.payload, self._link)
         body = notice_body(notice)
         return f"HTTP {post(self._receiver, self._signed_headers(notice.id, body), body)}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
 from sqlalchemy import and_, func, insert, select, update
 
 from monitor.domain.errors import RoundMoved
@@ -234,9 +233,9 @@ def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPos
                 "version": version,
                 "predicted": name,
                 # Further digits are noise of floating point, and would double the JSON.
-                "weight": np.round(mixture.weight, 12).tolist(),
-                "alpha": np.round(mixture.alpha, 9).tolist(),
-                "beta": np.round(mixture.beta, 9).tolist(),
+                "weight": mixture.weight.round(12).tolist(),
+                "alpha": mixture.alpha.round(9).tolist(),
+                "beta": mixture.beta.round(9).tolist(),
             }
             for (round_id, version), joint in pooled.items()
             for name, mixture in (("flagged", joint.flagged), ("passed", joint.passed))

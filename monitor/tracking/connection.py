@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
 
+_FRESH = 5.0  # seconds; who took a delivery so lately is not asked first whether it is there
+
 _NOISY = ("mlflow", "alembic")
 _TAKEN_OVER = ("alembic", "sqlalchemy.engine", "huey")  # loggers that `import mlflow` resets
 _DENIED = frozenset({"PERMISSION_DENIED", "UNAUTHENTICATED", "CUSTOMER_UNAUTHORIZED"})
@@ -108,6 +110,7 @@ class Connection:
         self._patience = patience
         self._remote = sqlite_path(tracking_uri) is None
         self._client: MlflowClient | None = None
+        self._answered = -math.inf  # when it took the last delivery
 
     @contextmanager
     def open(self, asked: str) -> Iterator[MlflowClient]:
@@ -118,7 +121,9 @@ class Connection:
         DeliveryFailed
             For whatever goes wrong with MLflow inside the block.
         """
-        self.check_reachable(asked)
+        is_there = self._answered + _FRESH > time.monotonic()
+        if not is_there:
+            self.check_reachable(asked)
         load_mlflow()
         from mlflow.exceptions import MlflowException  # noqa: PLC0415
         from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
@@ -129,14 +134,16 @@ class Connection:
             # From here on, not before the lock: who waits for another's delivery loses no time.
             deadline = Deadline(self._patience if self._remote else math.inf)
             try:
-                self._probe()
+                if not is_there:
+                    self._probe()
                 yield cast("MlflowClient", Timed(self._connect(), deadline))
             except DeliveryFailed:
-                _forget_artifact_places()
+                self._forget()
                 raise
             except (MlflowException, SQLAlchemyError, OSError) as error:
-                _forget_artifact_places()
+                self._forget()
                 raise self.failure(error, asked) from error
+            self._answered = time.monotonic()
 
     def check_reachable(self, asked: str) -> None:
         """Find out that nothing listens, before anything slow is done for it.
@@ -166,6 +173,11 @@ class Connection:
             return DeliveryFailed(message)
         message = f"{where} did not take {asked}: {_brief(error)}"
         return DeliveryFailed(message, sink_down=_code(error) in _DOWN)
+
+    def _forget(self) -> None:
+        """Ask again next time whether MLflow is there, and where a run's files go."""
+        self._answered = -math.inf
+        _forget_artifact_places()
 
     def _connect(self) -> MlflowClient:
         if self._client is None:

@@ -2,143 +2,125 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import TYPE_CHECKING
 
 from monitor.domain.curve_rows import CurveRow
+from monitor.drawing import legend
+from monitor.drawing.legend import Key
+from monitor.drawing.panel import DASHED, DOTTED, Box, Panel
+from monitor.drawing.scales import Linear, Log
+from monitor.drawing.svg import QUIET, picture, text
 from monitor.presentation.numbers import digits_text, percent_text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
+    from monitor.domain.curve_rows import CurvesRow
     from monitor.domain.report import RoundReport
 
     Triple = tuple[float, float, float]
 
-_DOTS = 110  # per inch
 # Okabe and Ito's colours, which the colour-blind can distinguish; shape and line differ as well
 _CURVE = "#0072B2"
 _NOW = "#D55E00"
-_QUIET = "#4D4D4D"
 _LIMIT = "#B34700"
 _LEAST_AXIS = 1e-6
+_P3_SIZE, _SIZE = (576.0, 346.0), (864.0, 353.0)  # points
+_P3_BOX = Box(49, 42, 513, 236)
+_ROC, _PRECISION_RECALL, _GAIN = (Box(left, 53, 230, 236) for left in (45, 332, 624))
 
 
-def p3_png(report: RoundReport) -> bytes | None:
+def p3_svg(report: RoundReport) -> bytes | None:
     """Draw precision against the prevalence; None where the report has no such curve."""
-    return None if report.p3 is None else _png(_p3_figure(report, report.p3))
-
-
-def curves_png(report: RoundReport) -> bytes | None:
-    """Draw the three curves; None where the report has none."""
-    return None if report.curves is None else _png(_curves_figure(report, report.curves))
-
-
-def _png(figure: Figure) -> bytes:
-    """Write the same figure as the same bytes."""
-    buffer = BytesIO()
-    figure.savefig(
-        buffer,
-        format="png",
-        dpi=_DOTS,
-        metadata={"Software": None},
-        pil_kwargs={"compress_level": 6},
-    )
-    return buffer.getvalue()
-
-
-def _p3_figure(report: RoundReport, p3: PrevalenceRow) -> Figure:
-    from matplotlib.figure import Figure  # noqa: PLC0415  0.3 s, only needed when drawing
-
-    figure = Figure(figsize=(8.0, 4.8), facecolor="white")
-    axes = figure.subplots()
-    _draw_curve(axes, p3.curve, "precision at other prevalences, TPR and FPR as they are")
-    axes.set_xscale("log")
+    p3 = report.p3
+    if p3 is None:
+        return None
+    panel = Panel(_P3_BOX, Log(p3.curve.x[0], p3.curve.x[-1], percent_text), Linear(0, 1))
+    panel.grid()
     now, low, high = p3.prevalence
-    axes.axvspan(low, high, color=_NOW, alpha=0.13, linewidth=0)
-    axes.axvline(now, color=_NOW, linewidth=1.0, linestyle=(0, (2, 2)))
-    _draw_point(axes, p3.prevalence, p3.value, f"this window: prevalence {percent_text(now)}")
+    panel.shade(low, high, _NOW, 0.13)
+    panel.up(now, _NOW, 1.0, "2 2")
+    _draw_curve(panel, p3.curve)
+    _draw_point(panel, p3.prevalence, p3.value)
     limit = report.limit("precision")
+    keys = [
+        Key("band", _CURVE, "precision at other prevalences, TPR and FPR as they are"),
+        Key("point", _NOW, f"this window: prevalence {percent_text(now)}"),
+    ]
     if limit is not None:
-        axes.axhline(limit, color=_LIMIT, linestyle=(0, (5, 3)), linewidth=1.3, label="limit")
-    axes.set_xlim(p3.curve.x[0], p3.curve.x[-1])
-    axes.set_ylim(0, 1.0)
-    axes.set_xlabel("prevalence of actual positives", fontsize=10)
-    axes.set_ylabel("Precision", fontsize=11)
-    axes.xaxis.set_major_formatter(lambda value, _: percent_text(value))
-    _quiet(axes)
-    axes.legend(loc="lower right", frameon=False, fontsize=9)
-    figure.subplots_adjust(left=0.085, right=0.975, top=0.88, bottom=0.2)
-    _texts(
-        figure,
-        f"{report.monitor}, round {report.round}: precision at other prevalences",
+        panel.across(limit, _LIMIT, 1.3, DASHED)
+        keys.append(Key("line", _LIMIT, "limit", DASHED))
+    panel.axes()
+    panel.names("prevalence of actual positives", "Precision")
+    left, top, width, height = _P3_BOX
+    corner = (left + width - legend.column_width(keys) - 6, top + height - 10)
+    title = f"{report.monitor}, round {report.round}: precision at other prevalences"
+    footnote = (
         f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}, with earlier rounds · "
-        f"{p3.level:.0%} band of calibrated pooling at each prevalence",
+        f"{p3.level:.0%} band of calibrated pooling at each prevalence"
     )
-    return figure
+    shapes = [*panel.shapes(), *legend.column(keys, corner)]
+    return _picture(_P3_SIZE, title, footnote, shapes)
 
 
-def _curves_figure(report: RoundReport, curves: CurvesRow) -> Figure:
-    from matplotlib.figure import Figure  # noqa: PLC0415  0.3 s, only needed when drawing
-
-    figure = Figure(figsize=(12.0, 4.9), facecolor="white")
-    left, middle, right = figure.subplots(1, 3)
-    _draw_roc(left, report, curves)
-    _draw_precision_recall(middle, report, curves)
-    _draw_gain(right, report, curves)
-    figure.subplots_adjust(left=0.048, right=0.988, top=0.85, bottom=0.18, wspace=0.24)
-    _texts(
-        figure,
+def curves_svg(report: RoundReport) -> bytes | None:
+    """Draw the three curves; None where the report has none."""
+    curves = report.curves
+    if curves is None:
+        return None
+    shapes = [
+        *_roc(report, curves),
+        *_precision_recall(report, curves),
+        *_gain(report, curves),
+    ]
+    return _picture(
+        _SIZE,
         f"{report.monitor}, round {report.round}: what other thresholds would do",
         f"from {curves.labeled:,} labels of this round, {curves.positive:,} of them positive, "
         f"weighted back to the window · precision and gains hold for the prevalence "
         f"{percent_text(curves.prevalence[0])} ({percent_text(curves.prevalence[1])} to "
         f"{percent_text(curves.prevalence[2])}) · {curves.level:.0%} credible bands at each place",
-    )
-    return figure
-
-
-def _draw_roc(axes: Axes, report: RoundReport, curves: CurvesRow) -> None:
-    axes.set_xscale("log")
-    _draw_curve(axes, curves.roc, "ROC")
-    axes.plot(curves.roc.x, curves.roc.x, color=_QUIET, linewidth=0.9, linestyle=":")
-    _draw_operating(axes, report, "fpr", "recall")
-    axes.set_xlim(max(curves.roc.x[0], _LEAST_AXIS), 1)
-    axes.set_ylim(0, 1.01)
-    _name(axes, "FPR, share of actual negatives flagged", "TPR (recall)")
-    axes.set_title(
-        f"ROC, at every prevalence · area {digits_text(*curves.roc_area)}", fontsize=10, loc="left"
+        shapes,
     )
 
 
-def _draw_precision_recall(axes: Axes, report: RoundReport, curves: CurvesRow) -> None:
-    _draw_curve(axes, curves.precision_recall, "precision-recall")
-    axes.axhline(curves.prevalence[0], color=_QUIET, linewidth=0.9, linestyle=":")
-    _draw_operating(axes, report, "recall", "precision")
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1.01)
-    _name(axes, "recall", "precision")
-    area = digits_text(*curves.average_precision)
-    axes.set_title(f"Precision-recall · AP {area}", fontsize=10, loc="left")
+def _roc(report: RoundReport, curves: CurvesRow) -> list[str]:
+    panel = Panel(_ROC, Log(max(curves.roc.x[0], _LEAST_AXIS), 1), Linear(0, 1.01))
+    panel.grid()
+    _draw_curve(panel, curves.roc)
+    panel.curve(curves.roc.x, curves.roc.x, QUIET, width=0.9, dash=DOTTED)
+    panel.title(f"ROC, at every prevalence · area {digits_text(*curves.roc_area)}")
+    panel.names("FPR, share of actual negatives flagged", "TPR (recall)")
+    return _with_operating(panel, report, "ROC", _rate(report, "fpr"), _rate(report, "recall"))
 
 
-def _draw_gain(axes: Axes, report: RoundReport, curves: CurvesRow) -> None:
+def _precision_recall(report: RoundReport, curves: CurvesRow) -> list[str]:
+    panel = Panel(_PRECISION_RECALL, Linear(0, 1), Linear(0, 1.01))
+    panel.grid()
+    _draw_curve(panel, curves.precision_recall)
+    panel.across(curves.prevalence[0], QUIET, 0.9, DOTTED)
+    panel.title(f"Precision-recall · AP {digits_text(*curves.average_precision)}")
+    panel.names("recall", "precision")
+    x, y = (_rate(report, metric) for metric in ("recall", "precision"))
+    return _with_operating(panel, report, "precision-recall", x, y)
+
+
+def _gain(report: RoundReport, curves: CurvesRow) -> list[str]:
     gain = curves.gain
     short = CurveRow(**{name: _shortfall(values) for name, values in gain.model_dump().items()})
-    _draw_curve(axes, short, "precision-recall-gain")
-    _draw_operating(axes, report, "recall_gain", "precision_gain", shortfall=True)
-    for axis, scale, lowest in (
-        (axes.xaxis, axes.set_xscale, short.x[-1]),
-        (axes.yaxis, axes.set_yscale, min(min(short.point) / 3, 0.1)),
-    ):
-        scale("log")
-        axis.set_inverted(True)
-        axis.set_major_formatter(lambda value, _: f"{1 - value:.6g}")
-        (axes.set_xlim if axis is axes.xaxis else axes.set_ylim)(1, max(lowest, _LEAST_AXIS))
-    _name(axes, "recall gain", "precision gain")
-    axes.set_title(f"Gain · area {digits_text(*curves.gain_area)}", fontsize=10, loc="left")
+    across, up = (
+        Log(1, max(lowest, _LEAST_AXIS), _gain_label)
+        for lowest in (short.x[-1], min(min(short.point) / 3, 0.1))
+    )
+    panel = Panel(_GAIN, across, up)
+    panel.grid()
+    _draw_curve(panel, short)
+    panel.title(f"Gain · area {digits_text(*curves.gain_area)}")
+    panel.names("recall gain", "precision gain")
+    x, y = (_rate(report, metric) for metric in ("recall_gain", "precision_gain"))
+    return _with_operating(panel, report, "precision-recall-gain", _turned(x), _turned(y))
+
+
+def _gain_label(shortfall: float) -> str:
+    return f"{1 - shortfall:.6g}"
 
 
 def _shortfall(values: list[float]) -> list[float]:
@@ -146,45 +128,36 @@ def _shortfall(values: list[float]) -> list[float]:
     return [max(1 - value, _LEAST_AXIS) for value in values]
 
 
-def _draw_curve(axes: Axes, curve: CurveRow, label: str) -> None:
-    axes.fill_between(curve.x, curve.low, curve.high, color=_CURVE, alpha=0.22, linewidth=0)
-    axes.plot(curve.x, curve.point, color=_CURVE, linewidth=1.8, label=label)
-
-
-def _draw_operating(
-    axes: Axes, report: RoundReport, across: str, up: str, *, shortfall: bool = False
-) -> None:
-    """Mark where the classifier stands, with both intervals of this round alone."""
-    x, y = (_rate(report, metric) for metric in (across, up))
-    if x is None or y is None:
-        return
-    if shortfall:
-        x, y = _turned(x), _turned(y)
-    at = "" if report.threshold is None else f", threshold {report.threshold:g}"
-    _draw_point(axes, x, y, f"as it is{at}")
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 0.05), frameon=False, fontsize=8.5)
-
-
-def _turned(values: Triple) -> Triple:
+def _turned(values: Triple | None) -> Triple | None:
+    if values is None:
+        return None
     point, low, high = _shortfall(list(values))
     return point, high, low
 
 
-def _draw_point(axes: Axes, x: Triple, y: Triple, label: str) -> None:
-    axes.errorbar(
-        [x[0]],
-        [y[0]],
-        xerr=[[x[0] - x[1]], [x[2] - x[0]]],
-        yerr=[[y[0] - y[1]], [y[2] - y[0]]],
-        fmt="o",
-        color=_NOW,
-        markersize=5,
-        markeredgecolor="black",
-        markeredgewidth=0.5,
-        elinewidth=1.2,
-        capsize=2.5,
-        label=label,
-    )
+def _draw_curve(panel: Panel, curve: CurveRow) -> None:
+    panel.band(curve.x, curve.low, curve.high, _CURVE)
+    panel.curve(curve.x, curve.point, _CURVE)
+
+
+def _with_operating(
+    panel: Panel, report: RoundReport, curve: str, x: Triple | None, y: Triple | None
+) -> list[str]:
+    """Mark where the classifier stands, with both intervals of this round alone."""
+    panel.axes()
+    if x is None or y is None:
+        return panel.shapes()
+    _draw_point(panel, x, y)
+    at = "" if report.threshold is None else f", threshold {report.threshold:g}"
+    keys = [Key("band", _CURVE, curve), Key("point", _NOW, f"as it is{at}")]
+    corner = (panel.box.left + 6, panel.box.top + panel.box.height - 18)
+    return [*panel.shapes(), *legend.column(keys, corner, 8.5)]
+
+
+def _draw_point(panel: Panel, x: Triple, y: Triple) -> None:
+    panel.level(y[0], x[1], x[2], _NOW, 1.2)
+    panel.upright(x[0], y[1], y[2], _NOW, 1.2)
+    panel.dot(x[0], y[0], 2.5, _NOW, "black")
 
 
 def _rate(report: RoundReport, metric: str) -> Triple | None:
@@ -194,20 +167,10 @@ def _rate(report: RoundReport, metric: str) -> Triple | None:
     return min(max(row.point, row.low), row.high), row.low, row.high
 
 
-def _name(axes: Axes, across: str, up: str) -> None:
-    axes.set_xlabel(across, fontsize=10)
-    axes.set_ylabel(up, fontsize=10)
-    _quiet(axes)
-
-
-def _quiet(axes: Axes) -> None:
-    axes.grid(color="#DDDDDD", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.tick_params(labelsize=9)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-
-
-def _texts(figure: Figure, title: str, footnote: str) -> None:
-    figure.text(0.012, 0.955, title, fontsize=13, fontweight="bold", va="center")
-    figure.text(0.012, 0.022, footnote, fontsize=8, color=_QUIET, va="bottom")
+def _picture(size: tuple[float, float], title: str, footnote: str, shapes: list[str]) -> bytes:
+    width, height = size
+    texts = [
+        text((8, 22), title, 13, bold=True, room=width - 16),
+        text((8, height - 8), footnote, 8, colour=QUIET, room=width - 16),
+    ]
+    return picture(size, title, footnote, [*shapes, *texts])

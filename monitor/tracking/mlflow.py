@@ -18,8 +18,6 @@ from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Duration, Settings
 from monitor.tracking import values
 from monitor.tracking.connection import Connection, absolute_uri, shown, sqlite_path
-from monitor.tracking.curve_figures import curves_png, p3_png
-from monitor.tracking.figures import timeline_png
 from monitor.tracking.models import model_version, tag_model_version
 from monitor.tracking.runs import NewRun, RunKey, experiment_id, find_or_create, settle
 from monitor.tracking.writing import NOTE, write_fleet, write_round
@@ -36,17 +34,6 @@ log = structlog.get_logger("monitor.tracking")
 
 ROUND_KEY = "monitor.round_key"
 FLEET_KEY = "monitor.fleet_key"
-_TIMELINE = "timeline.png"
-_DRAW: dict[str, Callable[[RoundReport], bytes | None]] = {
-    _TIMELINE: timeline_png,
-    "p3_curve.png": p3_png,
-    "curves.png": curves_png,
-}
-_FIGURES: dict[EffectKind, tuple[str, ...]] = {
-    EffectKind.ROUND_RUN: tuple(_DRAW),
-    EffectKind.FLEET_POINT: (_TIMELINE,),
-    EffectKind.MODEL_TAGS: (),
-}
 _SETTLING = 3  # times that a racing worker may change which run is kept; then a later try settles
 
 
@@ -92,7 +79,6 @@ class MlflowHandler:
         path = sqlite_path(uri)
         self._files = path.parent / "mlartifacts" if path else None
         self._experiments: dict[str, str] = {}
-        self._drawn: tuple[str, dict[str, bytes]] = ("", {})
 
     def deliver(self, effect: Effect) -> str:
         """Do one effect and return where it shows.
@@ -109,9 +95,6 @@ class MlflowHandler:
         report = RoundReport.model_validate(dict(effect.payload))
         digest = values.digest(effect.payload)
         asked = self._asked(effect.kind, report)
-        self._connection.check_reachable(asked)  # nothing is drawn in vain while MLflow is down
-        for name in _FIGURES[effect.kind]:
-            self._figure(name, report, digest)  # drawn before the clock of the delivery starts
         try:
             with self._connection.open(asked) as client:
                 if effect.kind is EffectKind.ROUND_RUN:
@@ -168,11 +151,9 @@ class MlflowHandler:
         experiment = self._experiment(client, f"{self._prefix}/{report.monitor}")
         key = RunKey(ROUND_KEY, report.round_key)
         name = values.run_name(report)
-        drawn = {of: self._figure(of, report, digest) for of in _FIGURES[EffectKind.ROUND_RUN]}
-        figures = {of: figure for of, figure in drawn.items() if figure}
 
         def write(run: Run) -> None:
-            write_round(client, run, report, digest, figures, has_failed=has_failed)
+            write_round(client, run, report, digest, has_failed=has_failed)
 
         return _write_once(client, experiment, key, _new_run(name, report), write)
 
@@ -181,10 +162,9 @@ class MlflowHandler:
     ) -> str:
         experiment = self._experiment(client, self._prefix)
         key = RunKey(FLEET_KEY, f"{report.store_id}/{report.monitor}")
-        figure = self._figure(_TIMELINE, report, digest)
 
         def write(run: Run) -> None:
-            write_fleet(client, run, report, digest, figure, has_failed=has_failed)
+            write_fleet(client, run, report, digest, has_failed=has_failed)
 
         return _write_once(client, experiment, key, _new_run(report.monitor, report), write)
 
@@ -204,15 +184,6 @@ class MlflowHandler:
             "One run per round: precision and recall of a classifier in production, estimated "
             f"from a small labeled sample. The trend over rounds is in experiment `{self._prefix}`."
         )
-
-    def _figure(self, name: str, report: RoundReport, digest: str) -> bytes:
-        """Draw a figure once for the round's run and the fleet's; nothing if there is none."""
-        if self._drawn[0] != digest:
-            self._drawn = (digest, {})
-        drawn = self._drawn[1]
-        if name not in drawn:
-            drawn[name] = _DRAW[name](report) or b""
-        return drawn[name]
 
     def _asked(self, kind: EffectKind, report: RoundReport) -> str:
         return {

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.tracking import values
+from monitor.tracking.curve_figures import curves_svg, p3_svg
 from monitor.tracking.describe import describe
+from monitor.tracking.figures import timeline_svg
 from monitor.tracking.models import logged_model_id
 from monitor.tracking.runs import DIGEST
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import RoundReport
 
 NOTE = "mlflow.note.content"
+_TIMELINE = "timeline.svg"
 _COUNTS, _SEGMENTS = "counts.json", "segments.json"
 _GAVE_ESTIMATES = "closed"
 
@@ -31,11 +34,10 @@ def write_round(
     run: Run,
     report: RoundReport,
     digest: str,
-    figures: Mapping[str, bytes],
     *,
     has_failed: bool = False,
 ) -> None:
-    """Write one version of a round, with figures by file name; an equal or newer one stays.
+    """Write one version of a round; an equal or newer one stays, and nothing is drawn.
 
     The digest comes last: a run that has it is complete, unless a try failed and others may have
     written into it meanwhile.
@@ -50,14 +52,25 @@ def write_round(
     _log_batch(client, run, report, tags)
     _log_inputs(client, run, report)
     files = {
-        **figures,
+        **_figures(report),
         **{path: json.dumps(table).encode() for path, table in tables.items()},
         "report.json": report.model_dump_json(indent=2).encode(),
     }
     _log_files(client, run, files)
     status = "FINISHED" if report.state == _GAVE_ESTIMATES else "FAILED"
-    client.update_run(run.info.run_id, status)
+    if run.info.status != status:
+        client.update_run(run.info.run_id, status)
     client.set_tag(run.info.run_id, DIGEST, digest)  # last: with it the run counts as whole
+
+
+def _figures(report: RoundReport) -> dict[str, bytes]:
+    """Draw the figures that a report has, by file."""
+    drawn = {
+        _TIMELINE: timeline_svg(report),
+        "p3_curve.svg": p3_svg(report),
+        "curves.svg": curves_svg(report),
+    }
+    return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
 def _tables(report: RoundReport) -> dict[str, dict[str, list[Any]]]:
@@ -71,7 +84,6 @@ def write_fleet(
     run: Run,
     report: RoundReport,
     digest: str,
-    figure: bytes,
     *,
     has_failed: bool = False,
 ) -> None:
@@ -86,7 +98,7 @@ def write_fleet(
         _log_batch(client, run, report, {})
         return
     _log_batch(client, run, report, {NOTE: describe(report), **values.tags(report)})
-    _log_files(client, run, {"timeline.png": figure})
+    _log_files(client, run, {_TIMELINE: timeline_svg(report)})
     client.set_tag(run.info.run_id, DIGEST, digest)
 
 

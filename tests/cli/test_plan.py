@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from io import BytesIO
 
 import pytest
-from matplotlib.image import imread
 
 import monitor
 from monitor.domain.errors import InputRefused
 from tests.cli.test_output import on_terminal
 from tests.cli.workplace import PEOPLE
+from tests.drawing import looking
 
 ASSUMED = "plan --precision .79 --recall .67 --flagged-rate .044 --size 1000000"
 BANDS = ("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 200")
@@ -177,21 +176,24 @@ def test_a_plan_fits_into_80_columns(bare, words):
 
 
 def test_the_figure_is_written_and_named(bare):
-    done = bare.run(*ASSUMED.split(), "--plot", "widths.png")
+    done = bare.run(*ASSUMED.split(), "--plot", "widths.svg")
 
-    picture = imread(BytesIO((bare.folder / "widths.png").read_bytes()))
-    assert done.lines[-1] == "wrote widths.png"
-    assert picture.shape == (552, 900, 4)
-    assert picture[..., :3].std() > 0.05
+    picture = looking.at((bare.folder / "widths.svg").read_bytes())
+    assert done.lines[-1] == "wrote widths.svg"
+    assert {"precision", "recall", "width of the 95 % interval"} <= set(picture.texts)
+    assert any(words.startswith("the plan: s = ") for words in picture.texts)
+    assert len(picture.curves()) == 2
 
 
 def test_a_figure_of_bands_has_the_plan_without_them_too(filled, place):
     place.config(PEOPLE, bands=BANDS)
 
-    done = place.run("plan", "--plot", "bands.png")
+    done = place.run("plan", "--plot", "bands.svg")
 
+    picture = looking.at((place.folder / "bands.svg").read_bytes())
     assert done.code == 0
-    assert (place.folder / "bands.png").stat().st_size > 10_000
+    assert {"precision without bands", "recall without bands"} <= set(picture.texts)
+    assert len(picture.curves()) == 4
     assert filled.folder == place.folder
 
 
@@ -200,7 +202,7 @@ def test_a_figure_of_bands_has_the_plan_without_them_too(filled, place):
     [
         ("plan --precision .8", 65, "--precision is not enough to plan from; give --recall and "),
         (f"{ASSUMED} --margin 5", 65, "between 0 and 1; got precision=5.0"),
-        (f"{ASSUMED} --plot widths.svg", 2, "widths.svg is no PNG file; end its name with .png"),
+        (f"{ASSUMED} --plot widths.png", 2, "widths.png is no SVG file; end its name with .svg"),
         ("plan --precision 2 --recall .6 --flagged-rate .1", 65, "precision must lie strictly"),
         (ASSUMED.replace("plan", "plan mail"), 65, "plan either for the monitor mail or for"),
         (f"{ASSUMED} --passed-cost 0", 65, "cost must be one positive number"),
@@ -240,7 +242,7 @@ def test_a_figure_of_nothing_known_is_refused(place):
     place.predictions(score="case when i % 10 = 0 then 7 else i % 5 end")
     place.config(PEOPLE)
 
-    done = place.run("plan", "--plot", "widths.png")
+    done = place.run("plan", "--plot", "widths.svg")
 
     assert done.code == 65
     assert "there is nothing to plot: nothing is known of the rates" in done.err

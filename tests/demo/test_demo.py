@@ -179,7 +179,7 @@ def test_a_demo_leaves_its_rounds_in_sql_and_as_many_runs_in_mlflow(played):
     assert dict(runs) == {"monitor": 1, "monitor/digits-eight": 6}
     assert waiting == []
     assert result.failed == {}
-    assert result.figure.read_bytes().startswith(b"\x89PNG")
+    assert result.figure.read_bytes().startswith(b"<svg ")
 
 
 def test_a_large_drop_is_found_at_once_and_nothing_before_it(played):

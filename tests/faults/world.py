@@ -33,7 +33,6 @@ from monitor.service import loop
 from monitor.storage import database, effect_store, round_claims
 from monitor.storage.database import Database
 from monitor.testing import MemorySource
-from monitor.tracking import mlflow as tracking
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from tests.faults import recorded_mlflow
 from tests.faults.few_points import fewer_points
@@ -368,11 +367,9 @@ def _write(target, rows, at):
 
 
 def prepare() -> None:
-    """Make this process the one whose forks live: nothing loads later, figures cost nothing."""
+    """Make this process the one whose forks live: nothing loads later."""
     for loaded in ("model_registry", "tracking"):
         importlib.import_module(f"mlflow.store.{loaded}.sqlalchemy_store")
-    for name in tracking._DRAW:
-        tracking._DRAW[name] = lambda _: b"png"
     fewer_points(2**6)
     database._engine = _warmed_engine
 

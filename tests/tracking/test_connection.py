@@ -174,7 +174,7 @@ import mlflow
 client = mlflow.MlflowClient("sqlite:///" + sys.argv[1] + "/mlflow.db")
 experiment = client.get_experiment_by_name("monitor/mail-travel")
 (run,) = client.search_runs([experiment.experiment_id])
-assert Path(client.download_artifacts(run.info.run_id, "timeline.png")).stat().st_size > 1000
+assert Path(client.download_artifacts(run.info.run_id, "timeline.svg")).stat().st_size > 1000
 """
 
 

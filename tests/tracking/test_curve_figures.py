@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
 from monitor.domain.model import EffectKind
 from monitor.domain.report import ReportedEstimate
-from monitor.tracking.curve_figures import (
-    _curves_figure,
-    _p3_figure,
-    curves_png,
-    p3_png,
-)
+from monitor.tracking.curve_figures import curves_svg, p3_svg
+from tests.drawing import looking
 from tests.tracking.reports import make_effect, make_report
 
 
@@ -61,57 +59,53 @@ def report():
     return make_report(8, p3=P3, curves=CURVES).model_copy(update={"estimates": rows})
 
 
-def legend_of(axes):
-    legend = axes.get_legend()
-    assert legend is not None
-    return [text.get_text() for text in legend.get_texts()]
-
-
-def texts(figure):
-    return " | ".join(text.get_text() for text in figure.texts)
-
-
 def test_reports_without_curves_have_no_figures():
-    assert p3_png(make_report(8)) is None
-    assert curves_png(make_report(8)) is None
+    assert p3_svg(make_report(8)) is None
+    assert curves_svg(make_report(8)) is None
 
 
-@pytest.mark.parametrize("draw", [p3_png, curves_png])
+@pytest.mark.parametrize("draw", [p3_svg, curves_svg])
 def test_the_same_report_gives_the_same_picture(report, draw):
-    picture = draw(report)
-
-    assert picture.startswith(b"\x89PNG")
-    assert draw(report) == picture
+    assert draw(report) == draw(report)
 
 
 def test_the_p3_figure_marks_the_present_prevalence_on_a_logarithmic_axis(report):
-    figure = _p3_figure(report, P3)
+    picture = looking.at(p3_svg(report))
 
-    (axes,) = figure.axes
-    assert axes.get_xscale() == "log"
-    assert axes.get_xlim() == (0.001, 0.1)
-    labels = legend_of(axes)
-    assert "this window: prevalence 2 %" in labels
-    assert "limit" in labels
-    assert "TPR 0.6 (0.5 to 0.7), FPR 0.003 (0.002 to 0.004)" in texts(figure)
+    assert "this window: prevalence 2 %" in picture.texts
+    assert "limit" in picture.texts
+    assert "TPR 0.6 (0.5 to 0.7), FPR 0.003 (0.002 to 0.004)" in " | ".join(picture.texts)
+    left, middle, right = (picture.place_of(label)[0] for label in ("0.1 %", "1 %", "10 %"))
+    assert middle - left == pytest.approx(right - middle, abs=0.2)
+    (mark,) = picture.circles()
+    assert left < mark.x < right
+    assert (mark.x - left) / (right - left) == pytest.approx(0.65, abs=0.01)  # log10(.02 / .001)/2
 
 
 def test_every_figure_states_the_prevalence_it_holds_for(report):
-    assert "hold for the prevalence 2 % (1.8 % to 2.3 %)" in texts(_curves_figure(report, CURVES))
+    picture = looking.at(curves_svg(report))
+
+    assert "hold for the prevalence 2 % (1.8 % to 2.3 %)" in " | ".join(picture.texts)
 
 
-def test_the_curves_mark_where_the_classifier_stands_and_say_their_areas(report):
-    figure = _curves_figure(report, CURVES)
+def test_curves_show_areas_and_where_the_classifier_stands(report):
+    picture = looking.at(curves_svg(report))
 
-    roc, precision_recall, gain = figure.axes
-    assert roc.get_title("left") == "ROC, at every prevalence · area 0.97 (0.95 to 0.99)"
-    assert precision_recall.get_title("left") == "Precision-recall · AP 0.82 (0.78 to 0.86)"
-    assert gain.get_title("left") == "Gain · area 0.98 (0.97 to 0.99)"
-    threshold = f"as it is, threshold {report.threshold:g}"
-    for axes in figure.axes:
-        assert threshold in legend_of(axes)
-    assert gain.get_xlim()[0] == 1  # the axis shows by how much a gain falls short of 1
-    assert "1,250 labels of this round, 240 of them positive" in texts(figure)
+    assert "ROC, at every prevalence · area 0.97 (0.95 to 0.99)" in picture.texts
+    assert "Precision-recall · AP 0.82 (0.78 to 0.86)" in picture.texts
+    assert "Gain · area 0.98 (0.97 to 0.99)" in picture.texts
+    assert picture.texts.count(f"as it is, threshold {report.threshold:g}") == 3
+    assert len(picture.circles()) == 3
+    assert "1,250 labels of this round, 240 of them positive" in " | ".join(picture.texts)
+
+
+def test_the_axes_of_gains_show_by_how_much_they_fall_short_of_1(report):
+    picture = looking.at(curves_svg(report))
+
+    heights = [picture.place_of(label)[1] for label in ("0.999", "0.9999", "0.99999", "0.999999")]
+    steps = [below - above for below, above in pairwise(heights)]
+    assert steps == pytest.approx([steps[0]] * 3, abs=0.2)
+    assert steps[0] > 0
 
 
 @pytest.mark.server
@@ -124,4 +118,4 @@ def test_the_run_of_a_round_gets_both_figures_and_keeps_curves_of_an_earlier_ver
 
     run_id = receipt.rsplit("/", 1)[-1]
     files = {file.path for file in client.list_artifacts(run_id)}
-    assert {"timeline.png", "p3_curve.png", "curves.png"} <= files
+    assert {"timeline.svg", "p3_curve.svg", "curves.svg"} <= files

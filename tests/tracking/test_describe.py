@@ -10,8 +10,9 @@ import pytest
 
 from monitor.domain.report import AgreementRow, AnswersRow
 from monitor.tracking.describe import describe
-from monitor.tracking.figures import timeline_figure, timeline_png
+from monitor.tracking.figures import timeline_svg
 from monitor.tracking.values import metrics, segments_table, tags, timestamp
+from tests.drawing import looking
 from tests.tracking.reports import estimates, make_report, segments, strata
 
 TAG_LIMIT = 8000  # characters that MLflow keeps
@@ -243,32 +244,57 @@ def test_without_an_estimate_the_tags_say_so():
 
 
 def test_the_same_report_draws_the_same_bytes():
-    assert timeline_png(make_report(12)) == timeline_png(make_report(12))
+    assert timeline_svg(make_report(12)) == timeline_svg(make_report(12))
 
 
 def test_the_figure_names_everything_it_shows_once():
-    figure = timeline_figure(make_report(12))
+    texts = looking.at(timeline_svg(make_report(12))).texts
 
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
-        "with earlier rounds",
-        "round alone",
-        "limit",
-        "an alert fires",
+    legend = ["with earlier rounds", "round alone", "limit", "an alert fires"]
+    assert [words for words in texts if words in legend] == legend
+    assert "prevalence 5.10%" in " | ".join(texts)
+
+
+def test_the_figure_says_in_words_what_it_shows():
+    report = make_report(12)
+
+    picture = looking.at(timeline_svg(report))
+
+    assert picture.title == "mail-travel: precision and recall up to round 12"
+    assert picture.description.startswith(report.sentence)
+
+
+def test_the_figure_marks_each_round_in_both_panels_and_its_alerts_above():
+    picture = looking.at(timeline_svg(make_report(12)))
+
+    alone = [
+        [mark for mark in looking.circles_of(panel) if mark.fill == "white"]
+        for panel in picture.panels()
     ]
-    assert "prevalence 5.10%" in figure.texts[1].get_text()
+    assert [len(marks) for marks in alone] == [12, 11]  # round 5 has no recall
+    across = [mark.x for mark in alone[0]]
+    assert across == sorted(across)
+    assert alone[0][-1].y > alone[0][7].y  # precision has fallen
+    assert len(picture.triangles()) == 3 + 1  # rounds 10 to 12, and the legend
 
 
 def test_no_round_one_round_and_many_rounds_can_be_drawn():
-    for report in (make_report(1, timeline=[]), make_report(1), make_report(70)):
-        assert timeline_png(report).startswith(b"\x89PNG")
+    for report, drawn in (
+        (make_report(1, timeline=[]), 0),
+        (make_report(1), 1),
+        (make_report(70), 60),
+    ):
+        picture = looking.at(timeline_svg(report))
+
+        (upper, _) = picture.panels()
+        assert len([mark for mark in looking.circles_of(upper) if mark.fill == "white"]) == drawn
 
 
-def test_drawing_leaves_pyplot_alone():
+def test_drawing_needs_no_library_for_plots():
     script = (
         "import sys; from tests.tracking.reports import make_report;"
-        "from monitor.tracking.figures import timeline_png; timeline_png(make_report(3));"
-        "sys.exit('matplotlib.pyplot' in sys.modules)"
+        "from monitor.tracking.figures import timeline_svg; timeline_svg(make_report(3));"
+        "sys.exit('matplotlib' in sys.modules or 'numpy' in sys.modules)"
     )
 
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

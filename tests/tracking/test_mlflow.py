@@ -60,7 +60,7 @@ def test_a_round_becomes_one_run_with_figures_description_and_files(handler, cli
     assert run.data.tags["mlflow.note.content"].startswith("Of the mail flagged")
     assert run.data.params["threshold"] == "0.5"
     files = {file.path for file in client.list_artifacts(run.info.run_id)}
-    assert files == {"timeline.png", "counts.json", "report.json"}
+    assert files == {"timeline.svg", "counts.json", "report.json"}
 
 
 def test_the_predictions_of_the_window_are_the_dataset_of_the_run(handler, client, prefix):
@@ -139,6 +139,43 @@ def test_an_older_version_that_comes_late_does_not_replace_a_newer_one(handler, 
     run = the_run(client, f"{prefix}/mail-travel")
     assert run.data.tags["monitor.version"] == "2"
     assert run.data.metrics["recall/round_point"] == pytest.approx(center("recall", 1) - 0.1)
+
+
+def test_a_round_takes_no_more_calls_than_it_needs(proxy, prefix):
+    handler = handler_for(proxy.url, prefix)
+    for kind in (ROUND, FLEET):
+        handler.deliver(make_effect(kind, make_report(1)))
+    before = len(proxy.seen)
+
+    for kind in (ROUND, FLEET):
+        handler.deliver(make_effect(kind, make_report(2)))
+
+    calls = proxy.seen[before:]
+    assert len(calls) == 17, calls
+    assert not any("health" in call for call in calls)  # it has just answered
+
+
+def test_a_correction_draws_the_fleets_timeline_for_the_newest_round_only(proxy, prefix):
+    handler = handler_for(proxy.url, prefix)
+    for number in (1, 2, 3):
+        handler.deliver(make_effect(FLEET, make_report(number)))
+    before = len(proxy.seen)
+
+    for number in (1, 2, 3):
+        handler.deliver(make_effect(FLEET, make_report(number, version=2)))
+
+    assert sum("timeline.svg" in call for call in proxy.seen[before:]) == 1
+
+
+def test_nothing_is_drawn_or_sent_for_a_version_that_is_there(proxy, prefix, monkeypatch):
+    handler = handler_for(proxy.url, prefix)
+    handler.deliver(make_effect(ROUND, make_report(1)))
+    monkeypatch.setattr("monitor.tracking.writing.timeline_svg", None)  # whoever draws breaks
+    before = len(proxy.seen)
+
+    handler.deliver(make_effect(ROUND, make_report(1)))
+
+    assert len(proxy.seen) - before == 2  # find the run, and see that it is the only one
 
 
 def test_an_abandoned_round_is_a_failed_run_that_says_why(handler, client, prefix):

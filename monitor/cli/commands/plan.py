@@ -43,7 +43,7 @@ PassedCostOption = Annotated[
 ]
 PlotOption = Annotated[
     Path | None,
-    typer.Option("--plot", help="Write a PNG of the widths there.", metavar="FILE"),
+    typer.Option("--plot", help="Write an SVG picture of the widths there.", metavar="FILE"),
 ]
 
 
@@ -105,17 +105,17 @@ def _say(forecast: PlanForecast, plot: Path | None) -> None:
 
 
 def _refuse_plot(plot: Path | None) -> None:
-    if plot is not None and plot.suffix.lower() != ".png":
-        message = f"{plot} is no PNG file; end its name with .png"
+    if plot is not None and plot.suffix.lower() != ".svg":
+        message = f"{plot} is no SVG file; end its name with .svg"
         raise typer.BadParameter(message, param_hint="--plot")
 
 
 def _write_plot(forecast: PlanForecast, plot: Path) -> None:
-    from monitor.cli.views.plan_figure import widths_png
+    from monitor.cli.views.plan_figure import widths_svg
     from monitor.domain.errors import InputRefused
 
     try:
-        picture = widths_png(forecast)
+        picture = widths_svg(forecast)
     except ValueError as error:
         message = f"there is nothing to plot: {error}"
         raise InputRefused(message) from error

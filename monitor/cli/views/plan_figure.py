@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import TYPE_CHECKING
 
+from monitor.drawing import legend
+from monitor.drawing.legend import Key
+from monitor.drawing.panel import Box, Panel
+from monitor.drawing.scales import Linear, Log
+from monitor.drawing.svg import QUIET, picture, text
 from monitor.stats.design.planning import width_curve
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from monitor.rounds.forecast.plan_window import PlanForecast
     from monitor.stats.design.planning import WidthCurve
 
-SIZE, DOTS = (7.5, 4.6), 120  # inches, and dots per inch
 # Okabe and Ito's colours, told apart by the colour-blind; the lines differ as well
 COLOURS = {"precision": "#0072B2", "recall": "#D55E00"}
 TALLEST = 4  # times the narrowest width of the wider metric; beyond, it says only "too wide"
+_SIZE = (540.0, 331.0)  # points
+_BOX = Box(52, 30, 476, 252)
+_DASHED = "6.5 3"
 
 
-def widths_png(forecast: PlanForecast) -> bytes:
+def widths_svg(forecast: PlanForecast) -> bytes:
     """Draw the widths with the plan's strata and, dashed, without bands.
 
     Raises
@@ -27,51 +31,44 @@ def widths_png(forecast: PlanForecast) -> bytes:
     ValueError
         If a class has no items or no labels, or nothing is known of the rates.
     """
-    from matplotlib.figure import Figure
-
     prospect, labels = forecast.planned.prospect, forecast.outlook.plan.labels
     if not forecast.outlook.plan.margins:
         message = "nothing is known of the rates, so no width can be computed"
         raise ValueError(message)
     curve = width_curve(prospect, labels)
-    figure = Figure(figsize=SIZE, facecolor="white", layout="constrained")
-    axes = figure.subplots()
-    _draw(axes, curve, "-", "")
+    panel = _panel(curve)
+    keys = _draw(panel, curve, None, "")
     if len(labels) > len(prospect.without_bands.size):
         pooled = prospect.without_bands
         plain = width_curve(pooled, pooled.allocate(max_labels=curve.labels).labels)
-        _draw(axes, plain, "--", " without bands")
-    axes.axvline(curve.best, color="#4D4D4D", linewidth=1)
-    axes.annotate(
-        f"the plan: s = {curve.best:.3g}",
-        (curve.best, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(5, -12),
-        textcoords="offset points",
-        fontsize=9,
+        keys += _draw(panel, plain, _DASHED, " without bands")
+    panel.up(curve.best, QUIET, 1)
+    panel.axes()
+    panel.names(
+        "over-sampling of flagged items, s (1: a plain random sample)",
+        "width of the 95 % interval",
     )
-    _label(axes, curve)
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=DOTS, metadata={"Software": None})
-    return buffer.getvalue()
+    (best, top), right = panel.above(curve.best), _BOX.left + _BOX.width
+    corner = right - legend.column_width(keys) - 6, top + len(keys) * 12.5
+    said, title = f"the plan: s = {curve.best:.3g}", f"{curve.labels:,} labels"
+    shapes = [
+        *panel.shapes(),
+        *legend.column(keys, corner),
+        text((best + 5, top + 12), said, 9),
+        text((_BOX.left, top - 8), title, 11, bold=True),
+    ]
+    return picture(_SIZE, f"Interval widths with {title}", said, shapes)
 
 
-def _draw(axes: Axes, curve: WidthCurve, line: str, more: str) -> None:
-    for name, half in curve.half_widths.items():
-        axes.plot(
-            curve.ratio, 2 * half, line, color=COLOURS[name], linewidth=1.8, label=f"{name}{more}"
-        )
-
-
-def _label(axes: Axes, curve: WidthCurve) -> None:
-    axes.set_xscale("log")
-    axes.set_xlim(curve.ratio[0], curve.ratio[-1])
+def _panel(curve: WidthCurve) -> Panel:
     least = max(2 * float(half.min()) for half in curve.half_widths.values())
-    axes.set_ylim(0, min(1.0, TALLEST * least))
-    axes.set_xlabel("over-sampling of flagged items, s (1: a plain random sample)")
-    axes.set_ylabel("width of the 95 % interval")
-    axes.set_title(f"{curve.labels:,} labels", loc="left", fontsize=11, fontweight="bold")
-    axes.grid(color="#DDDDDD", linewidth=0.6)
-    axes.legend(frameon=False, fontsize=9)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    across = Log(float(curve.ratio[0]), float(curve.ratio[-1]))
+    panel = Panel(_BOX, across, Linear(0, min(1.0, TALLEST * least)))
+    panel.grid()
+    return panel
+
+
+def _draw(panel: Panel, curve: WidthCurve, dash: str | None, more: str) -> list[Key]:
+    for name, half in curve.half_widths.items():
+        panel.curve(curve.ratio.tolist(), (2 * half).tolist(), COLOURS[name], dash=dash)
+    return [Key("line", COLOURS[name], f"{name}{more}", dash) for name in curve.half_widths]

@@ -1,0 +1,275 @@
+"""What a round costs, part by part: processor time of a first, a 12th and a 100th round.
+
+    python -m benchmarks.round_cost [--rounds 1 12 100] [--repeats 3] [--before TREE]
+
+A monitor of weekly rounds scans a Parquet file with DuckDB, takes 300 labels from a column of it
+and has two limits; each measured round is then told to MLflow, a SQLite tracking store, as its own
+run and as a point of the monitor's run. ``--before`` is another state of this repository, such as
+``git worktree add ../before 836a301`` makes one: each repeat then plays both, one after the other,
+and the last columns are its figures and their ratio. Milliseconds, medians of the repeats. Parts
+add up to the whole round, and those of MLflow to what it takes on top; figures are drawn once
+more by themselves. Loading mlflow and making its tables is told apart, and so is the memory of the
+process when it is done. A hundred rounds take a minute or two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import structlog
+
+from monitor import wiring
+from monitor.config.load import load_config
+from monitor.domain.model import Effect, EffectKind
+from monitor.domain.report import RoundReport
+from monitor.rounds import publish
+from monitor.rounds.run import run
+from monitor.storage import report_store, round_store, schema
+from monitor.tracking import curve_figures
+from monitor.tracking import figures as timelines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.rounds.context import MonitorContext
+
+MONDAY = datetime(2024, 1, 1, 6, 1, tzinfo=UTC)
+WEEK = timedelta(days=7)
+ROWS = 3000  # a week
+CONFIG = """\
+store: sqlite:///monitor.db
+mlflow: {tracking_uri: "sqlite:///mlflow.db"}
+monitors:
+  - name: mail
+    source:
+      kind: duckdb
+      path: predictions.parquet
+      columns: {id: id, time: at, score: score}
+      threshold: 0.5
+    schedule: {cron: "0 6 * * MON"}
+    sample: {max_labels: 300}
+    labeling: {kind: column, path: predictions.parquet, id: id, value: truth, matures: 1h}
+    limits: {precision: 0.5, recall: 0.2}
+"""
+PREDICTIONS = """
+copy (
+    select 'm' || i as id,
+        timestamptz '2023-12-25 06:00:00+00' + i * interval 1 week / {rows} as at,
+        score, cast(random() < score as integer) as truth
+    from (select i, pow(random(), 4) as score from range({rows} * {weeks}) as t(i))
+) to '{path}' (format parquet)
+"""
+ROUND = ("source", "labels", "estimates", "all else")
+MLFLOW = ("round's run", "monitor's run")
+TOLD = (*ROUND, "a round", *MLFLOW, "MLflow on top", "figures alone")
+ONCE = ("loading MLflow, ms", "MB without MLflow", "MB with MLflow")
+
+Figures = dict[str, dict[str, float]]
+
+
+def main() -> None:
+    """Print a line for each part of each measured round."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, nargs="+", default=[1, 12, 100])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--before", type=Path, help="another state of this repository")
+    parser.add_argument("--in", dest="folder", type=Path, help=argparse.SUPPRESS)  # a child's
+    asked = parser.parse_args()
+    if asked.folder:
+        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+        play(asked.folder / "warm", [1], is_told=False)  # loads what rounds need, but for MLflow
+        print(json.dumps(play(asked.folder / "played", asked.rounds)))
+        return
+    trees = [Path(__file__).parents[1], *([asked.before.resolve()] if asked.before else [])]
+    found = [[_child(tree, asked.rounds) for tree in trees] for _ in range(asked.repeats)]
+    _show([_medians([each[place] for each in found]) for place in range(len(trees))])
+
+
+def _child(tree: Path, rounds: list[int]) -> Figures:
+    """Play the rounds with the code of a tree, in a process and a folder of their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = subprocess.run(
+            [sys.executable, "-P", __file__, "--in", folder, "--rounds", *map(str, rounds)],
+            env=os.environ | {"PYTHONPATH": str(tree)},
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+        )
+    figures: Figures = json.loads(told.stdout.splitlines()[-1])
+    return figures
+
+
+def _medians(found: list[Figures]) -> Figures:
+    return {
+        where: {part: statistics.median(each[where][part] for each in found) for part in parts}
+        for where, parts in found[0].items()
+    }
+
+
+def _show(of_trees: list[Figures]) -> None:
+    heads = ["now", *(["before", "ratio"] if len(of_trees) > 1 else [])]
+    print(f"{'round':>6}  {'part':<20}" + "".join(f"{head:>9}" for head in heads))
+    for where, parts in of_trees[0].items():
+        for part, now in parts.items():
+            cells = [f"{now:>9.1f}"]
+            for other in of_trees[1:]:
+                before = other[where][part]
+                cells += [f"{before:>9.1f}", f"{now / before:>9.2f}" if before else f"{'-':>9}"]
+            print(f"{where:>6}  {part:<20}" + "".join(cells))
+
+
+def play(folder: Path, wanted: list[int], *, is_told: bool = True) -> Figures:
+    """Play all rounds up to the last that is wanted; returns what the wanted ones cost."""
+    _write(folder, max(wanted))
+    now = MONDAY
+    application = wiring.build(load_config(folder / "config.yaml"), clock=lambda: now)
+    schema.ready(application.database)
+    context = application.context("mail")
+    timer = Timer()
+    _time_parts(timer, context)
+    told = Mlflow(application.handlers["mlflow"])
+    figures: Figures = {}
+    memory = 0.0
+    for number in range(1, max(wanted) + 1):
+        timer.spent.clear()
+        begun = time.process_time()
+        report = _round(context, number)
+        whole = 1e3 * (time.process_time() - begun)
+        if number in wanted:
+            parts = {part: timer.spent.get(part, 0.0) for part in ROUND[:-1]}
+            parts |= {ROUND[-1]: whole - sum(parts.values()), "a round": whole}
+            memory = memory or _memory()
+            figures[f"{number}"] = parts | (told.costs(report) if is_told else {})
+        now += WEEK
+    figures["-"] = dict(zip(ONCE, (told.loading, memory, _memory()), strict=True))
+    application.database.close()
+    return figures
+
+
+def _write(folder: Path, weeks: int) -> None:
+    folder.mkdir()
+    duckdb.sql("select setseed(0.5)")
+    path = folder / "predictions.parquet"
+    duckdb.sql(PREDICTIONS.format(path=path, rows=ROWS, weeks=weeks))
+    (folder / "config.yaml").write_text(CONFIG)
+
+
+def _round(context: MonitorContext, number: int) -> RoundReport:
+    """Draw a round and close it; a first round is labeled in two waves."""
+    for _ in range(3):
+        run(context)
+        with context.database.read() as connection:
+            newest = round_store.find_rounds(connection, "mail")[-1]
+            if newest.state == "closed":
+                payload = report_store.read_report(connection, newest.id, newest.version)
+                return RoundReport.model_validate(payload)
+    message = f"round {number} is {newest.state}"
+    raise SystemExit(message)
+
+
+class Timer:
+    """Processor time of parts, in milliseconds; what a part calls of another is the other's."""
+
+    def __init__(self) -> None:
+        self.spent: dict[str, float] = {}
+        self._inner = [0.0]
+
+    def wrap(self, owner: Any, name: str, part: str) -> None:
+        """Count what a function or method takes as time of a part."""
+        act = getattr(owner, name)
+
+        def timed(*arguments: Any, **named: Any) -> Any:
+            with self._as(part):
+                return act(*arguments, **named)
+
+        setattr(owner, name, timed)
+
+    @contextmanager
+    def _as(self, part: str) -> Iterator[None]:
+        self._inner.append(0.0)
+        begun = time.process_time()
+        try:
+            yield
+        finally:
+            took = 1e3 * (time.process_time() - begun)
+            own = took - self._inner.pop()
+            self._inner[-1] += took
+            self.spent[part] = self.spent.get(part, 0.0) + own
+
+
+def _time_parts(timer: Timer, context: MonitorContext) -> None:
+    """Count what the source and the labeler do, and the estimates of a batch."""
+    for part, owner in (("source", type(context.source)), ("labels", type(context.labeler))):
+        for name, member in vars(owner).items():
+            if not name.startswith("_") and type(member).__name__ == "function":
+                timer.wrap(owner, name, part)
+    timer.wrap(publish, "_estimated", "estimates")
+    timer.wrap(publish, "_shown", "estimates")
+
+
+class Mlflow:
+    """Tells rounds to MLflow and counts what that takes."""
+
+    def __init__(self, handler: Any) -> None:
+        self._handler = handler
+        self.loading = 0.0
+
+    def costs(self, report: RoundReport) -> dict[str, float]:
+        """Deliver a report as both runs; returns milliseconds by part."""
+        if not self.loading:
+            earlier = report.model_copy(update={"monitor": "other", "round_key": "other/1"})
+            self.loading = sum(self._deliver(earlier).values())
+        runs = self._deliver(report)
+        return runs | {"MLflow on top": sum(runs.values()), "figures alone": _drawing(report)}
+
+    def _deliver(self, report: RoundReport) -> dict[str, float]:
+        taken = {}
+        kinds = (EffectKind.ROUND_RUN, EffectKind.FLEET_POINT)
+        for name, kind in zip(MLFLOW, kinds, strict=True):
+            effect = Effect(
+                id=report.round,
+                key=f"{report.round_key}/{kind}",
+                kind=kind,
+                sink="mlflow",
+                monitor=report.monitor,
+                payload=report.model_dump(mode="json"),
+                attempt=1,
+            )
+            begun = time.process_time()
+            self._handler.deliver(effect)
+            taken[name] = 1e3 * (time.process_time() - begun)
+        return taken
+
+
+def _drawing(report: RoundReport) -> float:
+    """Draw all figures of a round; before, they were PNGs."""
+    owners = {"timeline": timelines, "p3": curve_figures, "curves": curve_figures}
+    begun = time.process_time()
+    for name, owner in owners.items():  # by name: the other tree has other ones
+        draw = getattr(owner, f"{name}_svg", None) or getattr(owner, f"{name}_png")
+        draw(report)
+    return 1e3 * (time.process_time() - begun)
+
+
+def _memory() -> float:
+    """Memory of this process now, in MB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+if __name__ == "__main__":
+    main()
