@@ -18,6 +18,7 @@ from monitor.domain.time_limit import T, within
 from monitor.domain.visible import visible_lines
 from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.sources import frames
+from monitor.sources.bounds import LOOKED_AT, WORTH, guessed, too_low
 from monitor.sources.duckdb_query import Query
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ Values = Value | tuple[Value, ...]
 _YES: Values = (1, True)
 _NO: Values = (0, False)
 _MOST_UNKNOWN = 20  # values
+_MOST_CANDIDATES = 999_999  # min(x, n) takes fewer than a million
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -223,8 +225,7 @@ class DuckdbSource:
     def _scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         with opened(self.files) as table:
             query = self._query(table)
-            sql, parameters = query.scan(window, strata, at_most, seed)
-            groups = [_group(row) for row in table.rows(sql, parameters)]
+            groups = _groups(query, window, strata, at_most, seed)
             self._check(groups, len(strata))
             timed = self._timed_rows(table, query, groups)
             unknown = _unknown(table, query, window, groups)
@@ -320,6 +321,34 @@ class DuckdbSource:
             return sum(group.rows for group in groups if group.bucket not in frames.UNTIMED)
         sql, parameters = query.timed_rows()
         return int(table.rows(sql, parameters)[0][0])
+
+
+def _groups(
+    query: Query, window: Window, strata: Sequence[Stratum], at_most: int, seed: str
+) -> list[frames.Group]:
+    """Count the buckets and take their first candidates; again where a bound was too low."""
+    wanted = max(1, min(at_most, _MOST_CANDIDATES))
+    bounds = _bounds(query, window, strata, wanted)
+    while True:
+        sql, parameters = query.scan(window, strata, wanted, seed, bounds)
+        groups = [_group(row) for row in query.table.rows(sql, parameters)]
+        short = too_low(bounds, frames.of_newest_version(groups), wanted)
+        if not short:
+            return groups
+        bounds = {bucket: bound for bucket, bound in bounds.items() if bucket not in short}
+
+
+def _bounds(query: Query, window: Window, strata: Sequence[Stratum], wanted: int) -> dict[int, str]:
+    """Guess bounds from the first rows of a large window; texts would all be read for that."""
+    if query.table.is_text or query.time_is_text:
+        return {}
+    sql, parameters = query.count(window)
+    [(rows,)] = query.table.rows(sql, parameters)
+    if rows < WORTH:
+        return {}
+    sql, parameters = query.buckets(window, strata, LOOKED_AT)
+    seen = {int(bucket): int(count) for bucket, count in query.table.rows(sql, parameters)}
+    return guessed(seen, int(rows), wanted)
 
 
 def _unknown(
