@@ -12,7 +12,7 @@ from monitor.files.relations import NUMBERS, TEXTS, TIMES, quoted, sql_text
 from monitor.sources import frames
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from monitor.domain.model import Stratum, Window
     from monitor.files.relations import OpenTable
@@ -92,40 +92,61 @@ class Query:
         at_most: int,
         seed: str,
         bounds: Mapping[int, str],
+        only: Collection[int] = (),
     ) -> Bound:
-        """Count each bucket and model version and take its first candidates.
+        """Count each bucket and model version, or ``only`` some, and take its first candidates.
 
         Only rows whose md5 is below the bound of their bucket may become candidates: the first
         ones are among them wherever as many were found as were asked for. A bucket without a
         bound takes all of its rows.
         """
-        values: dict[str, Any] = {"seed": f"{seed}|", "start": window.start, "end": window.end}
-        segments = [f"segment_{place}" for place in range(len(self.columns["segments"]))]
+        values: dict[str, Any] = {"seed": f"{seed}|"}
         drawn = ", ".join(["'h': h", "'id': id", "'score': score"])
-        drawn += "".join(f", '{name}': {name}" for name in segments)
-        by_value = "".join(f", histogram({name}) filter (where bucket >= 0)" for name in segments)
-        version = self._version_group
+        drawn += "".join(f", '{name}': {name}" for name in self._segments)
+        first = f"min({{{drawn}}}, {at_most}) filter (where bucket >= 0 and h < bound)"
+        chosen = f"where bucket in ({', '.join(map(str, only))})" if only else ""
         sql = f"""
-            with source_rows as ({self._source_rows(values, near=True)}),
-            classed as (select *, {self._bucket(strata, values)} as bucket from source_rows),
-            hashed as (select *, md5($seed || id) as h, {_bound_of(bounds)} as bound from classed)
-            select
-                bucket,
-                {version or "null"},
-                count(*),
-                epoch_us(max(t) filter (where t >= $start and t < $end)),
-                min({{{drawn}}}, {at_most}) filter (where bucket >= 0 and h < bound),
-                {self._example}
-                {by_value}
-            from hashed
-            group by bucket{"" if version is None else f", {version}"}
+            with classed as ({self._classed(window, strata, values)}),
+            hashed as (
+                select *, md5($seed || id) as h, {_bound_of(bounds)} as bound from classed {chosen}
+            )
+            {self._counted(first)} from hashed {self._grouped}
         """  # noqa: S608
         return sql, values
 
+    def tally(self, window: Window, strata: Sequence[Stratum]) -> Bound:
+        """Count each bucket and model version, and draw nothing."""
+        values: dict[str, Any] = {}
+        rows = self._classed(window, strata, values)
+        return f"{self._counted('null')} from ({rows}) {self._grouped}", values
+
+    def _classed(self, window: Window, strata: Sequence[Stratum], values: dict[str, Any]) -> str:
+        """Rows near the window, each with its bucket."""
+        values |= {"start": window.start, "end": window.end}
+        rows = self._source_rows(values, near=True)
+        return f"select *, {self._bucket(strata, values)} as bucket from ({rows})"  # noqa: S608
+
+    def _counted(self, first: str) -> str:
+        by_value = "".join(
+            f", histogram({name}) filter (where bucket >= 0)" for name in self._segments
+        )
+        return f"""select
+            bucket,
+            {"null" if self.columns["model_version"] is None else "version"},
+            count(*),
+            epoch_us(max(t) filter (where t >= $start and t < $end)),
+            {first},
+            {self._example}
+            {by_value}"""
+
     @property
-    def _version_group(self) -> str | None:
-        """The column that rows are counted by beside their bucket; None where there is none."""
-        return None if self.columns["model_version"] is None else "version"
+    def _grouped(self) -> str:
+        # Groups of numbers alone are found faster than those with a text beside them.
+        return "group by bucket" + ("" if self.columns["model_version"] is None else ", version")
+
+    @property
+    def _segments(self) -> list[str]:
+        return [f"segment_{place}" for place in range(len(self.columns["segments"]))]
 
     @property
     def _example(self) -> str:
@@ -139,13 +160,9 @@ class Query:
 
     def buckets(self, window: Window, strata: Sequence[Stratum], at_most: int) -> Bound:
         """Count the rows of each bucket among the first ones of the window in the files."""
-        values: dict[str, Any] = {"start": window.start, "end": window.end}
-        rows = f"({self._source_rows(values, near=True)}) limit {at_most}"
-        sql = (
-            f"select bucket, count(*) from (select {self._bucket(strata, values)} as bucket "  # noqa: S608
-            f"from (select * from {rows})) group by bucket"
-        )
-        return sql, values
+        values: dict[str, Any] = {}
+        rows = f"select bucket from ({self._classed(window, strata, values)}) limit {at_most}"  # noqa: S608
+        return f"select bucket, count(*) from ({rows}) group by bucket", values  # noqa: S608
 
     def count(self, window: Window) -> Bound:
         """Count the rows in the window, good and bad."""

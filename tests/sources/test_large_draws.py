@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from monitor.domain.model import BandEdges
-from monitor.sources import duckdb as duckdb_source
+from monitor.sources import duckdb_draw
 from monitor.sources.bounds import guessed
+from monitor.sources.duckdb_query import Query
 from monitor.testing import draw_order
 from tests.sources.prediction_files import COLUMNS, WEEK, parquet_source
 
@@ -32,14 +33,14 @@ IDS = {
 @pytest.fixture
 def scans(monkeypatch):
     """The bounds of each scan that was run."""
-    run = duckdb_source.Query.scan
+    run = Query.scan
     seen = []
 
-    def noted(query, window, strata, at_most, seed, bounds):
+    def noted(query, window, strata, at_most, seed, bounds, only=()):
         seen.append(bounds)
-        return run(query, window, strata, at_most, seed, bounds)
+        return run(query, window, strata, at_most, seed, bounds, only)
 
-    monkeypatch.setattr(duckdb_source.Query, "scan", noted)
+    monkeypatch.setattr(Query, "scan", noted)
     return seen
 
 
@@ -48,8 +49,8 @@ def mails(ids, *, score=SCORE, more="", rows=ROWS):
 
 
 def let_all_windows_be_large(monkeypatch):
-    monkeypatch.setattr(duckdb_source, "WORTH", 0)
-    monkeypatch.setattr(duckdb_source, "LOOKED_AT", 2000)
+    monkeypatch.setattr(duckdb_draw, "WORTH", 0)
+    monkeypatch.setattr(duckdb_draw, "LOOKED_AT", 2000)
 
 
 def both_ways(source, strata, at_most, monkeypatch):
@@ -138,6 +139,70 @@ def test_items_without_a_score_are_drawn_the_same_with_a_bound(tmp_path, monkeyp
         monkeypatch.undo()
         plain, bounded = both_ways(source, strata, 30, monkeypatch)
         assert bounded == plain
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+@pytest.mark.parametrize("spread", [30, 400, 9000], ids=["few", "some", "all"])
+def test_a_window_cut_again_has_the_items_and_counts_of_a_scan(tmp_path, ids, spread):
+    source = parquet_source(tmp_path, mails(ids))
+    before = source.scan(WEEK, BandEdges().strata(), spread, "round 1")
+
+    again = source.scan_again(before, BANDS, 25, "round 1")
+
+    assert again == source.scan(WEEK, BANDS, 25, "round 1")
+
+
+@pytest.mark.parametrize(("spread", "hashed_again"), [(6000, []), (300, [{5}])])
+def test_md5_is_taken_again_only_of_bands_that_lack_items(
+    tmp_path, monkeypatch, spread, hashed_again
+):
+    score = "case when i % 100 > 4 then 0.05 + i % 5 / 25 else 0.5 + i % 5 / 10 end as score"
+    strata = BandEdges(flagged=(0.6, 0.7), passed=(0.1, 0.2)).strata()
+    source = parquet_source(tmp_path, mails("'mail-' || i", score=score))
+    before = source.scan(WEEK, BandEdges().strata(), spread, "round 1")
+    plain = source.scan(WEEK, strata, 90, "round 1")
+    run, seen = Query.scan, []
+
+    def noted(query, *arguments):
+        seen.append(arguments[-1])
+        return run(query, *arguments)
+
+    monkeypatch.setattr(Query, "scan", noted)
+    again = source.scan_again(before, strata, 90, "round 1")
+
+    assert seen == hashed_again
+    assert again == plain
+
+
+def test_segments_and_versions_are_cut_again_as_scanned(tmp_path):
+    more = ", case when i < 3000 then 'v1' else 'v2' end as model, 'land-' || (i % 40) as country"
+    columns = {**COLUMNS, "model_version": "model"}
+    for each in (columns, {**columns, "segments": ["country"]}):
+        source = parquet_source(tmp_path, mails("'mail-' || i", more=more), columns=each)
+        before = source.scan(WEEK, BandEdges().strata(), 500, "round 1")
+
+        again = source.scan_again(before, BANDS, 40, "round 1")
+
+        assert again == source.scan(WEEK, BANDS, 40, "round 1")
+
+
+def test_items_without_a_score_are_cut_again_as_scanned(tmp_path):
+    source = parquet_source(
+        tmp_path,
+        mails(
+            "'mail-' || i",
+            score="case when i % 2 = 0 then i % 10 / 10 end as score",
+            more=", i % 3 = 0 as flagged",
+        ),
+        threshold=None,
+        columns={**COLUMNS, "predicted": "flagged"},
+    )
+    before = source.scan(WEEK, BandEdges().strata(), 500, "round 1")
+
+    for edges in (BandEdges(passed=(0.3,)), BandEdges(passed=(0.3,), unscored=True)):
+        again = source.scan_again(before, edges.strata(), 40, "round 1")
+
+        assert again == source.scan(WEEK, edges.strata(), 40, "round 1")
 
 
 def test_a_bound_is_high_enough_for_a_stratum_half_as_large_as_guessed():
