@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import BadRow, Candidate
 from monitor.sources import frames
 from monitor.sources.bounds import LOOKED_AT, WORTH, guessed, too_low
+from monitor.sources.cuts import Cuts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import Any
 
     from monitor.domain.model import Frame, Stratum, Window
@@ -25,8 +27,20 @@ def draw(
     """Count the buckets and take their first candidates; again where a bound was too low."""
     wanted = _wanted(at_most)
     bounds = _bounds(query, window, strata, wanted)
+    return _drawn(query, window, strata, wanted, seed, bounds)
+
+
+def _drawn(
+    query: Query,
+    window: Window,
+    strata: Sequence[Stratum],
+    wanted: int,
+    seed: str,
+    bounds: dict[int, str],
+    only: Collection[int] = (),
+) -> list[frames.Group]:
     while True:
-        groups = _groups(query, query.scan(window, strata, wanted, seed, bounds))
+        groups = _groups(query, query.scan(window, strata, wanted, seed, bounds, only))
         short = too_low(bounds, frames.of_newest_version(groups), wanted)
         if not short:
             return groups
@@ -46,18 +60,17 @@ def draw_again(
         return draw(query, before.window, strata, at_most, seed)
     wanted = _wanted(at_most)
     known = _cut(before, strata)
-    lacking = {
-        group.bucket
-        for group in frames.of_newest_version(counted)
-        if group.bucket >= 0 and len(known[group.bucket]) < min(wanted, group.rows)
-    }
+    sizes = {g.bucket: g.rows for g in frames.of_newest_version(counted) if g.bucket >= 0}
+    lacking = {place for place, rows in sizes.items() if len(known[place]) < min(wanted, rows)}
     drawn = {}
     if lacking:
-        scan = query.scan(before.window, strata, wanted, seed, {}, lacking)
-        drawn = {(group.bucket, group.version): group for group in _groups(query, scan)}
+        bounds = guessed(sizes, before.size, wanted)
+        bounds = {place: bound for place, bound in bounds.items() if place in lacking}
+        found = _drawn(query, before.window, strata, wanted, seed, bounds, lacking)
+        drawn = {(group.bucket, group.version): group for group in found}
     return [
         drawn.get((group.bucket, group.version))
-        or replace(group, candidates=tuple(known.get(group.bucket, ())[:wanted]))
+        or replace(group, candidates=tuple(known[group.bucket][:wanted]))
         for group in counted
     ]
 
@@ -75,29 +88,12 @@ def _can_be_cut(before: Frame, counted: Sequence[frames.Group]) -> bool:
 
 def _cut(before: Frame, strata: Sequence[Stratum]) -> dict[int, list[Candidate]]:
     """Give each stratum the candidates of its class that it holds, in their order."""
-    known: dict[int, list[Candidate]] = {place: [] for place in range(len(strata))}
+    known = defaultdict[int, list[Candidate]](list)
     for part in before.strata:
-        mine = [
-            (place, stratum)
-            for place, stratum in enumerate(strata)
-            if stratum.flagged == part.stratum.flagged
-        ]
+        cuts = Cuts.of(strata, flagged=part.stratum.flagged)
         for candidate in part.candidates:
-            for place, stratum in mine:
-                if _holds(stratum, candidate.score, alone=len(mine) == 1):
-                    known[place].append(candidate)
-                    break
+            known[cuts.place(candidate.score)].append(candidate)
     return known
-
-
-def _holds(stratum: Stratum, score: float | None, *, alone: bool) -> bool:
-    if score is None:
-        return stratum.unscored or (alone and stratum.is_unbounded)
-    if stratum.unscored:
-        return False
-    return (stratum.low is None or stratum.low <= score) and (
-        stratum.high is None or score < stratum.high
-    )
 
 
 def _bounds(query: Query, window: Window, strata: Sequence[Stratum], wanted: int) -> dict[int, str]:

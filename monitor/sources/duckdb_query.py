@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.segments import NO_VALUE
 from monitor.files.relations import NUMBERS, TEXTS, TIMES, quoted, sql_text
 from monitor.sources import frames
+from monitor.sources.cuts import Cuts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -363,26 +363,10 @@ def _bound_of(bounds: Mapping[int, str]) -> str:
 
 def _in_class(strata: Sequence[Stratum], values: dict[str, Any], *, flagged: bool) -> str:
     """Put a row of one class into its stratum by halving: strata are many, and rows more."""
-    mine = [(place, each) for place, each in enumerate(strata) if each.flagged == flagged]
-    scored = [(place, each) for place, each in mine if not each.unscored]
-    ends = {end for _, each in scored for end in (each.low, each.high) if end is not None}
-    cuts = sorted(ends)
-    names = [f"{'flagged' if flagged else 'passed'}_{place}" for place in range(len(cuts))]
-    values |= dict(zip(names, cuts, strict=True))
-    codes = [_holder(scored, low, high) for low, high in pairwise([None, *cuts, None])]
-    alone = len(mine) == 1
-    taken = (place for place, each in mine if each.unscored or (alone and each.is_unbounded))
-    unscored = next(taken, frames.SCORE_MISSING)
-    return f"case when score is null then {unscored} else {_halved(names, codes)} end"
-
-
-def _holder(scored: Sequence[tuple[int, Stratum]], low: float | None, high: float | None) -> int:
-    """Place of the stratum that holds the scores between two neighbouring ends."""
-    for place, each in scored:
-        starts = each.low is None or (low is not None and each.low <= low)
-        if starts and (each.high is None or (high is not None and high <= each.high)):
-            return place
-    return frames.IN_NO_STRATUM
+    cuts = Cuts.of(strata, flagged=flagged)
+    names = [f"{'flagged' if flagged else 'passed'}_{place}" for place in range(len(cuts.ends))]
+    values |= dict(zip(names, cuts.ends, strict=True))
+    return f"case when score is null then {cuts.unscored} else {_halved(names, cuts.codes)} end"
 
 
 def _halved(names: Sequence[str], codes: Sequence[int]) -> str:

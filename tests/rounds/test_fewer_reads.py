@@ -44,7 +44,8 @@ def test_edges_and_items_of_a_first_round_are_the_same_however_its_window_is_rea
     scene.week(1)
     scene.source.rows *= copies
     plain, recut = scene.source, Recut(scene.source)
-    look, seen = draw.look, []
+    look = draw.look
+    seen: list[draw.WindowScan] = []
 
     def both(context, round_):
         seen.extend(look(replace(context, source=source), round_) for source in (plain, recut))

@@ -208,11 +208,16 @@ def _profile(context: MonitorContext, round_: Round, at_most: int) -> tuple[Fram
     if not isinstance(context.source, Rescannable):
         profile = _scan(context, round_, BandEdges(), shown)
         return profile, profile
-    whole = _scan(context, round_, BandEdges(), max(shown, min(_SPREAD * at_most, _MOST_SPREAD)))
+    whole = _scan(context, round_, BandEdges(), most_of_a_class(at_most))
     if BadRow.DUPLICATE in whole.bad_rows:  # its sizes are those of its share of repeated ids
         return _scan(context, round_, BandEdges(), shown), whole
     strata = tuple(replace(part, candidates=part.candidates[:shown]) for part in whole.strata)
     return replace(whole, strata=strata), whole
+
+
+def most_of_a_class(at_most: int) -> int:
+    """Items to draw of a class, so that most of its bands find ``at_most`` among them."""
+    return max(at_most, PROFILE, min(_SPREAD * at_most, _MOST_SPREAD))
 
 
 def _scan_again(
