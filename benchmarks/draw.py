@@ -3,7 +3,8 @@
 ``python -m benchmarks.draw [--rows 10e6,30e6] [--strata 8] [--candidates 1000] [--threads 1,0]``
 
 Works, each a process of its own and in turn: ``bare`` reads id, time and score; ``md5`` takes md5
-of every id besides, without which no draw by md5 can be; ``before`` is the query that sorted every
+of every id besides, without which no draw by md5 can be; ``hash`` takes DuckDB's own of them, which
+no other engine and no other version of it computes; ``before`` is the query that sorted every
 row; ``later`` is the scan of a round whose bands are known, ``later + show`` all its reads;
 ``first`` all reads of a history's first round. ``pandas`` and ``polars`` are what a user would
 write, a sample that cannot be drawn again elsewhere; they are left out where not installed.
@@ -206,6 +207,7 @@ def measured(work: str, path: Path, strata: int, candidates: int, threads: int) 
     works: dict[str, Callable[[], object]] = {
         "bare": lambda: bare(path),
         "md5": lambda: bare(path, f"md5('{SEED}|' || id)"),
+        "hash": lambda: bare(path, "hash(xor(hash(id), 20261122::ubigint))"),
         "before": lambda: sorted_whole(path, edges.strata(), candidates),
         "later": lambda: later(path, edges, candidates),
         "later + show": lambda: later(path, edges, candidates, shown=candidates),
@@ -236,7 +238,16 @@ def works_for(rows: int) -> list[str]:
     """List the works that can be run."""
     others = [name for name in ("pandas", "polars") if importlib.util.find_spec(name)]
     fits = rows <= _SHARE_PANDAS
-    return ["bare", "md5", "before", "later", "later + show", "first", *(others if fits else [])]
+    return [
+        "bare",
+        "md5",
+        "hash",
+        "before",
+        "later",
+        "later + show",
+        "first",
+        *(others if fits else []),
+    ]
 
 
 def table(costs: dict[str, list[Cost]]) -> list[str]:
