@@ -55,6 +55,19 @@ class Source(Protocol):
         """Return the earliest and latest prediction time, or None where there are no rows."""
 
 
+@runtime_checkable
+class Rescannable(Protocol):
+    """A source that draws a window again by other strata for less than a scan of its own."""
+
+    def scan_again(
+        self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
+    ) -> Frame:
+        """Return what `Source.scan` returns of the same window with the same seed.
+
+        ``before`` is a scan by the two classes; its candidates need not be drawn again.
+        """
+
+
 class Labeler(Protocol):
     """Where labels come from. Every call is safe to repeat.
 

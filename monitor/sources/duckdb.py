@@ -11,18 +11,17 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model
 
 from monitor.domain.adapters import ItemFormat, SourceSettings
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import Candidate
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Settings, TimeZone
 from monitor.domain.time_limit import T, within
 from monitor.domain.visible import visible_lines
 from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.sources import frames
+from monitor.sources.duckdb_draw import draw, draw_again
 from monitor.sources.duckdb_query import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.files.relations import OpenTable
@@ -198,7 +197,21 @@ class DuckdbSource:
 
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Count every stratum and return its first items by md5(seed, id), one read."""
-        return self._within(lambda: self._scan(window, strata, at_most, seed))
+
+        def read(query: Query) -> list[frames.Group]:
+            return draw(query, window, strata, at_most, seed)
+
+        return self._within(lambda: self._framed(window, strata, at_most, read))
+
+    def scan_again(
+        self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
+    ) -> Frame:
+        """Scan the window of a frame by other strata; its candidates are not drawn again."""
+
+        def read(query: Query) -> list[frames.Group]:
+            return draw_again(query, before, strata, at_most, seed)
+
+        return self._within(lambda: self._framed(before.window, strata, at_most, read))
 
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
         """Return the columns that labelers may see, as text, for each id found in the window."""
@@ -220,11 +233,16 @@ class DuckdbSource:
         place = ", ".join(str(self.files.folder / path) for path in self.settings.paths)
         return within(self.settings.timeout, place, read)
 
-    def _scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
+    def _framed(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        at_most: int,
+        read: Callable[[Query], list[frames.Group]],
+    ) -> Frame:
         with opened(self.files) as table:
             query = self._query(table)
-            sql, parameters = query.scan(window, strata, at_most, seed)
-            groups = [_group(row) for row in table.rows(sql, parameters)]
+            groups = read(query)
             self._check(groups, len(strata))
             timed = self._timed_rows(table, query, groups)
             unknown = _unknown(table, query, window, groups)
@@ -330,19 +348,6 @@ def _unknown(
         return {}
     sql, parameters = query.unknown(window, _MOST_UNKNOWN)
     return {text: int(rows) for text, rows in table.rows(sql, parameters)}
-
-
-def _group(row: tuple[Any, ...]) -> frames.Group:
-    bucket, version, rows, newest, drawn, example, *values = row
-    candidates = tuple(_candidate(**item) for item in drawn or ())
-    return frames.Group(
-        bucket, version, rows, newest, candidates, example, tuple(value or {} for value in values)
-    )
-
-
-def _candidate(*, h: str, id: str, score: float | None, **segments: str) -> Candidate:
-    del h
-    return Candidate(id, score, tuple(segments.values()))
 
 
 def _instant(microseconds: int) -> datetime:

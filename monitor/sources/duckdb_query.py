@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.segments import NO_VALUE
 from monitor.files.relations import NUMBERS, TEXTS, TIMES, quoted, sql_text
 from monitor.sources import frames
+from monitor.sources.cuts import Cuts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from monitor.domain.model import Stratum, Window
     from monitor.files.relations import OpenTable
@@ -24,7 +25,7 @@ _CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?"
 _NAIVE_TEXT = rf"{_DAY}([T ]{_CLOCK})?"
 _AWARE_TEXT = rf"{_DAY}[T ]{_CLOCK} ?(Z|UTC|[+-]\d{{2}}(:?\d{{2}})?)"
 _ANY_TYPE = ("predicted", "model_version")
-_MOST_CANDIDATES = 999_999  # min(x, n) takes fewer than a million
+ALL = "g"  # above every md5
 _LONGEST_VALUE = 100  # characters by which segment values are distinguished
 _SLACK = timedelta(days=1)  # more than any time zone is away from UTC (14 hours)
 
@@ -84,35 +85,84 @@ class Query:
         )
         return found[0][0] if found else None
 
-    def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Bound:
-        """Count each bucket and model version and take its first candidates."""
-        values: dict[str, Any] = {"seed": seed, "start": window.start, "end": window.end}
-        first = max(1, min(at_most, _MOST_CANDIDATES))
-        segments = [f"segment_{place}" for place in range(len(self.columns["segments"]))]
-        drawn = ", ".join(
-            ["'h': md5($seed || '|' || id)", "'id': id", "'score': score"]
-            + [f"'{name}': {name}" for name in segments]
-        )
-        by_value = "".join(f", histogram({name}) filter (where bucket >= 0)" for name in segments)
-        bucket = self._bucket(strata, values)
+    def scan(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        at_most: int,
+        seed: str,
+        bounds: Mapping[int, str],
+        only: Collection[int] = (),
+    ) -> Bound:
+        """Count each bucket and model version, or ``only`` some, and take its first candidates.
+
+        Only rows whose md5 is below the bound of their bucket may become candidates: the first
+        ones are among them wherever as many were found as were asked for. A bucket without a
+        bound takes all of its rows.
+        """
+        values: dict[str, Any] = {"seed": f"{seed}|"}
+        drawn = ", ".join(["'h': h", "'id': id", "'score': score"])
+        drawn += "".join(f", '{name}': {name}" for name in self._segments)
+        first = f"min({{{drawn}}}, {at_most}) filter (where bucket >= 0 and h < bound)"
+        chosen = f"where bucket in ({', '.join(map(str, only))})" if only else ""
         sql = f"""
-            with source_rows as ({self._source_rows(values, near=True)}),
-            classed as (select *, {bucket} as bucket from source_rows)
-            select
-                bucket,
-                version,
-                count(*),
-                epoch_us(max(t) filter (where t >= $start and t < $end)),
-                min({{{drawn}}}, {first}) filter (where bucket >= 0),
-                min(case
-                    when bucket in ({frames.NAIVE_TIME}, {frames.TIME_UNPARSABLE}) then time_text
-                    when bucket = {frames.SCORE_UNREADABLE} then score_text
-                end)
-                {by_value}
-            from classed
-            group by bucket, version
+            with classed as ({self._classed(window, strata, values)}),
+            hashed as (
+                select *, md5($seed || id) as h, {_bound_of(bounds)} as bound from classed {chosen}
+            )
+            {self._counted(first)} from hashed {self._grouped}
         """  # noqa: S608
         return sql, values
+
+    def tally(self, window: Window, strata: Sequence[Stratum]) -> Bound:
+        """Count each bucket and model version, and draw nothing."""
+        values: dict[str, Any] = {}
+        rows = self._classed(window, strata, values)
+        return f"{self._counted('null')} from ({rows}) {self._grouped}", values
+
+    def _classed(self, window: Window, strata: Sequence[Stratum], values: dict[str, Any]) -> str:
+        """Rows near the window, each with its bucket."""
+        values |= {"start": window.start, "end": window.end}
+        rows = self._source_rows(values, near=True)
+        return f"select *, {self._bucket(strata, values)} as bucket from ({rows})"  # noqa: S608
+
+    def _counted(self, first: str) -> str:
+        by_value = "".join(
+            f", histogram({name}) filter (where bucket >= 0)" for name in self._segments
+        )
+        return f"""select
+            bucket,
+            {"null" if self.columns["model_version"] is None else "version"},
+            count(*),
+            epoch_us(max(t) filter (where t >= $start and t < $end)),
+            {first},
+            {self._example}
+            {by_value}"""
+
+    @property
+    def _grouped(self) -> str:
+        # Groups of numbers alone are found faster than those with a text beside them.
+        return "group by bucket" + ("" if self.columns["model_version"] is None else ", version")
+
+    @property
+    def _segments(self) -> list[str]:
+        return [f"segment_{place}" for place in range(len(self.columns["segments"]))]
+
+    @property
+    def _example(self) -> str:
+        """A text that cannot be read, to be named in an error; typed columns have none."""
+        if not (self.time_is_text or self._score_is_text):
+            return "null"
+        return f"""min(case
+            when bucket in ({frames.NAIVE_TIME}, {frames.TIME_UNPARSABLE}) then time_text
+            when bucket = {frames.SCORE_UNREADABLE} then score_text
+        end)"""
+
+    def buckets(self, window: Window, strata: Sequence[Stratum], at_most: int) -> Bound:
+        """Count the rows of each bucket among the first ones of the window in the files."""
+        values: dict[str, Any] = {}
+        rows = f"select bucket from ({self._classed(window, strata, values)}) limit {at_most}"  # noqa: S608
+        return f"select bucket, count(*) from ({rows}) group by bucket", values  # noqa: S608
 
     def count(self, window: Window) -> Bound:
         """Count the rows in the window, good and bad."""
@@ -175,7 +225,7 @@ class Query:
         parts = {
             "id": self.table.id_text(self.columns["id"], "columns.id"),
             "time_text": text,
-            "naive": known_naive if self._time_is_text else "false",
+            "naive": known_naive if self.time_is_text else "false",
             "t": self._time(values),
             "score_text": score,
             "score": f"try_cast({self._column('score')} as double)",
@@ -205,14 +255,20 @@ class Query:
         return f"nullif(trim(cast({quoted(column)} as varchar)), '')"
 
     @property
-    def _time_is_text(self) -> bool:
+    def time_is_text(self) -> bool:
+        """Whether each time is read from text."""
         return TEXTS.fullmatch(self._time_type) is not None
+
+    @property
+    def _score_is_text(self) -> bool:
+        score = self.columns["score"]
+        return score is not None and TEXTS.fullmatch(self.table.types[score]) is not None
 
     def _time(self, values: dict[str, Any]) -> str:
         column = quoted(self.columns["time"])
         if self._time_type in {_AWARE, _AWARE_NS}:
             return f"cast({column} as timestamptz)"
-        if not self._time_is_text:
+        if not self.time_is_text:
             return self._zoned(f"cast({column} as timestamp)", values)
         text = f"upper(trim(cast({column} as varchar)))"
         local = self._zoned(f"try_cast({text} as timestamp)", values)
@@ -260,7 +316,7 @@ class Query:
     def _near(self, values: dict[str, Any]) -> list[str]:
         """Bound the stored column itself, so that files sorted by time are read in part."""
         column = quoted(self.columns["time"])
-        if self._time_is_text:
+        if self.time_is_text:
             return []
         if self._time_type == _AWARE:
             return [f"({column} >= $start and {column} < $end or {column} is null)"]
@@ -279,7 +335,7 @@ class Query:
         decided_by_score = self.threshold is not None
         scored = self.columns["score"] is not None
         cases = [
-            ("naive", frames.NAIVE_TIME, self._time_is_text and self.time_zone is None),
+            ("naive", frames.NAIVE_TIME, self.time_is_text and self.time_zone is None),
             ("t is null and time_text is null", frames.TIME_MISSING, True),
             ("t is null", frames.TIME_UNPARSABLE, True),
             ("not (t >= $start and t < $end)", frames.OUTSIDE, True),
@@ -291,22 +347,32 @@ class Query:
             ("isinf(score)", frames.SCORE_INFINITE, scored),
             ("predicted_text is not null and flagged is null", frames.PREDICTED_UNKNOWN, True),
             ("flagged is null", frames.PREDICTED_MISSING, True),
-            *((_inside(s, strata, values, i), i, True) for i, s in enumerate(strata)),
-            ("score is null", frames.SCORE_MISSING, True),
         ]
         listed = " ".join(f"when {sql} then {code}" for sql, code, used in cases if used)
-        return f"case {listed} else {frames.IN_NO_STRATUM} end"
+        flagged, passed = (_in_class(strata, values, flagged=up) for up in (True, False))
+        return f"case {listed} when flagged then {flagged} else {passed} end"
 
 
-def _inside(stratum: Stratum, strata: Sequence[Stratum], values: dict[str, Any], place: int) -> str:
-    conditions = ["flagged" if stratum.flagged else "not flagged"]
-    alone = sum(other.flagged == stratum.flagged for other in strata) == 1
-    if stratum.unscored:
-        conditions.append("score is null")
-    elif not (alone and stratum.is_unbounded):
-        conditions.append("score is not null")
-    for bound, sign in (("low", ">="), ("high", "<")):
-        if getattr(stratum, bound) is not None:
-            values[f"{bound}_{place}"] = getattr(stratum, bound)
-            conditions.append(f"score {sign} ${bound}_{place}")
-    return " and ".join(conditions)
+def _bound_of(bounds: Mapping[int, str]) -> str:
+    """Give the md5 below which rows of a bucket may be candidates; all are below ``g``."""
+    listed = ", ".join(
+        f"'{bounds.get(place, ALL)}'" for place in range(max(bounds, default=-1) + 1)
+    )
+    return f"coalesce([{listed}][bucket + 1], '{ALL}')" if listed else f"'{ALL}'"
+
+
+def _in_class(strata: Sequence[Stratum], values: dict[str, Any], *, flagged: bool) -> str:
+    """Put a row of one class into its stratum by halving: strata are many, and rows more."""
+    cuts = Cuts.of(strata, flagged=flagged)
+    names = [f"{'flagged' if flagged else 'passed'}_{place}" for place in range(len(cuts.ends))]
+    values |= dict(zip(names, cuts.ends, strict=True))
+    return f"case when score is null then {cuts.unscored} else {_halved(names, cuts.codes)} end"
+
+
+def _halved(names: Sequence[str], codes: Sequence[int]) -> str:
+    if not names:
+        return str(codes[0])
+    middle = len(names) // 2
+    below = _halved(names[:middle], codes[: middle + 1])
+    above = _halved(names[middle + 1 :], codes[middle + 1 :])
+    return f"case when score < ${names[middle]} then {below} else {above} end"

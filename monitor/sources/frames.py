@@ -74,6 +74,13 @@ def in_window(groups: Iterable[Group]) -> list[Group]:
     return [group for group in groups if group.bucket not in _NOT_IN_WINDOW]
 
 
+def of_newest_version(groups: Iterable[Group]) -> list[Group]:
+    """Keep the groups of the window that the newest model version made."""
+    here = in_window(groups)
+    newest = _newest_version(here)
+    return [group for group in here if group.version == newest or group.bucket == VERSION_MISSING]
+
+
 def rows_in(groups: Iterable[Group], *buckets: int) -> int:
     """Count the rows in these buckets."""
     return sum(group.rows for group in groups if group.bucket in buckets)
@@ -102,7 +109,7 @@ def assemble(
     """
     here = in_window(groups)
     newest = _newest_version(here)
-    current = [g for g in here if g.version == newest or g.bucket == VERSION_MISSING]
+    current = of_newest_version(groups)
     rows = sum(group.rows for group in here)
     untimed = _untimed(groups, rows=rows, timed_rows=timed_rows)
     parts, duplicates = _strata_frames(strata, current, at_most)

@@ -398,7 +398,7 @@ def test_reading_a_week_of_a_year_leaves_most_of_the_file_unread(tmp_path):
     source = parquet_source(tmp_path, select, time_zone="America/New_York")
 
     with opened(source.files) as table:
-        sql, values = source._query(table).scan(WEEK, TWO, 5, "s")
+        sql, values = source._query(table).scan(WEEK, TWO, 5, "s", {})
         plan = table.connection.execute(f"explain analyze {sql}", values).fetchall()[0][1]
 
     [(read, total)] = re.findall(r"Row Groups Scanned: (\d+) / (\d+)", plan)

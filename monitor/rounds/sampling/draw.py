@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BadRow, BandEdges
+from monitor.domain.ports import Rescannable
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
@@ -66,6 +67,9 @@ if TYPE_CHECKING:
 
 PROFILE = 10_000
 """Scores per class that place the band edges: an edge's rank is then right to half a percent."""
+
+_SPREAD = 20  # times as many items of a class as of a band hold those of most bands
+_MOST_SPREAD = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +187,7 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
         same_model = frame.model_version == newest.model_version
         if frame.rows == 0 or (same_model and not _lacks_a_band(frame, newest.edges, settings)):
             return WindowScan(frame, newest.edges, newest)
-    profile = _scan(context, round_, BandEdges(), max(at_most, PROFILE))
+    profile, whole = _profile(context, round_, at_most)
     edges = _edges(profile, settings)
     with context.database.read() as connection:
         known = frame_store.history_for(
@@ -198,7 +202,35 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
         edges = known.edges
     if edges == BandEdges():
         return WindowScan(profile, edges, known)
-    return WindowScan(_scan(context, round_, edges, at_most), edges, known)
+    return WindowScan(_scan_again(context, round_, whole, edges, at_most), edges, known)
+
+
+def _profile(context: MonitorContext, round_: Round, at_most: int) -> tuple[Frame, Frame]:
+    """Scan by class: what places the edges, and as many items as a second scan can use."""
+    shown = max(at_most, PROFILE)
+    if not isinstance(context.source, Rescannable):
+        profile = _scan(context, round_, BandEdges(), shown)
+        return profile, profile
+    whole = _scan(context, round_, BandEdges(), most_of_a_class(at_most))
+    if BadRow.DUPLICATE in whole.bad_rows:  # its sizes are those of its share of repeated ids
+        return _scan(context, round_, BandEdges(), shown), whole
+    strata = tuple(replace(part, candidates=part.candidates[:shown]) for part in whole.strata)
+    return replace(whole, strata=strata), whole
+
+
+def most_of_a_class(at_most: int) -> int:
+    """Items to draw of a class, so that most of its bands find ``at_most`` among them."""
+    return max(at_most, PROFILE, min(_SPREAD * at_most, _MOST_SPREAD))
+
+
+def _scan_again(
+    context: MonitorContext, round_: Round, before: Frame, edges: BandEdges, at_most: int
+) -> Frame:
+    source = context.source
+    if not isinstance(source, Rescannable):
+        return _scan(context, round_, edges, at_most)
+    with outside("scan"):
+        return source.scan_again(before, edges.strata(), at_most, round_.seed)
 
 
 def _scan(context: MonitorContext, round_: Round, edges: BandEdges, at_most: int) -> Frame:

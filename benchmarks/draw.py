@@ -1,0 +1,296 @@
+"""What drawing a round's items costs: CPU, wall time and memory beside a bare scan of its columns.
+
+``python -m benchmarks.draw [--rows 10e6,30e6] [--strata 8] [--candidates 1000] [--threads 1,0]``
+
+Works, each a process of its own and in turn: ``bare`` reads id, time and score; ``md5`` takes md5
+of every id besides, without which no draw by md5 can be; ``hash`` takes DuckDB's own of them, which
+no other engine and no other version of it computes; ``before`` is the query that sorted every
+row; ``later`` is the scan of a round whose bands are known, ``later + show`` all its reads;
+``first`` all reads of a history's first round. ``pandas`` and ``polars`` are what a user would
+write, a sample that cannot be drawn again elsewhere; they are left out where not installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import multiprocessing
+import os
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from monitor.domain.model import BandEdges, Window
+from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from monitor.domain.model import Frame, Stratum
+
+WINDOW = Window(datetime(2020, 1, 1, tzinfo=UTC), datetime(2030, 1, 1, tzinfo=UTC))
+SEED = "5eed" * 8
+_SHARE_PANDAS = 10_000_000  # rows: pandas and Polars hold more of them in too much memory
+
+
+def bands(strata: int) -> BandEdges:
+    """Cut each class evenly: 3 of 8 strata hold flagged items, and a third of more."""
+    flagged = 3 * strata // 8
+    passed = strata - flagged
+    return BandEdges(
+        flagged=tuple(0.5 + place / flagged / 2 for place in range(1, flagged)),
+        passed=tuple(place / passed / 2 for place in range(1, passed)),
+    )
+
+
+def write(path: Path, rows: int) -> None:
+    """Write predictions, 5 % of them flagged, with a text that labelers see."""
+    select = f"""
+        select
+            'item-' || i as id,
+            timestamptz '2026-01-01' + interval (i) second as time,
+            case when hash(i) % 20 = 0 then 0.5 else 0 end + (hash(i + 1) % 1000000) / 2e6 as score,
+            'message ' || (i % 1000) as text
+        from range({rows}) t(i)
+    """
+    with duckdb.connect() as connection:
+        connection.execute("set enable_progress_bar = false")
+        connection.execute(f"copy ({select}) to $1 (format parquet)", [str(path)])
+
+
+def bare(path: Path, column: str = "length(id)") -> None:
+    """Read the three columns and nothing more."""
+    with duckdb.connect() as connection:
+        connection.execute("set enable_progress_bar = false")
+        connection.execute(
+            f"select max({column}), epoch_us(max(time)), sum(score) from read_parquet($1)",
+            [str(path)],
+        ).fetchall()
+
+
+def sorted_whole(path: Path, strata: Sequence[Stratum], candidates: int) -> list[Any]:
+    """Count and draw with the query that was there before bounds: every row is sorted by md5."""
+    cases = " ".join(_case(place, each) for place, each in enumerate(strata))
+    sql = f"""
+        with source_rows as (
+            select
+                nullif(replace(cast(id as varchar), chr(0), '\\x00'), '') as id,
+                cast(time as timestamptz) as t,
+                try_cast(score as double) as score,
+                try_cast(score as double) >= 0.5 as flagged,
+                nullif(replace(cast(null as varchar), chr(0), '\\x00'), '') as version
+            from read_parquet($path, union_by_name = true)
+            where time >= $start and time < $end or time is null
+        ),
+        classed as (
+            select *, case
+                when t is null then -4 when not (t >= $start and t < $end) then -1
+                when id is null then -5 when score is null then -8 when isnan(score) then -9
+                when isinf(score) then -10 when flagged is null then -7 {cases}
+                else -12
+            end as bucket
+            from source_rows
+        )
+        select bucket, version, count(*), epoch_us(max(t) filter (where t >= $start and t < $end)),
+            min({{'h': md5($seed || '|' || id), 'id': id, 'score': score}}, {candidates})
+                filter (where bucket >= 0)
+        from classed group by bucket, version order by bucket
+    """
+    values = {"path": str(path), "start": WINDOW.start, "end": WINDOW.end, "seed": SEED}
+    with duckdb.connect() as connection:
+        connection.execute("set enable_progress_bar = false")
+        connection.execute("set TimeZone = 'UTC'")
+        return connection.execute(sql, values).fetchall()
+
+
+def _case(place: int, stratum: Stratum) -> str:
+    conditions = ["flagged" if stratum.flagged else "not flagged", "score is not null"]
+    conditions += [] if stratum.low is None else [f"score >= {stratum.low}"]
+    conditions += [] if stratum.high is None else [f"score < {stratum.high}"]
+    return f"when {' and '.join(conditions)} then {place}"
+
+
+def later(path: Path, edges: BandEdges, candidates: int, *, shown: int = 0) -> Frame:
+    """Scan as a round does whose bands are known, and fetch what people see of some items."""
+    source = _source(path)
+    frame = source.scan(WINDOW, edges.strata(), candidates, SEED)
+    _show(source, frame, shown)
+    return frame
+
+
+def first(path: Path, edges: BandEdges, candidates: int, *, shown: int = 0) -> Frame:
+    """Scan as the first round of a history does: by class, and by the bands that come of it."""
+    source = _source(path)
+    before = source.scan(WINDOW, BandEdges().strata(), _of_a_class(candidates), SEED)
+    frame = source.scan_again(before, edges.strata(), candidates, SEED)
+    _show(source, frame, shown)
+    return frame
+
+
+def _of_a_class(candidates: int) -> int:
+    # As monitor.rounds.sampling.draw has it, which loads much that is no part of a draw.
+    return max(candidates, 10_000, min(20 * candidates, 50_000))
+
+
+def _source(path: Path) -> DuckdbSource:
+    columns = {"id": "id", "time": "time", "score": "score", "show": ["text"]}
+    settings = DuckdbSettings.model_validate(
+        {"path": path.name, "columns": columns, "threshold": 0.5}
+    )
+    return DuckdbSource(settings, path.parent)
+
+
+def _show(source: DuckdbSource, frame: Frame, shown: int) -> None:
+    each = -(-shown // len(frame.strata))
+    ids = [candidate.id for part in frame.strata for candidate in part.candidates[:each]]
+    source.show(ids[:shown], WINDOW)
+
+
+def _check_size(drawn: int, candidates: int, strata: int) -> None:
+    if not 0 < drawn <= candidates * strata:
+        message = f"{drawn} items drawn of {strata} strata"
+        raise SystemExit(message)
+
+
+def by_pandas(path: Path, edges: BandEdges, candidates: int) -> None:
+    """Draw as a user of pandas would."""
+    import pandas as pd  # noqa: PLC0415
+
+    rows = pd.read_parquet(path, columns=["id", "time", "score"])
+    rows = rows[(rows["time"] >= WINDOW.start) & (rows["time"] < WINDOW.end)]
+    stratum = pd.cut(rows["score"], [-1, *edges.passed, 0.5, *edges.flagged, 2], right=False)
+    sizes = stratum.value_counts()
+    drawn = rows.sample(frac=1, random_state=7).groupby(stratum, observed=True).head(candidates)
+    _check_size(len(drawn), candidates, len(sizes))
+
+
+def by_polars(path: Path, edges: BandEdges, candidates: int) -> None:
+    """Draw as a user of Polars would."""
+    import polars as pl  # noqa: PLC0415
+
+    rows = (
+        pl.scan_parquet(path)
+        .select("id", "time", "score")
+        .filter((pl.col("time") >= WINDOW.start) & (pl.col("time") < WINDOW.end))
+        .with_columns(
+            pl.col("score").cut([*edges.passed, 0.5, *edges.flagged], left_closed=True).alias("s")
+        )
+        .collect()
+    )
+    sizes = rows.group_by("s").len()
+    order = pl.int_range(pl.len()).shuffle(seed=7).over("s")
+    drawn = rows.filter(order < candidates)
+    _check_size(len(drawn), candidates, len(sizes))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run of a work took."""
+
+    cpu: float
+    wall: float
+    peak: float
+
+
+def measured(work: str, path: Path, strata: int, candidates: int, threads: int) -> Cost:
+    """Run a work once in this process."""
+    _limit(threads)
+    edges = bands(strata)
+    works: dict[str, Callable[[], object]] = {
+        "bare": lambda: bare(path),
+        "md5": lambda: bare(path, f"md5('{SEED}|' || id)"),
+        "hash": lambda: bare(path, "hash(xor(hash(id), 20261122::ubigint))"),
+        "before": lambda: sorted_whole(path, edges.strata(), candidates),
+        "later": lambda: later(path, edges, candidates),
+        "later + show": lambda: later(path, edges, candidates, shown=candidates),
+        "first": lambda: first(path, edges, candidates, shown=candidates),
+        "pandas": lambda: by_pandas(path, edges, candidates),
+        "polars": lambda: by_polars(path, edges, candidates),
+    }
+    cpu, wall = time.process_time(), time.perf_counter()
+    works[work]()
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return Cost(cpu, wall, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
+
+
+def _limit(threads: int) -> None:
+    if not threads:
+        return
+    connect: Any = duckdb.connect
+
+    def limited(database: str = ":memory:", *, config: dict[str, Any] | None = None) -> Any:
+        return connect(database, config={**(config or {}), "threads": threads})
+
+    duckdb.connect = limited  # type: ignore[assignment]
+    os.environ["POLARS_MAX_THREADS"] = str(threads)
+
+
+def works_for(rows: int) -> list[str]:
+    """List the works that can be run."""
+    others = [name for name in ("pandas", "polars") if importlib.util.find_spec(name)]
+    fits = rows <= _SHARE_PANDAS
+    return [
+        "bare",
+        "md5",
+        "hash",
+        "before",
+        "later",
+        "later + show",
+        "first",
+        *(others if fits else []),
+    ]
+
+
+def table(costs: dict[str, list[Cost]]) -> list[str]:
+    """Show each work: medians, and CPU as a multiple of the bare scan's of the same turn."""
+    lines = []
+    for work, runs in costs.items():
+        ratio = statistics.median(
+            run.cpu / one.cpu for run, one in zip(runs, costs["bare"], strict=True)
+        )
+        cpu, wall = (statistics.median(getattr(run, of) for run in runs) for of in ("cpu", "wall"))
+        peak = max(run.peak for run in runs)
+        lines.append(f"{work:<14}{cpu:8.2f} s {wall:8.2f} s {ratio:6.1f} {peak:7.0f} MB")
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the figures of one run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", default="10e6")
+    parser.add_argument("--strata", type=int, default=8)
+    parser.add_argument("--candidates", type=int, default=1000)
+    parser.add_argument("--threads", default="1,0", help="0: as many as DuckDB takes by itself")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--works", default="", help="some of them, with bare; all if not given")
+    chosen = parser.parse_args(arguments)
+    fresh = multiprocessing.get_context("spawn")  # so that each peak is one piece of work's own
+    for rows in (int(float(text)) for text in chosen.rows.split(",")):
+        with tempfile.TemporaryDirectory() as folder, fresh.Pool(1, maxtasksperchild=1) as pool:
+            path = Path(folder) / "predictions.parquet"
+            pool.apply(write, (path, rows))
+            works = chosen.works.split(",") if chosen.works else works_for(rows)
+            for threads in (int(text) for text in chosen.threads.split(",")):
+                costs: dict[str, list[Cost]] = {work: [] for work in works}
+                for work in works * chosen.repeats:
+                    asked = (work, path, chosen.strata, chosen.candidates, threads)
+                    costs[work].append(pool.apply(measured, asked))
+                print(
+                    f"{rows:,} rows, {chosen.strata} strata x {chosen.candidates}, threads "
+                    f"{threads or 'as many as DuckDB takes'}"
+                )
+                print(f"{'':<14}{'CPU':>8}   {'wall':>8}   {'x bare':>6} {'peak':>7}")
+                print("\n".join(table(costs)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Where the scores of a class are cut into strata, for SQL and for candidates that are known."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from monitor.sources import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.model import Stratum
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """The strata of a class by score: ``codes[i]`` up to ``ends[i]``, the last one from there."""
+
+    ends: list[float]
+    codes: list[int]
+    unscored: int
+
+    @staticmethod
+    def of(strata: Sequence[Stratum], *, flagged: bool) -> Cuts:
+        """Cut one class of some strata, which are known by their places."""
+        mine = [(place, each) for place, each in enumerate(strata) if each.flagged == flagged]
+        scored = [(place, each) for place, each in mine if not each.unscored]
+        ends = sorted({end for _, one in scored for end in (one.low, one.high) if end is not None})
+        codes = [_holder(scored, low, high) for low, high in pairwise([None, *ends, None])]
+        alone = len(mine) == 1
+        taken = (place for place, one in mine if one.unscored or (alone and one.is_unbounded))
+        return Cuts(ends, codes, next(taken, frames.SCORE_MISSING))
+
+    def place(self, score: float | None) -> int:
+        """Find the stratum of a score, or the reason why it is in none."""
+        return self.unscored if score is None else self.codes[bisect_right(self.ends, score)]
+
+
+def _holder(scored: Sequence[tuple[int, Stratum]], low: float | None, high: float | None) -> int:
+    """Place of the stratum that holds the scores between two neighbouring ends."""
+    for place, each in scored:
+        starts = each.low is None or (low is not None and each.low <= low)
+        if starts and (each.high is None or (high is not None and high <= each.high)):
+            return place
+    return frames.IN_NO_STRATUM

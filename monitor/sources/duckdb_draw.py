@@ -1,0 +1,130 @@
+"""Drawing from one open table: counts of a window, and the first items of each stratum by md5."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import BadRow, Candidate
+from monitor.sources import frames
+from monitor.sources.bounds import LOOKED_AT, WORTH, guessed, too_low
+from monitor.sources.cuts import Cuts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
+    from monitor.domain.model import Frame, Stratum, Window
+    from monitor.sources.duckdb_query import Bound, Query
+
+_MOST_CANDIDATES = 999_999  # min(x, n) takes fewer than a million
+
+
+def draw(
+    query: Query, window: Window, strata: Sequence[Stratum], at_most: int, seed: str
+) -> list[frames.Group]:
+    """Count the buckets and take their first candidates; again where a bound was too low."""
+    wanted = _wanted(at_most)
+    bounds = _bounds(query, window, strata, wanted)
+    return _drawn(query, window, strata, wanted, seed, bounds)
+
+
+def _drawn(
+    query: Query,
+    window: Window,
+    strata: Sequence[Stratum],
+    wanted: int,
+    seed: str,
+    bounds: dict[int, str],
+    only: Collection[int] = (),
+) -> list[frames.Group]:
+    while True:
+        groups = _groups(query, query.scan(window, strata, wanted, seed, bounds, only))
+        short = too_low(bounds, frames.of_newest_version(groups), wanted)
+        if not short:
+            return groups
+        bounds = {bucket: bound for bucket, bound in bounds.items() if bucket not in short}
+
+
+def draw_again(
+    query: Query, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
+) -> list[frames.Group]:
+    """Draw as ``draw`` does from a window whose classes were drawn from with the same seed.
+
+    The first items of a class hold the first ones of each of its bands, if they are enough; md5 is
+    taken only of the rows of bands for which they are not.
+    """
+    counted = _groups(query, query.tally(before.window, strata))
+    if not _can_be_cut(before, counted):
+        return draw(query, before.window, strata, at_most, seed)
+    wanted = _wanted(at_most)
+    known = _cut(before, strata)
+    sizes = {g.bucket: g.rows for g in frames.of_newest_version(counted) if g.bucket >= 0}
+    lacking = {place for place, rows in sizes.items() if len(known[place]) < min(wanted, rows)}
+    drawn = {}
+    if lacking:
+        bounds = guessed(sizes, before.size, wanted)
+        bounds = {place: bound for place, bound in bounds.items() if place in lacking}
+        found = _drawn(query, before.window, strata, wanted, seed, bounds, lacking)
+        drawn = {(group.bucket, group.version): group for group in found}
+    return [
+        drawn.get((group.bucket, group.version))
+        or replace(group, candidates=tuple(known[group.bucket][:wanted]))
+        for group in counted
+    ]
+
+
+def _can_be_cut(before: Frame, counted: Sequence[frames.Group]) -> bool:
+    """Whether the candidates of a frame are those of its rows, one each, and all rows are there.
+
+    An id that comes twice is dropped from a frame, and small segments are put together in it.
+    """
+    current = frames.of_newest_version(counted)
+    rows = sum(group.rows for group in current if group.bucket >= 0)
+    is_whole = rows == before.size and not before.segment_columns
+    return is_whole and BadRow.DUPLICATE not in before.bad_rows
+
+
+def _cut(before: Frame, strata: Sequence[Stratum]) -> dict[int, list[Candidate]]:
+    """Give each stratum the candidates of its class that it holds, in their order."""
+    known = defaultdict[int, list[Candidate]](list)
+    for part in before.strata:
+        cuts = Cuts.of(strata, flagged=part.stratum.flagged)
+        for candidate in part.candidates:
+            known[cuts.place(candidate.score)].append(candidate)
+    return known
+
+
+def _bounds(query: Query, window: Window, strata: Sequence[Stratum], wanted: int) -> dict[int, str]:
+    """Guess bounds from the first rows of a large window; texts would all be read for that."""
+    if query.table.is_text or query.time_is_text:
+        return {}
+    sql, parameters = query.count(window)
+    [(rows,)] = query.table.rows(sql, parameters)
+    if rows < WORTH:
+        return {}
+    sql, parameters = query.buckets(window, strata, LOOKED_AT)
+    seen = {int(bucket): int(count) for bucket, count in query.table.rows(sql, parameters)}
+    return guessed(seen, int(rows), wanted)
+
+
+def _wanted(at_most: int) -> int:
+    return max(1, min(at_most, _MOST_CANDIDATES))
+
+
+def _groups(query: Query, scan: Bound) -> list[frames.Group]:
+    return [_group(row) for row in query.table.rows(*scan)]
+
+
+def _group(row: tuple[Any, ...]) -> frames.Group:
+    bucket, version, rows, newest, drawn, example, *values = row
+    candidates = tuple(_candidate(**item) for item in drawn or ())
+    return frames.Group(
+        bucket, version, rows, newest, candidates, example, tuple(value or {} for value in values)
+    )
+
+
+def _candidate(*, h: str, id: str, score: float | None, **segments: str) -> Candidate:
+    del h
+    return Candidate(id, score, tuple(segments.values()))

@@ -1,0 +1,60 @@
+"""The first round of a history reads its window by class and by band, and draws once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from monitor.domain.settings import Bands, Sample
+from monitor.rounds.sampling import draw
+from tests.rounds.scene import Scene, settings
+
+
+class Recut:
+    """A source in memory that can draw a window again by other strata."""
+
+    def __init__(self, source):
+        self.source = source
+        self.asked = []
+
+    def __getattr__(self, name):
+        return getattr(self.source, name)
+
+    def scan(self, window, strata, at_most, seed):
+        self.asked.append(("scan", at_most))
+        return self.source.scan(window, strata, at_most, seed)
+
+    def scan_again(self, before, strata, at_most, seed):
+        self.asked.append(("again", [len(part.candidates) for part in before.strata]))
+        return self.source.scan(before.window, strata, at_most, seed)
+
+
+@pytest.fixture
+def scene(database, monkeypatch):
+    monkeypatch.setattr(draw, "PROFILE", 150)
+    sample = Sample(max_labels=100, bands=Bands(flagged=1, passed=2))
+    return Scene(database, settings(sample=sample, bad_rows_max=0.6))
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_edges_and_items_of_a_first_round_are_the_same_however_its_window_is_read(
+    scene, monkeypatch, copies
+):
+    scene.week(1)
+    scene.source.rows *= copies
+    plain, recut = scene.source, Recut(scene.source)
+    look = draw.look
+    seen: list[draw.WindowScan] = []
+
+    def both(context, round_):
+        seen.extend(look(replace(context, source=source), round_) for source in (plain, recut))
+        return seen[0]
+
+    monkeypatch.setattr(draw, "look", both)
+    scene.run(1)
+
+    assert seen[0] == seen[1]
+    assert seen[0].edges.passed
+    assert recut.asked[-1][0] == "again"
+    assert max(recut.asked[-1][1]) > 150

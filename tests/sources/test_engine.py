@@ -1,0 +1,101 @@
+"""One DuckDB reads all files of a process, as if each reading had its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from monitor.files import engine
+from tests.sources.prediction_files import TWO, WEEK, csv_source, parquet_source
+
+MAILS = (
+    "select 'm' || i as mail_id, timestamptz '2026-03-03' as scored_at, 0.9 as score, '' as text "
+    "from range(5) t(i)"
+)
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """How often DuckDB was started."""
+    engine.forget()
+    connect, calls = duckdb.connect, []
+
+    def noted(*arguments, **options):
+        calls.append(options)
+        return connect(*arguments, **options)
+
+    monkeypatch.setattr(duckdb, "connect", noted)
+    yield calls
+    engine.forget()
+
+
+def test_all_readings_of_files_share_one_duckdb(tmp_path, started):
+    source = csv_source(tmp_path, [("a", "2026-03-03T00:00:00Z", "0.9", "hello")])
+
+    for _ in range(3):
+        source.scan(WEEK, TWO, 5, "s")
+        source.show(["a"], WEEK)
+    source.count(WEEK)
+
+    assert len(started) == 1
+
+
+def test_a_file_that_is_written_anew_is_read_anew(tmp_path):
+    source = parquet_source(tmp_path, MAILS)
+    before = source.count(WEEK)
+
+    again = parquet_source(tmp_path, MAILS.replace("range(5)", "range(8)"))
+
+    assert (before, source.count(WEEK), again.count(WEEK)) == (5, 8, 8)
+
+
+def test_a_session_leaves_no_setting_and_no_table_to_the_next():
+    with engine.session(alone=False) as first:
+        first.execute("set TimeZone = 'Asia/Tokyo'")
+        first.execute("create temp table t as select 1")
+
+        with engine.session(alone=False) as second:
+            zone = second.execute("select current_setting('TimeZone')").fetchall()
+            tables = second.execute("show tables").fetchall()
+
+    assert (zone, tables) == ([("UTC",)], [])
+
+
+def test_what_was_read_is_not_kept_in_memory():
+    with engine.session(alone=False) as connection:
+        kept = connection.execute("select current_setting('enable_external_file_cache')").fetchone()
+
+    assert kept == (False,)
+
+
+def test_a_duckdb_that_broke_is_replaced(started):
+    broken = duckdb.FatalException("database has been invalidated")
+
+    with pytest.raises(duckdb.FatalException), engine.session(alone=False):
+        raise broken
+
+    with engine.session(alone=False) as connection:
+        assert connection.execute("select 42").fetchall() == [(42,)]
+
+    assert len(started) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_process_starts_its_own():
+    text = (
+        "import os\nfrom monitor.files.engine import session\n"
+        "def count():\n"
+        "    with session(alone=False) as c:\n"
+        "        return c.execute('select count(*) from range(3000000)').fetchall()[0][0]\n"
+        "count()\npid = os.fork()\n"
+        "if pid == 0:\n    os._exit(0 if count() == 3000000 else 1)\n"
+        "assert os.waitpid(pid, 0)[1] == 0\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", text], timeout=60, check=False)
+
+    assert done.returncode == 0
