@@ -318,6 +318,17 @@ def test_a_budget_below_the_floors_lowers_them_alike_and_says_so():
     assert plan.notes == (FloorsLowered(budget=24, floors=44),)
 
 
+def test_a_budget_of_just_the_floors_lowers_none():
+    sizes = [50, 40, 4, 900, 800]
+
+    plan = allocate(
+        sizes, np.arange(5) < 3, PriorRates.of_rates([0.9, 0.7, 0.5, 0.01, 0.1]), max_labels=44
+    )
+
+    assert plan.labels.tolist() == [10, 10, 4, 10, 10]
+    assert plan.notes == ()
+
+
 def test_two_labels_go_to_one_stratum_of_each_class():
     plan = allocate(SIZES, FLAGGED_OF_8, PriorRates.of_rates(RATES), max_labels=2)
 

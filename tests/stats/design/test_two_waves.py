@@ -84,6 +84,12 @@ def test_a_class_without_one_positive_has_shown_nothing_so_that_the_plan_stays()
     assert (FIRST + more).tolist() == PLAN.tolist()
 
 
+def test_where_only_precision_has_a_margin_labels_move_to_the_flagged_class():
+    more = second([4, 7, 14, 0, 1, 1, 2], margins={"precision": 0.05})
+
+    assert (FIRST + more)[UP].sum() > 2 * PLAN[UP].sum()
+
+
 def test_a_heavy_band_that_is_nearly_pure_is_not_starved_of_the_labels_that_show_it():
     # recall .99: without the doubt the band would end with 230 of its 360 labels, and recall with
     # an interval wider by half than in one wave

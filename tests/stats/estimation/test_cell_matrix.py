@@ -12,6 +12,7 @@ from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import metric
 from monitor.stats.design.cell_counts import (
     GROUP,
+    PRIOR,
     cell_counts,
     counts_of_the_rest,
     groups_of_cells,
@@ -227,6 +228,19 @@ def test_answers_that_no_cell_has_shown_are_a_large_part_of_the_doubt_only_where
     assert mixed < 0.1
     assert moves == pytest.approx(0.97 / 200)
     assert unseen_answers([9700, 300], [0, 0], [0, 0]) == (0.0, 0.0)
+
+
+def test_what_the_prior_adds_is_its_share_of_the_variance_written_out():
+    weight, n, rate = np.array([0.9, 0.1]), np.array([10, 200]), np.array([0.0, 0.3])
+    doubted = (rate + PRIOR / 210) / (1 + 2 * PRIOR / 210)
+    with_prior, without = (
+        weight**2 * each * (1 - each) / (n - 1)  # the unbiased variance of a cell
+        for each in (doubted, rate)
+    )
+
+    found = unseen_answers([900, 100], n, n * rate)
+
+    assert found.share == pytest.approx(1 - without.sum() / with_prior.sum())
 
 
 def test_intervals_hold_the_truth_in_95_percent_of_rounds_at_the_bound_of_any_design():

@@ -60,6 +60,12 @@ def test_one_cell_a_class_has_the_interval_that_one_band_has():
         assert (cell.low, cell.high) == pytest.approx((band.low, band.high), abs=2e-3)
 
 
+def test_an_estimate_says_that_it_is_of_cells_and_from_how_many_points():
+    found = of_cells(a_round(), "recall", points=256)
+
+    assert found.method == "Beta posterior by score cells, 256 Sobol points"
+
+
 def test_where_no_positive_was_missed_recall_may_be_1():
     labeled = np.minimum(10, SIZE)
     counts = Counts.of_arrays(
@@ -289,6 +295,10 @@ def test_disputed_answers_move_a_point_between_the_scaled_extremes():
         for up, down in ((0, 1), (1, 0))
     ]
     assert found == pytest.approx([float(METRICS["recall"](each)) for each in points])
+
+
+def test_where_nothing_is_disputed_a_point_has_no_range():
+    assert point_range(a_round(), np.zeros(len(SIZE), dtype=np.int64), "recall", cells=True) is None
 
 
 def test_a_perfect_audit_leaves_the_interval_of_the_cells_but_for_its_prior():

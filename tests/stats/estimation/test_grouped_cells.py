@@ -75,6 +75,15 @@ def test_a_cell_without_an_answer_is_taken_with_its_neighbours():
     assert found.sample.weight[12] == pytest.approx(62 / 11)
 
 
+def test_a_class_without_items_changes_nothing_for_the_other():
+    cell, truth = np.repeat([0, 1], [12, 11]), np.arange(23) % 2
+
+    found = grouped_cells(cell, truth, size=[24, 40, 0], flagged=2)
+
+    assert found.sample.weight == pytest.approx(np.array([2, 40 / 11])[cell])
+    assert found.sample.worth == pytest.approx(1)
+
+
 def test_a_class_without_an_answer_is_refused():
     with pytest.raises(ValueError, match="stratum 1 has 0 labeled of 500 items"):
         grouped_cells([0, 0], [0, 1], size=[24, 500], flagged=1)
