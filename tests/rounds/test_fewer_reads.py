@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.domain.settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.sampling import draw
 from tests.rounds.scene import Scene, settings
 
