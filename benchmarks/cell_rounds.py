@@ -150,7 +150,7 @@ def cut_into_cells(setting: Setting, classes: Population) -> CellRounds:
     total = INFINITE if setting.times is None else setting.times * setting.labels
     weight = np.where(up, setting.k, 1.0) / (1 + setting.k) * share
     size = np.maximum(np.rint(total * weight), 1).astype(np.int64)
-    positive = None if setting.times is None else _whole_positives(size, rate, up)
+    positive = None if setting.times is None else whole_positives(size, rate, up)
     return CellRounds(setting, size, rate, up, positive, _plans(setting, size, up, rate, claim))
 
 
@@ -260,7 +260,7 @@ def wound(claim: Values) -> Values:
     return np.asarray(special.expit(shift_to(float(claim.mean()), bend) + bend))
 
 
-def _whole_positives(size: Whole, rate: Values, is_flagged: Flags) -> Whole:
+def whole_positives(size: Whole, rate: Values, is_flagged: Flags) -> Whole:
     """Make positives whole cell by cell, and nearly right class by class."""
     positive = np.zeros(len(size), dtype=np.int64)
     for of in (is_flagged, ~is_flagged):

@@ -1,30 +1,44 @@
 """Measure coverage and the labels saved on real predictions whose labels are all known.
 
-    python benchmarks/real_data.py --data DIR [--seeds 2000]
+    PYTHONPATH=. python benchmarks/real_data.py --data DIR [--by cells|bands] [--waves 2|1]
+                                                [--straight] [--seeds 800]
 
 DIR holds `fte_mlb_world_series.csv.gz` (forecasts of FiveThirtyEight, a season a window) and
 `census_ma_employment.csv.gz` (an employment model on US Census data, a year a window). Each window
-is cut into the monitor's score bands, gets the plan of a first round with 300 or 1,000 labels, and
-is drawn and estimated 2,000 times; the truth is the precision and recall of the window's own items,
-and the interval is that of the `window` estimand. Windows where a stratum is taken whole, or where
-fewer than 10 labels of the rarer answer are expected (`rarer.py`), stand apart. `random` is how
-many labels a plain random sample of the window needs for intervals as wide on average.
+is cut into the monitor's score cells, or bands, gets the plan of a first round with 300 or 1,000
+labels, and is drawn and estimated 800 times; the truth is the precision and recall of the
+window's own items, and the interval is that of the `window` estimand. Rounds of cells go out in two
+waves, as the first of a history does, or in one; those of bands in one. Whole numbers of labels of
+cells follow chance, so there each 25 rounds have a plan of their own, and each round its second
+wave.
 
-Takes half a minute on one core.
+`--straight` asks what the form of the rates costs: each window then has as many positives of each
+class, but in numbers that follow the line through the log odds of its strata along the score.
+
+Windows where a metric is known, a band is taken whole, or fewer than 10 labels of the rarer answer
+are expected (`rarer.py`), stand apart. `random` is how many labels a plain random sample of the
+window needs for intervals as wide on average.
+
+Takes three minutes on one core; bands, and cells in one wave, less.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import gzip
 import math
 import time
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
+from scipy import special
 
+from benchmarks.cell_rounds import CELLS, CellRounds, Judged, judged, whole_positives
+from benchmarks.coverage_grid import Setting
 from benchmarks.fast_rounds import METRICS, Design, FastRounds
 from benchmarks.rarer import expected_rarer, taken_whole
 from monitor.stats import (
@@ -36,7 +50,9 @@ from monitor.stats import (
     band_of,
     random_sampling_labels,
 )
-from monitor.stats.design.score_bands import affordable_bands
+from monitor.stats.design.logit_fit import SLOPE_PRECISION, fitted_log_odds
+from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands, cell_edges
+from monitor.stats.design.two_waves import first_wave, second_wave
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +60,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
 
 FILES = {
     "world-series": "fte_mlb_world_series.csv.gz",
@@ -51,7 +69,63 @@ FILES = {
 }
 BUDGETS = (300, 1000)
 SOME = 200
-"""Rounds whose widths are looked at."""
+"""Rounds of bands whose widths are looked at."""
+SAME_PLAN = 25
+"""Rounds of cells with one plan."""
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Items of a window: score, predicted and actual class, shape ``(items,)``."""
+
+    name: str
+    score: Values
+    is_flagged: Flags
+    is_positive: Flags
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Strata of a window, flagged first: items, actual positives and mean score, ``(H,)``."""
+
+    size: Whole
+    positive: Whole
+    mean_score: Values
+    is_flagged: Flags
+
+    @property
+    def position(self) -> Values:
+        """Log odds of the mean scores, as the second wave has them."""
+        return np.asarray(special.logit(np.clip(self.mean_score, 1e-9, 1 - 1e-9)))
+
+    def straightened(self) -> Strata:
+        """Let the rates of each class lie on the line that fits them best."""
+        rate = np.empty(len(self.size))
+        for of in (self.is_flagged, ~self.is_flagged):
+            place = self.position[of] - self.position[of].mean()
+            line = fitted_log_odds(
+                np.stack([np.ones(len(place)), place], axis=1),
+                self.size[of].astype(np.float64),
+                self.positive[of].astype(np.float64),
+                np.zeros(2),
+                np.array([0.0, SLOPE_PRECISION]),
+            )
+            rate[of] = special.expit(line)
+        return replace(self, positive=whole_positives(self.size, rate, self.is_flagged))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What many rounds of a window gave: one entry for precision and one for recall."""
+
+    below: Values
+    above: Values
+    width: Values
+    rarer: tuple[float, float]
+    whole: bool
+    labels: int
+    silent: int = 0
+    """Intervals that the monitor does not give, as the metric may have no value."""
 
 
 @dataclass(frozen=True)
@@ -78,67 +152,163 @@ class Row:
     @property
     def counts(self) -> bool:
         """Whether the window is one that the target is about."""
-        return not self.whole and self.rarer >= 10
+        return not self.whole and 10 <= self.rarer < math.inf
 
 
-def windows(folder: Path) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each season or year with its name."""
+def windows(folder: Path) -> Iterator[Window]:
+    """Yield each season or year."""
     for name, file in FILES.items():
-        items = pd.read_csv(folder / file)
-        year = items["year"] if "year" in items else pd.to_datetime(items["ts"]).dt.year
-        for each, window in items.groupby(year):
-            yield f"{name} {each}", window
+        items = defaultdict[str, list[tuple[float, float, float]]](list)
+        with gzip.open(folder / file, "rt", encoding="utf-8", newline="") as lines:
+            for item in csv.DictReader(lines):
+                year = item["year"] if "year" in item else item["ts"][:4]
+                items[year].append((float(item["score"]), float(item["pred"]), float(item["y"])))
+        for year in sorted(items):
+            score, predicted, actual = np.array(items[year]).T
+            yield Window(f"{name} {year}", score, predicted == 1, actual == 1)
 
 
-def design_of(window: pd.DataFrame, budget: int) -> tuple[Design, NDArray[np.bool_]]:
-    """Cut a window into bands and plan its first round, as the monitor does."""
-    rows = []
-    for flagged, bands in zip(
-        (1, 0), affordable_bands(FLAGGED_BANDS, PASSED_BANDS, budget), strict=True
-    ):
-        items = window[window["pred"] == flagged]
-        score = items["score"].to_numpy(dtype=np.float64)
-        band = band_of(score, band_edges(score, bands))
-        for index in np.unique(band):
-            inside = band == index
-            positive = int(items["y"].to_numpy()[inside].sum())
-            rows.append((flagged, int(inside.sum()), positive, float(score[inside].mean())))
-    up, size, positives, mean_score = (np.array(column) for column in zip(*rows, strict=True))
-    is_flagged = up == 1
-    known = PriorRates.of_scores(mean_score, is_flagged)
-    labeled = allocate(size, is_flagged, known, max_labels=budget).labels
-    return Design(size, labeled, int(is_flagged.sum()), positive=positives), is_flagged
+def cut(window: Window, budget: int, by: str) -> Strata:
+    """Cut a window into cells or bands, as the monitor does."""
+    if by == "cells":
+        counts = affordable_bands(*CELLS, budget, LABELS_PER_CELL)
+    else:
+        counts = affordable_bands(FLAGGED_BANDS, PASSED_BANDS, budget)
+    parts = []
+    for of, count in zip((window.is_flagged, ~window.is_flagged), counts, strict=True):
+        score = window.score[of]
+        edges = cell_edges(score, count) if by == "cells" else band_edges(score, count)
+        stratum = band_of(score, edges)
+        size = np.bincount(stratum)
+        positive = np.bincount(stratum, weights=window.is_positive[of]).astype(np.int64)
+        parts.append((size, positive, np.bincount(stratum, weights=score) / size))
+    size, positive, mean_score = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return Strata(size, positive, mean_score, np.arange(len(size)) < len(parts[0][0]))
 
 
-def run(name: str, window: pd.DataFrame, budget: int, seeds: int) -> list[Row]:
-    """Draw and estimate one window so many times."""
-    design, is_flagged = design_of(window, budget)
+def planned(strata: Strata, budget: int, uniform: float | None = None) -> Whole:
+    """Plan a first round, by the scores."""
+    known = PriorRates.of_scores(strata.mean_score, strata.is_flagged)
+    return allocate(
+        strata.size, strata.is_flagged, known, max_labels=budget, uniform=uniform
+    ).labels
+
+
+def of_bands(strata: Strata, budget: int, seeds: int) -> Found:
+    """Draw and estimate rounds of bands in one wave."""
+    design = Design(
+        strata.size,
+        planned(strata, budget),
+        int(strata.is_flagged.sum()),
+        positive=strata.positive,
+    )
     rounds = FastRounds(design, design.simulate(seeds, np.random.default_rng(budget)))
     missed = rounds.misses().mean(axis=2)
-    ends = rounds.ends(SOME)
-    rarer = expected_rarer(design)
-    true_rates = PriorRates.of_rates(np.clip(design.true_rate, 1e-9, 1 - 1e-9))
+    ends = rounds.ends(min(SOME, seeds))
+    return Found(
+        below=missed[:, 0],
+        above=missed[:, 1],
+        width=(ends[:, 1] - ends[:, 0]).mean(axis=1),
+        rarer=expected_rarer(design),
+        whole=taken_whole(design),
+        labels=int(design.labeled.sum()),
+    )
+
+
+def of_cells(strata: Strata, budget: int, seeds: int, waves: int) -> Found:
+    """Draw and estimate rounds of cells."""
+    rng = np.random.default_rng(budget)
+    some = [min(SAME_PLAN, seeds - at) for at in range(0, seeds, SAME_PLAN)]
+    drawn = [drawn_round(strata, budget, rounds, waves, rng) for rounds in some]
+    labeled, positive = (np.concatenate(each) for each in zip(*drawn, strict=True))
+    design = as_rounds(strata, budget, labeled)
+    found = estimated(design, positive)
+    return Found(
+        below=np.nanmean(found.below, axis=1),
+        above=np.nanmean(found.above, axis=1),
+        width=np.nanmean(found.high - found.low, axis=1),
+        rarer=design.rarer,
+        whole=False,
+        labels=round(float(labeled.sum(axis=1).mean())),
+        silent=int(np.isnan(found.low).sum()),
+    )
+
+
+def drawn_round(
+    strata: Strata, budget: int, rounds: int, waves: int, rng: np.random.Generator
+) -> tuple[Whole, Whole]:
+    """Labels and positives of rounds with one plan, shape ``(rounds, H)``."""
+    size, true, u = strata.size, strata.positive, rng.random()
+    plan = planned(strata, budget, u)
+    shape = (rounds, len(size))
+    if waves == 1:
+        labeled = np.broadcast_to(plan, shape)
+        return labeled, rng.hypergeometric(true, size - true, labeled)
+    first = first_wave(plan, u)
+    found = rng.hypergeometric(true, size - true, first, shape)
+    more = second_wave(
+        size,
+        strata.is_flagged,
+        strata.position,
+        plan=plan,
+        first=first,
+        labeled=np.broadcast_to(first, shape),
+        positive=found,
+        uniform=rng.random(rounds),
+    )
+    left = true - found
+    return first + more, found + rng.hypergeometric(left, size - first - left, more)
+
+
+def as_rounds(strata: Strata, budget: int, plans: Whole) -> CellRounds:
+    """Describe rounds of a window, each with a plan of its own."""
+    up, size, true = strata.is_flagged, strata.size, strata.positive
+    flagged, positives, hits = int(size[up].sum()), int(true.sum()), int(true[up].sum())
+    setting = Setting(
+        k=flagged / int(size[~up].sum()),
+        precision=hits / flagged,
+        recall=hits / positives,
+        labels=budget,
+        times=int(size.sum()) // budget,
+        plan="scores",
+    )
+    return CellRounds(setting, size, true / size, up, true, plans)
+
+
+def estimated(design: CellRounds, positive: Whole) -> Judged:
+    """Estimate rounds, of which those with the same plan at once."""
+    _, first, plan = np.unique(design.plans, axis=0, return_index=True, return_inverse=True)
+    found = [
+        judged(design, METRICS, int(index), positive[plan == place])
+        for place, index in enumerate(first)
+    ]
+    fields = ("below", "above", "low", "high", "point")
+    return Judged(*(np.concatenate([getattr(f, n) for f in found], axis=1) for n in fields))
+
+
+def rows_of(window: Window, found: Found, seeds: int) -> list[Row]:
+    """Say of each metric what its rounds gave."""
+    up, true = window.is_flagged, window.is_positive
+    size = [int(up.sum()), int((~up).sum())]
+    rate = np.array([true[up].mean(), true[~up].mean()])
+    true_rates = PriorRates.of_rates(np.clip(rate, 1e-9, 1 - 1e-9))
     rows = []
-    for metric, word in enumerate(METRICS):
-        width = float(np.mean(ends[metric, 1] - ends[metric, 0]))
-        margin = {word: width / 2}
-        random = (
-            random_sampling_labels(design.size, is_flagged, true_rates, margin)
-            if width > 0
-            else int(design.size.sum())
-        )
+    for index, (word, of) in enumerate(zip(METRICS, (up, true), strict=True)):
+        width = float(found.width[index])
         rows.append(
             Row(
-                name=name,
+                name=window.name,
                 metric=word,
-                truth=design.truths[metric],
-                rarer=rarer[metric],
-                whole=taken_whole(design),
-                below=float(missed[metric, 0]),
-                above=float(missed[metric, 1]),
+                truth=float((up & true).sum() / of.sum()),
+                rarer=found.rarer[index],
+                whole=found.whole,
+                below=float(found.below[index]),
+                above=float(found.above[index]),
                 width=width,
-                labels=int(design.labeled.sum()),
-                random=random,
+                labels=found.labels,
+                random=random_sampling_labels(size, [True, False], true_rates, {word: width / 2})
+                if width > 0
+                else len(window.score),
                 error=math.sqrt(0.95 * 0.05 / seeds),
             )
         )
@@ -183,18 +353,32 @@ def main() -> None:
     """Run every window at both budgets."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of the two files")
-    parser.add_argument("--seeds", type=int, default=2000)
+    parser.add_argument("--by", choices=("cells", "bands"), default="cells")
+    parser.add_argument("--waves", type=int, choices=(1, 2), default=2, help="of cells")
+    parser.add_argument("--straight", action="store_true", help="what the form of the rates costs")
+    parser.add_argument("--seeds", type=int, default=800)
     asked = parser.parse_args()
-    begun = time.perf_counter()
+    begun, seeds = time.perf_counter(), asked.seeds
     every = list(windows(asked.data))
     rows: list[Row] = []
     for budget in BUDGETS:
-        print(f"\nat most {budget} labels a window, {asked.seeds} draws each")
-        found = [row for name, window in every for row in run(name, window, budget, asked.seeds)]
-        say([r for r in found if r.counts])
-        print("apart: a stratum is taken whole, or under 10 of the rarer answer are expected")
-        say([r for r in found if not r.counts])
-        rows += found
+        print(f"\nat most {budget} labels a window, {seeds} draws each")
+        here: list[Row] = []
+        for window in every:
+            strata = cut(window, budget, asked.by)
+            if asked.straight:
+                strata = strata.straightened()
+            if asked.by == "cells":
+                found = of_cells(strata, budget, seeds, asked.waves)
+            else:
+                found = of_bands(strata, budget, seeds)
+            if found.silent:
+                print(f"{window.name}: no interval {found.silent} times")
+            here += rows_of(window, found, seeds)
+        say([r for r in here if r.counts])
+        print("apart: known, a band is taken whole, or under 10 of the rarer answer are expected")
+        say([r for r in here if not r.counts])
+        rows += here
     print()
     say_targets(rows)
     print(f"{time.perf_counter() - begun:.0f} s")
