@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.drawing.panel import BAND
-from monitor.drawing.svg import area, circle, line, polygon, text, text_width
+from monitor.drawing.svg import area, circle, line, polygon, text_width, words_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ def alert_mark(at: Place, size: float, colour: str) -> str:
 
 def _entry(key: Key, at: Place, size: float) -> list[str]:
     x, y = at
-    return [*_swatch(key, (x, y - 0.33 * size)), text((x + _WIDTH + _GAP, y), key.label, size)]
+    return [*_swatch(key, (x, y - 0.33 * size)), words_at((x + _WIDTH + _GAP, y), key.label, size)]
 
 
 def _swatch(key: Key, at: Place) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.drawing.svg import INK, area, circle, element, line, path, text, text_width
+from monitor.drawing.svg import INK, area, circle, element, line, path, text_width, words_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,28 +130,28 @@ class Panel:
             self._outside.append(line((at, bottom), (at, bottom + long), INK, 0.8))
             if labels and tick.label:
                 place = (at, bottom + _TICK + _LABEL + 1)
-                self._outside.append(text(place, tick.label, _LABEL, anchor="middle"))
+                self._outside.append(words_at(place, tick.label, _LABEL, anchor="middle"))
         for tick in self._y.ticks():
             at, long = top + self._height(tick.value), _TICK if tick.label else _SMALL_TICK
             self._outside.append(line((left - long, at), (left, at), INK, 0.8))
             if tick.label:
                 place = (left - _TICK - 2.5, at + _LABEL / 3)
-                self._outside.append(text(place, tick.label, _LABEL, anchor="end"))
+                self._outside.append(words_at(place, tick.label, _LABEL, anchor="end"))
 
     def names(self, x: str | None, y: str, size: float = _NAME) -> None:
         """Write what the axes show."""
         left, top, width, height = self.box
         if x is not None:
             place = (left + width / 2, top + height + 2 * _LABEL + size)
-            self._outside.append(text(place, x, size, anchor="middle"))
+            self._outside.append(words_at(place, x, size, anchor="middle"))
         widest = max(text_width(tick.label, _LABEL) for tick in self._y.ticks())
         place = (left - _TICK - 9 - max(widest, _LEAST_LABEL), top + height / 2)
-        self._outside.append(text(place, y, size, anchor="middle", turned=True))
+        self._outside.append(words_at(place, y, size, anchor="middle", turned=True))
 
     def title(self, words: str) -> None:
         """Write a line over the left end."""
         place = (self.box.left, self.box.top - 6)
-        self._outside.append(text(place, words, _NAME, room=self.box.width + 30))
+        self._outside.append(words_at(place, words, _NAME, room=self.box.width + 30))
 
     def shapes(self) -> list[str]:
         """Give all that was drawn."""

@@ -102,7 +102,7 @@ def area(places: Iterable[Place], colour: str, opacity: float) -> str:
     return element("polygon", points=_places(places), fill=colour, fill_opacity=opacity)
 
 
-def text(
+def words_at(
     at: Place,
     words: str,
     size: float,

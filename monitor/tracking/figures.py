@@ -8,7 +8,7 @@ from monitor.drawing import legend
 from monitor.drawing.legend import Key, alert_mark
 from monitor.drawing.panel import DASHED, Box, Panel
 from monitor.drawing.scales import Linear, Time
-from monitor.drawing.svg import QUIET, picture, text
+from monitor.drawing.svg import QUIET, picture, words_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +44,9 @@ def timeline_svg(report: RoundReport) -> bytes:
     title, footnote = _title(report), _footnote(report)
     shapes += [
         *legend.row(_keys(report, points), (8, 42)),
-        text((8, 22), title, 13, bold=True, room=_SIZE[0] - 16),
-        text((_SIZE[0] - 10, 359), slots.context(), 9, anchor="end"),
-        text((8, 381), footnote, 8, colour=QUIET, room=_SIZE[0] - 16),
+        words_at((8, 22), title, 13, bold=True, room=_SIZE[0] - 16),
+        words_at((_SIZE[0] - 10, 359), slots.context(), 9, anchor="end"),
+        words_at((8, 381), footnote, 8, colour=QUIET, room=_SIZE[0] - 16),
     ]
     return picture(_SIZE, title, f"{report.sentence} {footnote}", shapes)
 
