@@ -43,7 +43,9 @@ QUIET, LOOKED_AT = 12, (0, 1, 3)
 OWN_SHARE = 0.30
 POINTS = (np.arange(512) + 0.5) / 512
 CHANGES = [(0.0, 0.0)] + [
-    (p, r) for by in (-0.10, -0.05, -0.03, 0.03, 0.05) for p, r in ((by, 0.0), (0.0, by))
+    (p, r)
+    for by in (-0.15, -0.10, -0.05, -0.03, 0.03, 0.05, 0.10, 0.15)
+    for p, r in ((by, 0.0), (0.0, by))
 ]
 
 
