@@ -19,7 +19,7 @@ class HistoryStart(StrEnum):
     KNOWN = "known"
     """It goes on with a history that these settings had before."""
     REBINNED = "rebinned"
-    """Labels so far, counted by new bands."""
+    """Labels so far, counted by the new strata."""
     NOTHING = "nothing"
 
 

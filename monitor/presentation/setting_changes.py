@@ -23,7 +23,7 @@ _STARTS = {
     ),
     HistoryStart.REBINNED: (
         "the next round begins a new history, which starts from the labels so far, counted by the "
-        "new bands"
+        "new strata"
     ),
     HistoryStart.NOTHING: (
         "the next round begins a new history: estimates with earlier rounds begin anew; evidence "

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from monitor.domain.sample_settings import Bands, Sample
-from monitor.rounds.sampling import draw
+from monitor.rounds.sampling import draw, look
 from tests.rounds.scene import Scene, settings
 
 
@@ -32,7 +32,7 @@ class Recut:
 
 @pytest.fixture
 def scene(database, monkeypatch):
-    monkeypatch.setattr(draw, "PROFILE", 150)
+    monkeypatch.setattr(look, "PROFILE", 150)
     sample = Sample(max_labels=100, bands=Bands(flagged=1, passed=2))
     return Scene(database, settings(sample=sample, bad_rows_max=0.6))
 
@@ -44,11 +44,10 @@ def test_edges_and_items_of_a_first_round_are_the_same_however_its_window_is_rea
     scene.week(1)
     scene.source.rows *= copies
     plain, recut = scene.source, Recut(scene.source)
-    look = draw.look
-    seen: list[draw.WindowScan] = []
+    seen: list[look.WindowScan] = []
 
     def both(context, round_):
-        seen.extend(look(replace(context, source=source), round_) for source in (plain, recut))
+        seen.extend(look.look(replace(context, source=source), round_) for source in (plain, recut))
         return seen[0]
 
     monkeypatch.setattr(draw, "look", both)

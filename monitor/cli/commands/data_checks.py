@@ -15,7 +15,7 @@ from monitor.domain.model import BandEdges
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.presentation.numbers import minute_text
 from monitor.rounds.sampling.baseline import look_odd
-from monitor.rounds.sampling.draw import PROFILE, why_unusable
+from monitor.rounds.sampling.look import PROFILE, why_unusable
 from monitor.rounds.sampling.plausibility import refuse_unknown
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.cells import uniform_of
-from monitor.rounds.sampling.draw import look, why_unusable
+from monitor.rounds.sampling.look import look, why_unusable
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
 from monitor.rounds.sampling.prior import known_before, reference_of
 from monitor.rounds.sampling.second_wave import has_two_waves
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Window
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.draw import WindowScan
+    from monitor.rounds.sampling.look import WindowScan
     from monitor.stats.detection.half_space import Limit
 
 NO_ROUND = -1  # an id that no row has

@@ -111,7 +111,7 @@ def _history_start(
     settings: RoundSettings,
     differences: Sequence[Difference],
 ) -> HistoryStart:
-    from monitor.rounds.sampling.draw import base_key  # noqa: PLC0415  scipy takes half a second
+    from monitor.rounds.sampling.look import base_key  # noqa: PLC0415  scipy takes half a second
 
     known = frame_store.newest_history(
         connection, monitor_id, threshold=settings.threshold, key_parts=base_key(settings)

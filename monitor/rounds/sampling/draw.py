@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import BadRow, BandEdges
-from monitor.domain.ports import Rescannable
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
-from monitor.presentation.windows import (
-    bad_rows_sentence,
-    held_back_sentence,
-    no_items_sentence,
-    no_rows_sentence,
-)
+from monitor.presentation.windows import held_back_sentence
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.completeness import doubts
-from monitor.rounds.sampling.edges import edges_of
 from monitor.rounds.sampling.empty_window import why_empty
 from monitor.rounds.sampling.items import items_of
+from monitor.rounds.sampling.look import base_key, look, why_unusable
 from monitor.rounds.sampling.overlap import doubled
 from monitor.rounds.sampling.plan import plan_labels
 from monitor.rounds.sampling.plausibility import refuse_unknown
@@ -48,7 +41,7 @@ from monitor.storage import (
     waiting_store,
     wave_store,
 )
-from monitor.storage.frame_store import History, StratumTally
+from monitor.storage.frame_store import StratumTally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,26 +52,12 @@ if TYPE_CHECKING:
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
+    from monitor.rounds.sampling.look import WindowScan
     from monitor.rounds.sampling.plausibility import Concern
     from monitor.rounds.sampling.rebin import References
     from monitor.stats.design.prior import PriorRates
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_store import Round
-
-PROFILE = 10_000
-"""Scores per class that place the band edges: an edge's rank is then right to half a percent."""
-
-_SPREAD = 20  # times as many items of a class as of a band hold those of most bands
-_MOST_SPREAD = 50_000
-
-
-@dataclass(frozen=True, slots=True)
-class WindowScan:
-    """A window as scanned, and the history it belongs to (``known`` is None for a new one)."""
-
-    frame: Frame
-    edges: BandEdges
-    known: History | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,115 +138,6 @@ def _stops_a_backfill(round_: Round, seen: WindowLook) -> bool:
     return is_first and seen.scan is None
 
 
-def base_key(settings: RoundSettings) -> tuple[object, ...]:
-    """List the settings whose change opens a new history."""
-    bands, cells = settings.sample.bands, settings.sample.cells
-    if cells is None:
-        return (settings.model, bands.flagged, bands.passed)
-    return (settings.model, "cells", cells.flagged, cells.passed)
-
-
-def look(context: MonitorContext, round_: Round) -> WindowScan:
-    """Scan with the newest history's bands; scan again only if the window belongs to another.
-
-    It does where another model version scored it, or where items without a score turn up for
-    which that history has no band.
-    """
-    settings = round_.settings
-    with context.database.read() as connection:
-        newest = frame_store.newest_history(
-            connection,
-            round_.monitor_id,
-            threshold=settings.threshold,
-            key_parts=base_key(settings),
-        )
-    at_most = settings.sample.max_labels
-    if newest is not None:
-        frame = _scan(context, round_, newest.edges, at_most)
-        same_model = frame.model_version == newest.model_version
-        if frame.rows == 0 or (same_model and not _lacks_a_band(frame, newest.edges, settings)):
-            return WindowScan(frame, newest.edges, newest)
-    profile, whole = _profile(context, round_, at_most)
-    edges = _edges(profile, settings)
-    with context.database.read() as connection:
-        known = frame_store.history_for(
-            connection,
-            round_.monitor_id,
-            model_version=profile.model_version,
-            threshold=settings.threshold,
-            key_parts=base_key(settings),
-            unscored=edges.unscored,
-        )
-    if known is not None:
-        edges = known.edges
-    if edges == BandEdges():
-        return WindowScan(profile, edges, known)
-    return WindowScan(_scan_again(context, round_, whole, edges, at_most), edges, known)
-
-
-def _profile(context: MonitorContext, round_: Round, at_most: int) -> tuple[Frame, Frame]:
-    """Scan by class: what places the edges, and as many items as a second scan can use."""
-    shown = max(at_most, PROFILE)
-    if not isinstance(context.source, Rescannable):
-        profile = _scan(context, round_, BandEdges(), shown)
-        return profile, profile
-    whole = _scan(context, round_, BandEdges(), most_of_a_class(at_most))
-    if BadRow.DUPLICATE in whole.bad_rows:  # its sizes are those of its share of repeated ids
-        return _scan(context, round_, BandEdges(), shown), whole
-    strata = tuple(replace(part, candidates=part.candidates[:shown]) for part in whole.strata)
-    return replace(whole, strata=strata), whole
-
-
-def most_of_a_class(at_most: int) -> int:
-    """Items to draw of a class, so that most of its bands find ``at_most`` among them."""
-    return max(at_most, PROFILE, min(_SPREAD * at_most, _MOST_SPREAD))
-
-
-def _scan_again(
-    context: MonitorContext, round_: Round, before: Frame, edges: BandEdges, at_most: int
-) -> Frame:
-    source = context.source
-    if not isinstance(source, Rescannable):
-        return _scan(context, round_, edges, at_most)
-    with outside("scan"):
-        return source.scan_again(before, edges.strata(), at_most, round_.seed)
-
-
-def _scan(context: MonitorContext, round_: Round, edges: BandEdges, at_most: int) -> Frame:
-    with outside("scan"):
-        return context.source.scan(round_.window, edges.strata(), at_most, round_.seed)
-
-
-def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bool:
-    """Whether items were left out only because no band takes them without a score.
-
-    With a threshold the score decides the class, so there an item without one is a bad row.
-    """
-    return settings.threshold is None and not edges.unscored and BadRow.NO_SCORE in frame.bad_rows
-
-
-def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
-    scores: dict[bool, list[float]] = {True: [], False: []}
-    unscored = False
-    for part in profile.strata:
-        found = [c.score for c in part.candidates if c.score is not None]
-        unscored = unscored or 0 < len(found) < len(part.candidates)
-        scores[part.stratum.flagged] += found
-    return edges_of(scores[True], scores[False], settings.sample, unscored=unscored)
-
-
-def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:
-    """Say why a window cannot be sampled; None if it can."""
-    if frame.rows == 0:
-        return no_rows_sentence(frame.window)
-    bad = sum(frame.bad_rows.values())
-    if bad > settings.bad_rows_max * (bad + frame.size):
-        return bad_rows_sentence(frame, settings.bad_rows_max)
-    if frame.size == 0:
-        return no_items_sentence(frame)
-    return None
-
-
 def _abandon(
     context: MonitorContext, round_: Round, claim: Claim, seen: WindowLook, first_look: datetime
 ) -> None:
@@ -322,12 +192,7 @@ def _write_sample(
         frame_store.write_frame(
             connection,
             round_.id,
-            planned=[
-                StratumTally(part.stratum, part.size, size, first_wave=early)
-                for part, size, early in zip(
-                    frame.strata, wanted, first or waves_before(frame, settings), strict=True
-                )
-            ],
+            planned=_tallies(frame, wanted, first or waves_before(frame, settings)),
             drawn=drawn,
             shown=shown,
             issues=_issues(frame) | dict.fromkeys((*notes, *untestable, *odd.notes), (1, False)),
@@ -354,6 +219,16 @@ def _write_sample(
         )
         for concern in (*concerns, *odd.concerns):
             note(connection, round_, concern.kind, concern.sentence, now)
+
+
+def _tallies(
+    frame: Frame, wanted: Sequence[int], first: Sequence[int | None]
+) -> list[StratumTally]:
+    """Give each stratum its items, and those of its first wave."""
+    return [
+        StratumTally(part.stratum, part.size, size, first_wave=early)
+        for part, size, early in zip(frame.strata, wanted, first, strict=True)
+    ]
 
 
 def _history_of(

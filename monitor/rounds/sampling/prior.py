@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.draw import WindowScan
+    from monitor.rounds.sampling.look import WindowScan
     from monitor.rounds.sampling.rebin import References
     from monitor.storage.round_store import Round
 

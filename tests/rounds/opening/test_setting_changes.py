@@ -73,7 +73,7 @@ def test_other_bands_are_told_to_start_from_the_labels_so_far(scene):
 
     assert told == (
         "sample.bands.flagged 1 -> 2: the next round begins a new history, which starts from the "
-        "labels so far, counted by the new bands"
+        "labels so far, counted by the new strata"
     )
 
 
@@ -84,7 +84,7 @@ def test_cells_in_place_of_bands_are_told_to_start_from_the_labels_so_far(scene)
 
     assert told == (
         "sample.cells.flagged not set -> 20, sample.cells.passed not set -> 40: the next round "
-        "begins a new history, which starts from the labels so far, counted by the new bands"
+        "begins a new history, which starts from the labels so far, counted by the new strata"
     )
 
 
