@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 from scipy.stats import qmc
 
 from monitor.stats.core.beta_mixture import BetaMixture, round_priors
+from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.metrics import Matrix
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class Draws:
         rest = counts.size - counts.labeled
         positive = np.broadcast_to(counts.positive.astype(np.float64), self.rates.shape).copy()
         for h in np.flatnonzero(rest):
-            positive[:, h] += stats.binom.ppf(self.uniforms[:, h], rest[h], self.rates[:, h])
+            positive[:, h] += binomial_quantiles(self.uniforms[:, h], rest[h], self.rates[:, h])
         negative = counts.size - positive
         up, down = slice(None, self.flagged), slice(self.flagged, None)
         return Matrix(
