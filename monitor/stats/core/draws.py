@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 from scipy.stats import qmc
 
 from monitor.stats.core.beta_mixture import BetaMixture, round_priors
+from monitor.stats.core.beta_quantile import MANY, beta_quantiles
+from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.metrics import Matrix
 
 if TYPE_CHECKING:
@@ -139,7 +141,7 @@ class Draws:
         rest = counts.size - counts.labeled
         positive = np.broadcast_to(counts.positive.astype(np.float64), self.rates.shape).copy()
         for h in np.flatnonzero(rest):
-            positive[:, h] += stats.binom.ppf(self.uniforms[:, h], rest[h], self.rates[:, h])
+            positive[:, h] += binomial_quantiles(self.uniforms[:, h], rest[h], self.rates[:, h])
         negative = counts.size - positive
         up, down = slice(None, self.flagged), slice(self.flagged, None)
         return Matrix(
@@ -219,11 +221,18 @@ def _mixture_rates(
 ) -> Values:
     """Quantiles of one class's strata, component chosen by ``pick``, shape ``(points, H)``."""
     alpha, beta = mixture.alpha[:, strata], mixture.beta[:, strata]
-    if len(mixture.weight) > 1:
-        last = len(mixture.weight) - 1
-        chosen = np.searchsorted(np.cumsum(mixture.weight)[:last], pick, side="right")
-        alpha, beta = alpha[chosen], beta[chosen]
-    return np.asarray(special.betaincinv(alpha, beta, uniforms))
+    last = len(mixture.weight) - 1
+    chosen = np.searchsorted(np.cumsum(mixture.weight)[:last], pick, side="right")
+    rates = np.empty_like(uniforms)
+    often = np.bincount(chosen, minlength=last + 1) >= MANY
+    for component in np.flatnonzero(often):
+        here = np.flatnonzero(chosen == component)
+        for h in range(len(strata)):
+            shape = float(alpha[component, h]), float(beta[component, h])
+            rates[here, h] = beta_quantiles(*shape, uniforms[here, h])
+    rest = np.flatnonzero(~often[chosen])
+    rates[rest] = special.betaincinv(alpha[chosen[rest]], beta[chosen[rest]], uniforms[rest])
+    return rates
 
 
 def draw_rates(posterior: JointPosterior, seed: int, points: int = POINTS) -> Values:

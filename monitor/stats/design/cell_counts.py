@@ -42,6 +42,7 @@ Of a window the labeled items are known, and the number of positives among the L
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -246,14 +247,11 @@ def _of_one_stratum(worth: Values, rate: Values) -> EffectiveCounts:
 def _grouped(size: Values, labeled: Values, positive: Values) -> _Groups:
     group = groups_of_cells(labeled)
     shape = (*labeled.shape[:-1], int(group.max(initial=0)) + 1)
+    place = group + shape[-1] * np.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1)
 
     def summed(values: Values) -> Values:
-        total = np.zeros(shape)
-        for h in range(len(size)):
-            place = group[..., h, np.newaxis]
-            here = np.take_along_axis(total, place, axis=-1) + values[..., h, np.newaxis]
-            np.put_along_axis(total, place, here, axis=-1)
-        return total
+        total = np.bincount(place.ravel(), values.ravel(), minlength=math.prod(shape))
+        return total.reshape(shape)
 
     nothing, answered = np.zeros(labeled.shape), labeled > 0
     share = np.divide(positive, labeled, out=nothing.copy(), where=answered)

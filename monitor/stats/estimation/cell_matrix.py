@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
+from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
@@ -143,7 +143,7 @@ def _found(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list[Val
     if not in_window:
         return [part.items * drawn.rates[:, i] for i, part in enumerate(parts)]
     return [
-        np.asarray(stats.binom.ppf(drawn.uniforms[:, i], part.items, drawn.rates[:, i]))
+        binomial_quantiles(drawn.uniforms[:, i], part.items, drawn.rates[:, i])
         for i, part in enumerate(parts)
     ]
 

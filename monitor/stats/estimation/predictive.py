@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 
+from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.draws import POINTS, draw
 from monitor.stats.core.metrics import metric
@@ -134,7 +134,7 @@ def next_estimates(
     positive = np.zeros_like(draws.rates)
     for h in np.flatnonzero(labeled):
         # By quantiles of the same Sobol points: plain binomial draws would lose their evenness.
-        positive[:, h] = stats.binom.ppf(draws.uniforms[:, h], labeled[h], draws.rates[:, h])
+        positive[:, h] = binomial_quantiles(draws.uniforms[:, h], labeled[h], draws.rates[:, h])
     is_flagged = np.arange(posterior.strata) < posterior.flagged.strata
     matrix = scaled_matrix(size, labeled, positive, is_flagged)
     return {metric.name: NextEstimate(metric.name, metric(matrix)) for metric in wanted}

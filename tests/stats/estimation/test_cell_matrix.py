@@ -283,3 +283,18 @@ def test_the_benchmarks_intervals_are_those_of_the_matrix_of_draws():
 def test_wrong_answers_are_refused(labeled, positive, said):
     with pytest.raises(ValueError, match=said):
         cell_counts(SIZE, labeled, positive)
+
+
+def test_many_rounds_at_once_are_counted_as_one_by_one():
+    rng = np.random.default_rng(5)
+    size = rng.integers(0, 5000, 25)
+    labeled = rng.integers(0, 12, (3, 4, 25))
+    labeled[1, 2] = 0
+    positive = rng.binomial(labeled, 0.3)
+
+    found = cell_counts(size, labeled, positive)
+
+    for place in product(range(3), range(4)):
+        alone = cell_counts(size, labeled[place], positive[place])
+        np.testing.assert_allclose(found.labeled[place], alone.labeled, rtol=1e-12)
+        np.testing.assert_allclose(found.positive[place], alone.positive, rtol=1e-12)

@@ -1,0 +1,52 @@
+r"""Quantiles of a Beta at many uniforms, by a spline of its log odds over normal scores.
+
+:math:`\operatorname{logit} F^{-1}(\Phi(z))` is nearly a line, so a cubic spline through its exact
+values at 129 scores is right to 1e-6 of a standard deviation; the draws that an estimate is read
+from differ by a thousand times that with another seed. ``betaincinv`` takes ten times as long,
+and is kept where it is not worth a spline: for few uniforms, and for shapes so small that
+nearly all is at 0 or 1, whose curve bends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+from scipy.interpolate import CubicSpline
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+LEAST_SHAPE = 0.4
+MANY = 512
+"""Uniforms from which on a spline is made: it takes as long as so many quantiles."""
+
+_SCORES = np.linspace(-6.3, 6.3, 129)  # the uniforms of a draw lie in 2**-31 from 0 and 1
+_BELOW, _ABOVE = special.ndtr(_SCORES), special.ndtr(-_SCORES)
+
+
+def beta_quantiles(alpha: float, beta: float, uniforms: Values) -> Values:
+    """Find the quantiles of one Beta.
+
+    Parameters
+    ----------
+    alpha, beta
+        Both positive.
+    uniforms
+        Shape ``(points,)``, each 2**-31 or more from 0 and from 1.
+
+    Examples
+    --------
+    >>> found = beta_quantiles(2.0, 1.0, np.linspace(0.001, 0.999, 1000))
+    >>> print(np.abs(found - np.sqrt(np.linspace(0.001, 0.999, 1000))).max() < 1e-8)
+    True
+    """
+    if len(uniforms) < MANY or min(alpha, beta) < LEAST_SHAPE:
+        return np.asarray(special.betaincinv(alpha, beta, uniforms))
+    # The complement of a rate near 1 has digits that the rate itself has not.
+    rates, others = special.betaincinv(alpha, beta, _BELOW), special.betaincinv(beta, alpha, _ABOVE)
+    log_odds = CubicSpline(_SCORES, np.log(rates) - np.log(others))
+    return np.asarray(special.expit(log_odds(special.ndtri(uniforms))))

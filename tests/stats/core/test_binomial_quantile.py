@@ -1,0 +1,76 @@
+"""Quantiles of the binomial: those of scipy, whatever they are made of."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from monitor.stats.core import binomial_quantile
+from monitor.stats.core.binomial_quantile import FARTHEST, LEAST_VARIANCE, binomial_quantiles
+
+RATES = (1e-6, 1e-4, 0.001, 0.01, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 0.99, 0.9999)
+VARIANCES = (0.01, 1, 8, 24.9, 25, 30, 50, 100, 1_000, 1e5)
+
+
+@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize("variance", VARIANCES)
+def test_quantiles_are_those_of_scipy_to_the_last_one(rate, variance):
+    rng = np.random.default_rng(7)
+    items = int(np.ceil(variance / (rate * (1 - rate))))
+    rates = np.clip(rate * np.exp(rng.normal(0, 0.3, 4000)), 0, 1)
+    uniforms = np.concatenate([rng.random(3000), 10.0 ** -rng.uniform(0, 9.3, 1000)])
+
+    found = binomial_quantiles(uniforms, items, rates)
+
+    np.testing.assert_array_equal(found, stats.binom.ppf(uniforms, items, rates))
+
+
+@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize("variance", [25, 26, 30, 50, 100, 1_000])
+def test_the_expansion_errs_by_half_at_most_of_what_it_is_trusted_to(rate, variance):
+    items = np.ceil(variance / (rate * (1 - rate)))
+    spread = 8 * np.sqrt(variance)
+    low, high = max(0, np.floor(items * rate - spread)), min(items - 1, items * rate + spread)
+    count = np.unique(np.linspace(low, high, 4000).round())
+    below, over = (law(count, items, rate) for law in (stats.binom.cdf, stats.binom.sf))
+    # At the distribution function of a count the smooth quantile is half an item above it.
+    normal = np.where(below < 0.5, special.ndtri(below), -special.ndtri(over))
+    inside = np.abs(normal) <= FARTHEST
+    rates = np.full(inside.sum(), rate)
+
+    offset = binomial_quantile._offset(normal[inside], rates, items * rates * (1 - rates))
+
+    error = np.abs(items * rate + offset - count[inside] - 0.5)
+    assert inside.sum() > 30
+    assert error.max() < max(1 / variance, 1e-4) / 2
+
+
+def test_a_uniform_that_is_the_distribution_function_itself_gets_its_own_count():
+    count = np.arange(60.0, 140.0)
+    rates = np.full(80, 0.1)
+    reached = stats.binom.cdf(count, 1000, 0.1)
+
+    found = binomial_quantiles(reached, 1000, rates)
+
+    np.testing.assert_array_equal(found, stats.binom.ppf(reached, 1000, rates))
+
+
+def test_common_quantiles_are_not_left_to_scipy(monkeypatch):
+    asked = []
+    ours = stats.binom.ppf
+    monkeypatch.setattr(
+        stats.binom, "ppf", lambda u, n, p: asked.append(len(u)) or ours(u, n, p), raising=True
+    )
+    rng = np.random.default_rng(3)
+
+    binomial_quantiles(rng.random(10_000), 9_000, rng.beta(40, 400, 10_000))
+
+    assert sum(asked) < 200
+
+
+@pytest.mark.parametrize("items", [0, 5, 10_000])
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_a_rate_of_none_or_all_finds_none_or_all(items, rate):
+    found = binomial_quantiles(np.array([0.001, 0.5, 0.999]), items, np.full(3, rate))
+
+    assert np.all(found == items * rate)
+    assert items * rate * (1 - rate) < LEAST_VARIANCE
