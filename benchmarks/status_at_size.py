@@ -131,7 +131,7 @@ def fill_store(path: Path, rounds: int) -> None:
 
 def measured(words: list[str], store: Store) -> str:
     """Run a command as a process of its own; returns its figures."""
-    code = "from monitor.cli import main; main()"
+    code = "from monitor.__main__ import main; main()"
     before, begun = store.used(), time.monotonic()
     child = subprocess.Popen(
         [sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -21,7 +21,7 @@ from tests.cli.workplace import CONFIG
 from tests.sources.prediction_files import copy_to
 from tests.workers import ROOT
 
-COMMAND = [sys.executable, "-c", "from monitor.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "monitor"]
 
 
 @pytest.fixture(params=["pipe.parquet", "pipe.csv"])

@@ -101,4 +101,4 @@ def test_the_version_is_that_of_the_package(bare):
 def test_the_entry_point_of_the_package_is_this_command():
     [entry] = entry_points(group="console_scripts", name="pr-monitor")
 
-    assert entry.value == "monitor.cli:main"
+    assert entry.value == "monitor.__main__:main"

@@ -167,11 +167,10 @@ def test_a_terminal_shows_an_alert_in_red_unless_colour_is_unwanted(corrected, m
 
 def command(*words):
     """Run the command line in a process of its own, as few words as possible from this one."""
-    code = f"import sys; sys.argv = {['pr-monitor', *words]}; import monitor.cli as c; c.main()"
     unset = {"COLUMNS", "PYTHONUNBUFFERED", "NO_COLOR"}
     kept = {name: text for name, text in os.environ.items() if name not in unset}
     environment = kept | {"TERM": "xterm", "PYTHONPATH": os.pathsep.join(sys.path)}
-    return {"args": [sys.executable, "-c", code], "env": environment}
+    return {"args": [sys.executable, "-m", "monitor", *words], "env": environment}
 
 
 def test_a_real_terminal_gets_colours_and_its_own_width(corrected):

@@ -29,7 +29,8 @@ def loaded(code):
 
 
 def command(*words):
-    return f"import sys; sys.argv = {['pr-monitor', *words]}; import monitor.cli as c; c.main()"
+    line = ["pr-monitor", *words]
+    return f"import sys; sys.argv = {line}; from monitor.__main__ import main; main()"
 
 
 def test_help_loads_no_library_but_the_one_for_commands():
