@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from monitor.service.library_logs import take_in_library_logs
+
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
 
@@ -38,22 +40,7 @@ def set_up_logs(*, service: bool = False, json: bool = False) -> None:
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )
     if service:
-        _take_in_other_logs()
-
-
-class _Passed(logging.Handler):
-    """Write what libraries log as our lines, so that a reader of the log meets one form."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        trace = {"exc_info": record.exc_info} if record.exc_info else {}
-        logger = structlog.get_logger()
-        logger.log(record.levelno, record.getMessage(), logger=record.name, **trace)
-
-
-def _take_in_other_logs() -> None:
-    logging.basicConfig(handlers=[_Passed()], level=logging.WARNING, force=True)
-    for name in ("apscheduler", "uvicorn"):  # a tick that finds the last one at work is no news
-        logging.getLogger(name).setLevel(logging.ERROR)
+        take_in_library_logs()
 
 
 def _renderers(*, json: bool) -> list[Processor]:

@@ -23,6 +23,7 @@ from monitor.rounds.opening.removed_monitors import end_removed_monitors
 from monitor.rounds.retention import forget_removed_monitors
 from monitor.service import signals
 from monitor.service.change_detection import Idle, last_ones
+from monitor.service.mlflow_process import MlflowProcess
 from monitor.service.runtime import Running
 from monitor.service.web.health import Pulse
 from monitor.service.worker_pool import Lanes
@@ -220,6 +221,7 @@ class Work:
         self.running = Running(application, path, Pulse("rounds", "notices", "mlflow"))
         self._stop, self._news = threading.Event(), threading.Event()
         self._lanes = Lanes(self.running, advance, stop=self._stop, news=self._news)
+        self._mlflow = MlflowProcess()
         self._tick, self._notices_due = tick.total_seconds(), 0.0
 
     def rounds(self) -> None:
@@ -235,37 +237,34 @@ class Work:
             return
         self._notices_due = now + self._tick
         self._news.clear()
-        self._deliver("notices", mlflow=False)
+        application = self.running.application
+        sinks: dict[str, EffectHandler] = {
+            sink: handler for sink, handler in application.handlers.items() if sink != MLFLOW
+        }
+
+        def stopping() -> bool:
+            self.running.pulse.beat("notices")  # asked before each delivery
+            return self._stop.is_set()
+
+        deliver(
+            application.database, sinks, application.clock, link=application.link, stopping=stopping
+        )
 
     def mlflow(self) -> None:
         """Deliver MLflow's effects."""
-        self._deliver("mlflow", mlflow=True)
+        pulse = self.running.pulse
+        self._mlflow.deliver(self.running.application, lambda: pulse.beat("mlflow"))
 
     def stop(self) -> None:
         """Begin nothing new."""
         self.running.is_stopping = True
         let_claims_run_out()
         self._stop.set()
+        self._mlflow.stop()
 
     def wait(self) -> None:
         """Wait for the looks under way."""
         self._lanes.close()
-
-    def _deliver(self, loop: str, *, mlflow: bool) -> None:
-        application = self.running.application
-        sinks: dict[str, EffectHandler] = {
-            sink: handler
-            for sink, handler in application.handlers.items()
-            if (sink == MLFLOW) == mlflow
-        }
-
-        def stopping() -> bool:
-            self.running.pulse.beat(loop)  # asked before each delivery
-            return self._stop.is_set()
-
-        deliver(
-            application.database, sinks, application.clock, link=application.link, stopping=stopping
-        )
 
 
 def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:

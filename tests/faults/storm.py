@@ -83,18 +83,28 @@ copy (
     from judged
 ) to '{path}'
 """
+MLFLOW_CHILD = """
+import ctypes, signal
+from monitor.service.mlflow_child import main
+from monitor.storage import effect_store
+
+effect_store.CLAIM_MS = 12 * 3600_000  # as the clock moves by hours
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: killed with its service
+main()
+"""
 PROGRAM = (
     SLEEP
-    + """
+    + f"""
 import ctypes, faulthandler, signal, sys
 from datetime import timedelta
-from monitor.service import loop
+from monitor.service import loop, mlflow_process
 from monitor.cli import main
 from monitor.storage import effect_store, round_claims
 from tests.faults.few_points import fewer_points
 
 fewer_points(2**6)
 round_claims.CLAIM_MS = effect_store.CLAIM_MS = 12 * 3600_000  # as the clock moves by hours
+mlflow_process.COMMAND = (sys.executable, "-c", {MLFLOW_CHILD!r})
 loop.serve.__kwdefaults__["tick"] = timedelta(seconds=1)
 ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: no service outlives the test
 faulthandler.enable()  # the log then has where native code crashed

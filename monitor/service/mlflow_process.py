@@ -1,0 +1,108 @@
+"""Delivering to MLflow outside of the service's own process.
+
+MLflow's library takes 150 MB and gives none of them back, and most ticks have nothing for it. So
+whenever something is due, a process is started that delivers it and ends
+(`monitor.service.mlflow_child`). If that one is killed, or MLflow's library ends it, the service
+goes on, and the next tick starts another.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any
+
+import structlog
+
+from monitor.domain.sinks import MLFLOW
+from monitor.storage import effect_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from monitor.wiring import Application
+
+COMMAND = (sys.executable, "-P", "-m", "monitor.service.mlflow_child")
+
+log = structlog.get_logger("monitor.service.loop")
+
+
+class MlflowProcess:
+    """Starts the process when something is due; at most one at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stopping = False
+        self._task: IO[str] | None = None
+
+    def deliver(self, application: Application, beat: Callable[[], None]) -> None:
+        """Have all that is due for MLflow delivered, and wait until it is.
+
+        Parameters
+        ----------
+        beat
+            Called at every sign of life.
+        """
+        if not _is_due(application) or (process := self._started()) is None:
+            return
+        said = process.stdout
+        assert said is not None  # noqa: S101  it is a pipe
+        with suppress(BrokenPipeError), process:  # it may have ended at once
+            self._ask(application)
+            for line in said:
+                beat()
+                _log(line)
+        if process.returncode:
+            log.warning("the process that delivers to MLflow ended", code=process.returncode)
+
+    def stop(self) -> None:
+        """Begin no further delivery; the one in flight ends first."""
+        with self._lock:
+            self._stopping = True
+            self._close()
+
+    def _started(self) -> subprocess.Popen[str] | None:
+        with self._lock:
+            if self._stopping:
+                return None
+            process = subprocess.Popen(  # noqa: S603  nothing of it comes from outside
+                COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+            )
+            self._task = process.stdin
+        return process
+
+    def _ask(self, application: Application) -> None:
+        config = application.config
+        task = {
+            "store": config.store_url,
+            "folder": str(config.folder),
+            "mlflow": config.mlflow.model_dump_json(),
+        }
+        with self._lock:
+            if self._task is not None:
+                print(json.dumps(task), file=self._task, flush=True)
+
+    def _close(self) -> None:
+        """End the standard input of the process, by which it knows that it is to stop."""
+        if self._task is not None:
+            with suppress(BrokenPipeError):
+                self._task.close()
+            self._task = None
+
+
+def _is_due(application: Application) -> bool:
+    with application.database.read() as connection:
+        heads = effect_store.heads(connection, application.clock())
+    return any(head.sink == MLFLOW for head in heads)
+
+
+def _log(line: str) -> None:
+    """Log what the process has to say as the service's own line."""
+    said: dict[str, Any] = json.loads(line)
+    if said:
+        level = logging.getLevelNamesMapping()[said.pop("level").upper()]
+        log.log(level, said.pop("event"), **said)

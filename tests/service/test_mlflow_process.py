@@ -1,0 +1,251 @@
+"""What waits for MLflow is delivered by a process that comes and goes, and may be killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+from structlog.testing import capture_logs
+
+from monitor import wiring
+from monitor.service import mlflow_process
+from monitor.service.loop import advance
+from monitor.service.mlflow_process import MlflowProcess
+from monitor.storage import schema
+from monitor.storage.worker import is_gone, worker_name
+from tests.servers import free_port
+from tests.small_config import configure, fill_labels, rows, runs
+from tests.workers import ROOT, worker
+
+pytestmark = pytest.mark.slow
+
+POINT = """
+import os, signal, sys, time
+from pathlib import Path
+
+from monitor.domain import crashpoint
+from monitor.service.mlflow_child import main
+
+
+def at(point):
+    if point == "{point}" and not Path("reached").exists():
+        Path("pid").write_text(str(os.getpid()))
+        Path("pid").rename("reached")
+        {act}
+
+
+crashpoint.hook = at
+main()
+"""
+HELD = POINT.format(
+    point="before mlflow create_run",
+    act="while not Path('go').exists(): time.sleep(0.01)",
+)
+KILLED = POINT.format(point="after mlflow create_run", act="os.kill(os.getpid(), signal.SIGKILL)")
+LOADED = """
+import sys
+from pathlib import Path
+
+from monitor.service.mlflow_child import main
+
+main()
+named = ("mlflow", "pandas", "pyarrow", "polars", "numpy")
+Path("loaded").write_text(" ".join(name for name in named if sys.modules.get(name)))
+"""
+SERVICE = """
+from pathlib import Path
+
+from monitor import wiring
+from monitor.config.load import load_config
+from monitor.service import mlflow_process
+from monitor.service.loop import TICK, Work
+
+if sys.argv[1:]:
+    mlflow_process.COMMAND = (sys.executable, "-c", sys.argv[1])
+application = wiring.build(load_config(Path("config.yaml")))
+Work(application, None, TICK).mlflow()
+print("mlflow" in sys.modules, flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def there(folder, monkeypatch):
+    """Processes begin in the folder, and find this code."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+@pytest.fixture
+def told(folder):
+    """An application with a closed round, of which MLflow is to be told."""
+    application = with_a_closed_round(folder, configure(folder))
+    yield application
+    application.database.close()
+
+
+def with_a_closed_round(folder, config):
+    application = wiring.build(config)
+    schema.ready(application.database)
+    [context] = application.monitors
+    assert advance(context) is None
+    fill_labels(folder)
+    assert advance(context) is None
+    return application
+
+
+def runs_as(monkeypatch, program):
+    monkeypatch.setattr(mlflow_process, "COMMAND", (sys.executable, "-c", program))
+
+
+def states(application):
+    query = "select kind, status from effects where sink = 'mlflow' order by id"
+    return rows(application.database, query)
+
+
+def deliver(application):
+    beats: list[None] = []
+    MlflowProcess().deliver(application, lambda: beats.append(None))
+    return len(beats)
+
+
+def reached(folder):
+    """Wait until the process is held; returns its id."""
+    deadline = time.monotonic() + 60
+    while not (folder / "reached").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return int((folder / "reached").read_text())
+
+
+DONE = [("round_run", "done"), ("fleet_point", "done")]
+
+
+def test_what_is_due_is_delivered_by_a_process_that_gives_signs_of_life_and_ends(folder, told):
+    beats = deliver(told)
+
+    assert beats == len(DONE)
+    assert states(told) == DONE
+    assert [len(runs(folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_the_service_itself_does_not_load_mlflow(folder, told):
+    with worker(SERVICE, cwd=folder) as service:
+        code, said, errors = service.end()
+
+    assert (code, said) == (0, "False\n"), errors
+    assert states(told) == DONE
+
+
+def test_the_process_loads_no_libraries_of_tables(folder, told, monkeypatch):
+    runs_as(monkeypatch, LOADED)
+
+    deliver(told)
+
+    assert states(told) == DONE
+    assert (folder / "loaded").read_text() == "mlflow"
+
+
+def test_no_process_is_started_where_nothing_is_due(folder, told, monkeypatch):
+    deliver(told)
+    runs_as(monkeypatch, "open('started', 'w')")
+
+    beats = deliver(told)
+
+    assert beats == 0
+    assert not (folder / "started").exists()
+
+
+def test_a_process_that_is_killed_in_mid_delivery_is_told_of_and_the_next_goes_on(
+    folder, told, monkeypatch
+):
+    with monkeypatch.context() as patch, capture_logs() as logged:
+        runs_as(patch, KILLED)
+        deliver(told)
+    before = states(told)
+    deliver(told)
+
+    assert before == [("round_run", "waiting"), ("fleet_point", "waiting")]
+    assert [(line["event"], line["code"]) for line in logged] == [
+        ("the process that delivers to MLflow ended", -signal.SIGKILL)
+    ]
+    assert states(told) == DONE
+    assert [len(runs(folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
+
+
+def test_asked_to_stop_it_ends_after_the_delivery_in_flight(folder, told, monkeypatch):
+    runs_as(monkeypatch, HELD)
+    process = MlflowProcess()
+    delivering = threading.Thread(target=process.deliver, args=(told, lambda: None))
+    delivering.start()
+    pid = reached(folder)
+
+    for number in (signal.SIGTERM, signal.SIGINT):  # as who stops a service sends to its group
+        os.kill(pid, number)
+    process.stop()
+    (folder / "go").touch()
+    delivering.join(60)
+    process.deliver(told, lambda: None)
+
+    assert states(told) == [("round_run", "done"), ("fleet_point", "waiting")]
+
+
+def test_it_ends_after_the_delivery_in_flight_when_the_service_is_killed(folder, told):
+    with worker(SERVICE, HELD, cwd=folder) as service:
+        name = worker_name(reached(folder))
+        service.process.kill()
+        service.process.wait()
+        (folder / "go").touch()
+        deadline = time.monotonic() + 60
+        while not is_gone(name):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        errors = service.errors.read()
+
+    before = states(told)
+    deliver(told)
+
+    assert before == [("round_run", "done"), ("fleet_point", "waiting")]
+    assert errors == ""
+    assert states(told) == DONE
+
+
+def test_what_the_process_has_to_say_is_in_the_log_of_the_service(folder):
+    down = configure(folder, mlflow=f"http://127.0.0.1:{free_port()}")
+    application = with_a_closed_round(folder, down)
+
+    with capture_logs() as logged:
+        deliver(application)
+    application.database.close()
+
+    [line] = logged
+    assert (line["event"], line["log_level"], line["sink"]) == (
+        "not delivered",
+        "warning",
+        "mlflow",
+    )
+    assert "does not answer" in line["error"]
+
+
+def test_what_libraries_warn_of_there_is_in_the_log_of_the_service_too(told, monkeypatch):
+    warns = "__import__('logging').getLogger('urllib3').warning('the pool is full')"
+    runs_as(monkeypatch, POINT.format(point="before mlflow create_run", act=warns))
+
+    with capture_logs() as logged:
+        deliver(told)
+
+    assert logged == [{"event": "the pool is full", "log_level": "warning", "logger": "urllib3"}]
+
+
+def test_a_process_that_cannot_begin_is_told_of(told, monkeypatch):
+    runs_as(monkeypatch, "raise SystemExit(3)")
+
+    with capture_logs() as logged:
+        deliver(told)
+
+    assert [line["code"] for line in logged] == [3]
