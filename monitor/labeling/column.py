@@ -29,6 +29,7 @@ from monitor.files.relations import (
     opened,
     quoted,
 )
+from monitor.files.stamps import stamps_of
 from monitor.labeling.shared_truths import FoundTruth, shared_by
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ class ColumnLabeler:
         if now == cursor:
             return Collected(cursor=cursor, anew=False)
         items = {task.item_id for task in tasks.values()}
-        truths = self._shared.of(items, self._stamps(), self._truths)
+        truths = self._shared.of(items, stamps_of(self.files.found()), self._truths)
         answers, refused = self._answers(tasks, truths)
         # No answer at all: then the column or its values may be named wrongly, not a row be wrong.
         if refused and not any(answers.values()):
@@ -367,15 +368,10 @@ class ColumnLabeler:
 
         The settings count too: one that is corrected gives the same rows another meaning.
         """
-        files = self._stamps()
+        files = stamps_of(self.files.found())
         matured = [[key, self._matured(task)] for key, task in sorted(tasks.items())]
         settings = self.settings.model_dump_json()
         return hashlib.sha256(json.dumps([files, matured, settings]).encode()).hexdigest()
-
-    def _stamps(self) -> list[list[str | int]]:
-        """Sizes and times of the files, which differ between their states."""
-        stamps = [(path, Path(path).stat()) for path in self.files.found()]
-        return [[path, stamp.st_size, stamp.st_mtime_ns] for path, stamp in stamps]
 
 
 def _value_text(column: str) -> str:
