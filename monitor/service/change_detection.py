@@ -141,7 +141,8 @@ class Idle:
 
     def ahead(self, looks: Sequence[Look]) -> Ahead:
         """Know which of these looks will read the same labels."""
-        return Ahead(self._database, self._clock, looks)
+        labelers = {look.context.settings.name: look.labelers for look in looks}
+        return Ahead(self._database, self._clock, labelers)
 
     def looked(self, look: Look, *, well: bool) -> None:
         """Note how a look ended."""

@@ -156,7 +156,7 @@ def _look_at(
 
     def begun(look: Look) -> MonitorContext:
         before_look(look.context)
-        ahead.before(look)
+        ahead.before(look.context.settings.name)
         return look.context
 
     errors = advance_all(map(begun, looks))

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.ports import SharesReadings
-from monitor.storage import label_store
+from monitor.storage import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from monitor.domain.ports import Clock
-    from monitor.service.change_detection import Look
+    from monitor.domain.ports import Clock, Labeler
     from monitor.storage.database import Database
 
 MOST = 100_000
@@ -26,28 +25,37 @@ MOST = 100_000
 
 
 class Ahead:
-    """Knows which of some looks will read the same, and tells each labeler once."""
+    """Knows which monitors of a pass will read the same, and tells each labeler once.
 
-    def __init__(self, database: Database, clock: Clock, looks: Sequence[Look]) -> None:
+    Parameters
+    ----------
+    labelers
+        Those of each monitor that is looked at, by its name, in the order of the looks.
+    """
+
+    def __init__(
+        self, database: Database, clock: Clock, labelers: Mapping[str, Sequence[Labeler]]
+    ) -> None:
         self._database = database
         self._clock = clock
         self._lock = threading.Lock()
+        self._readings = {name: _readings(of_monitor) for name, of_monitor in labelers.items()}
         self._untold: dict[str, dict[str, None]] = defaultdict(dict)
-        for look in looks:
-            for reading in _readings(look):
-                self._untold[reading][look.context.settings.name] = None
+        for name, readings in self._readings.items():
+            for reading in readings:
+                self._untold[reading][name] = None
 
-    def before(self, look: Look) -> None:
-        """Tell the labelers of a look, unless they were told what it asks with another's."""
-        for reading, labeler in _readings(look).items():
+    def before(self, name: str) -> None:
+        """Tell the labelers of a monitor, unless they were told what it asks with another's."""
+        for reading, labeler in self._readings[name].items():
             with self._lock:
                 untold = self._untold[reading]
-                if look.context.settings.name not in untold:
+                if name not in untold:
                     continue
-                del untold[look.context.settings.name]
+                del untold[name]
                 if not untold:
                     continue  # the last one reads for itself
-                items, askers = self._take(look.context.settings.name, untold)
+                items, askers = self._take(name, untold)
             labeler.expect(items, askers)
 
     def _take(self, first: str, untold: dict[str, None]) -> tuple[set[str], int]:
@@ -64,11 +72,11 @@ class Ahead:
     def _waiting(self, name: str) -> set[str]:
         try:
             with self._database.read() as connection:
-                return label_store.waiting_items(connection, name, self._clock())
+                return round_store.waiting_items(connection, name, self._clock())
         except MonitorError:
             return set()  # the look itself meets and tells the same; here nothing is lost
 
 
-def _readings(look: Look) -> dict[str, SharesReadings]:
-    shares = [labeler for labeler in look.labelers if isinstance(labeler, SharesReadings)]
+def _readings(labelers: Sequence[Labeler]) -> dict[str, SharesReadings]:
+    shares = [labeler for labeler in labelers if isinstance(labeler, SharesReadings)]
     return {labeler.reading: labeler for labeler in shares}

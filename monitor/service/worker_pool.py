@@ -86,7 +86,7 @@ class Lanes:
             if self._stop.is_set():
                 return
             pulse.begin(step)
-            ahead.before(look)
+            ahead.before(name)
             error = self._advance(look.context)
             self._idle.looked(look, well=error is None)
             self._running.note(name, fails=error is not None)

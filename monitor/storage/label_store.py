@@ -13,11 +13,9 @@ from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
 from monitor.storage.database import listed
-from monitor.storage.round_store import is_unfinished
 from monitor.storage.tables import (
     label_events,
     labeler_cursors,
-    monitors,
     payloads,
     reserve,
     rounds,
@@ -45,13 +43,6 @@ def unsent_tasks(connection: Connection, round_id: int) -> list[Task]:
 def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Task]:
     """Read the tasks of some rounds by key."""
     return {task.key: task for task, _ in _read_tasks(connection, round_ids)}
-
-
-def waiting_items(connection: Connection, name: str, now: datetime) -> set[str]:
-    """Read the ids of the items for which a monitor's rounds may still take labels."""
-    query = select(tasks.c.item_id).join(rounds, rounds.c.id == tasks.c.round_id).join(monitors)
-    mine = query.where(monitors.c.name == name, is_unfinished(now))
-    return set(connection.scalars(mine))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any, cast
 import duckdb
 import pytest
 
+from monitor.files import relations
 from monitor.labeling import column
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.rounds import claims
@@ -84,7 +85,7 @@ def fleet(database, tmp_path):
 @pytest.fixture
 def reads(monkeypatch):
     """Every time that a file with the truth is opened."""
-    run, seen = column.opened, []
+    run, seen = relations.opened, []
 
     def noted(files):
         seen.append(str(files))

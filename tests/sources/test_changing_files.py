@@ -43,7 +43,12 @@ def test_a_window_is_drawn_anew_where_its_file_changed_after_the_first_scan(tmp_
 def test_md5_is_taken_once_where_the_file_stayed(tmp_path, monkeypatch):
     source = parquet_source(tmp_path, MAILS)
     scan, scans = Query.scan, []
-    monkeypatch.setattr(Query, "scan", lambda *a, **k: scans.append(1) or scan(*a, **k))
+
+    def noted(query, *arguments):
+        scans.append(arguments)
+        return scan(query, *arguments)
+
+    monkeypatch.setattr(Query, "scan", noted)
     before = source.scan(WEEK, BandEdges().strata(), 6000, "round 1")
 
     source.scan_again(before, BANDS, 25, "round 1")
