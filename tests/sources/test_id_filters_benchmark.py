@@ -15,11 +15,11 @@ def test_a_polynomial_is_the_same_number_in_sql_and_in_numpy(terms):
     seeds = np.array(id_filters._SEEDS[:terms], dtype=np.int64)
 
     sql = id_filters.sql_polynomial("x", terms)
-    rows = duckdb.sql(
-        f"select {sql} from (select unnest({ids.tolist()}::bigint[]) as x)"
-    ).fetchall()
+    query = f"select {sql} from (select unnest($1::bigint[]) as x)"
+    with duckdb.connect() as connection:
+        found = [row[0] for row in connection.execute(query, [ids.tolist()]).fetchall()]
 
-    assert [row[0] for row in rows] == id_filters.polynomial(seeds, ids).tolist()
+    assert found == id_filters.polynomial(seeds, ids).tolist()
 
 
 def test_a_cubic_polynomial_spreads_its_choice_as_chance_does_and_a_linear_one_does_not():
