@@ -129,15 +129,16 @@ def later(path: Path, edges: BandEdges, candidates: int, *, shown: int = 0) -> F
 def first(path: Path, edges: BandEdges, candidates: int, *, shown: int = 0) -> Frame:
     """Scan as the first round of a history does: by class, and by the bands that come of it."""
     source = _source(path)
-    before = source.scan(WINDOW, BandEdges().strata(), _of_a_class(candidates), SEED)
+    before = source.scan(WINDOW, BandEdges().strata(), _of_a_class(edges, candidates), SEED)
     frame = source.scan_again(before, edges.strata(), candidates, SEED)
     _show(source, frame, shown)
     return frame
 
 
-def _of_a_class(candidates: int) -> int:
-    # As monitor.rounds.sampling.draw has it, which loads much that is no part of a draw.
-    return max(candidates, 10_000, min(20 * candidates, 50_000))
+def _of_a_class(edges: BandEdges, candidates: int) -> int:
+    # As monitor.rounds.sampling.look has it, which loads much that is no part of a draw.
+    parts = 1 + max(len(edges.flagged), len(edges.passed))
+    return max(candidates, 10_000, min(2 * parts * candidates, 80_000))
 
 
 def _source(path: Path) -> DuckdbSource:

@@ -106,6 +106,18 @@ class Watchable(Protocol):
         """Text that differs between states of the place."""
 
 
+@runtime_checkable
+class SharesReadings(Protocol):
+    """A labeler that reads once for several monitors, if it is told ahead what they will ask."""
+
+    @property
+    def reading(self) -> str:
+        """What is read: labelers that have it in common find the same."""
+
+    def expect(self, items: Collection[str], askers: int) -> None:
+        """Read these items too when one of so many labelers of this reading asks next."""
+
+
 class EffectHandler(Protocol):
     """Does effects of one sink."""
 

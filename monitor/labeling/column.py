@@ -29,6 +29,8 @@ from monitor.files.relations import (
     opened,
     quoted,
 )
+from monitor.files.stamps import stamps_of
+from monitor.labeling.shared_truths import FoundTruth, shared_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -119,14 +121,6 @@ class ColumnSettings(Labeling):
 
 
 @dataclass(frozen=True, slots=True)
-class _Truth:
-    """A value found for an item, and when it became known (microseconds; 0: unknown)."""
-
-    value: str
-    known: int
-
-
-@dataclass(frozen=True, slots=True)
 class Truth:
     """The truth about some items: of how many, how many are positive; ids that it has."""
 
@@ -141,6 +135,8 @@ def _now() -> datetime:
 
 class ColumnLabeler:
     """A `Labeler` that reads the truth for the items asked for, in one scan.
+
+    Labelers of the same columns of the same files share it where they are told ahead (`expect`).
 
     Each reading returns all that is true now: an item without an answer is withdrawn, which the
     store ignores unless there was one before.
@@ -167,6 +163,7 @@ class ColumnLabeler:
         )
         self._clock = clock
         self._positives = frozenset(all_texts(settings.positive))
+        self._shared = shared_by(self.reading)
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Do nothing: nobody is asked."""
@@ -181,13 +178,28 @@ class ColumnLabeler:
         """
         if not tasks:
             return Collected(cursor=cursor, anew=False)
-        return within(LIMIT, self.place, lambda: self._collect(tasks, cursor))
+        try:
+            return within(LIMIT, self.place, lambda: self._collect(tasks, cursor))
+        finally:
+            self._shared.asked()
+
+    @property
+    def reading(self) -> str:
+        """What is read: labelers that have it in common find the same."""
+        settings = self.settings
+        read = [self.place, self.files.table, settings.id, settings.value, settings.time]
+        return json.dumps(read)
+
+    def expect(self, items: Collection[str], askers: int) -> None:
+        """Read these items too when one of so many labelers of this reading asks next."""
+        self._shared.expect(items, askers)
 
     def _collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         now = self._state(tasks)
         if now == cursor:
             return Collected(cursor=cursor, anew=False)
-        truths = self._truths({task.item_id for task in tasks.values()})
+        items = {task.item_id for task in tasks.values()}
+        truths = self._shared.of(items, stamps_of(self.files.found()), self._truths)
         answers, refused = self._answers(tasks, truths)
         # No answer at all: then the column or its values may be named wrongly, not a row be wrong.
         if refused and not any(answers.values()):
@@ -196,7 +208,7 @@ class ColumnLabeler:
         return Collected(events, tuple(refused), now)
 
     def _answers(
-        self, tasks: Mapping[str, Task], truths: Mapping[str, Sequence[_Truth]]
+        self, tasks: Mapping[str, Task], truths: Mapping[str, Sequence[FoundTruth]]
     ) -> tuple[dict[str, Answer | None], list[Refusal]]:
         """Answer of each task, None where there is none, and the rows that mean nothing."""
         answers: dict[str, Answer | None] = dict.fromkeys(tasks)
@@ -212,7 +224,7 @@ class ColumnLabeler:
         kind = LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN
         return LabelEvent(key, self.name, answer, kind=kind)
 
-    def _refuse_unknown(self, truths: Mapping[str, Sequence[_Truth]]) -> None:
+    def _refuse_unknown(self, truths: Mapping[str, Sequence[FoundTruth]]) -> None:
         values = Counter(truth.value for of_item in truths.values() for truth in of_item)
         if not any(self._means_something(value) for value in values):
             raise LabelsRefused(self.unknown_sentence(values))
@@ -291,8 +303,8 @@ class ColumnLabeler:
             if not (TEXTS.fullmatch(kind) or TIMES.fullmatch(kind)):
                 raise table.refuse_type(time, "labeling.time", "times")
 
-    def _truths(self, ids: Iterable[str]) -> dict[str, list[_Truth]]:
-        settings = self.settings
+    def _truths(self, ids: Iterable[str]) -> dict[str, list[FoundTruth]]:
+        settings, wanted = self.settings, sorted(ids)
         with opened(self.files) as table:
             self._need(table)
             item_id = table.id_text(settings.id, "labeling.id")
@@ -301,17 +313,18 @@ class ColumnLabeler:
             known = f"epoch_us(try_cast({known} as timestamptz))"
             rows = table.rows(
                 f"select id, value, max(known) from (select {item_id} as id, "  # noqa: S608
-                f"{value} as value, {known} as known from {table.relation}) "
+                f"{value} as value, {known} as known from {table.relation} "
+                f"where {table.may_be(settings.id, wanted)}) "
                 "where value is not null and id in (select unnest($ids::varchar[])) "
                 "group by id, value order by id, value",
-                {"ids": sorted(ids)},
+                {"ids": wanted},
             )
-        truths: dict[str, list[_Truth]] = {}
+        truths: dict[str, list[FoundTruth]] = {}
         for item, text, at in rows:
-            truths.setdefault(item, []).append(_Truth(text, at or 0))
+            truths.setdefault(item, []).append(FoundTruth(text, at or 0))
         return truths
 
-    def _answer(self, task: Task, truths: Sequence[_Truth]) -> Answer | None:
+    def _answer(self, task: Task, truths: Sequence[FoundTruth]) -> Answer | None:
         """Return what the rows of one item mean; a ValueError has the reason if nothing."""
         if not truths:
             return Answer.NEGATIVE if self._matured(task) else None
@@ -321,7 +334,7 @@ class ColumnLabeler:
             raise ValueError(self._contradiction(values))
         return answers.pop()
 
-    def _newest_values(self, truths: Sequence[_Truth]) -> list[str]:
+    def _newest_values(self, truths: Sequence[FoundTruth]) -> list[str]:
         newest = max(truth.known for truth in truths)
         is_timed = self.settings.time is not None
         return [truth.value for truth in truths if not is_timed or truth.known == newest]
@@ -355,10 +368,7 @@ class ColumnLabeler:
 
         The settings count too: one that is corrected gives the same rows another meaning.
         """
-        files = []
-        for path in self.files.found():
-            stamp = Path(path).stat()
-            files.append([path, stamp.st_size, stamp.st_mtime_ns])
+        files = stamps_of(self.files.found())
         matured = [[key, self._matured(task)] for key, task in sorted(tasks.items())]
         settings = self.settings.model_dump_json()
         return hashlib.sha256(json.dumps([files, matured, settings]).encode()).hexdigest()

@@ -47,6 +47,14 @@ def no_items_sentence(frame: Frame) -> str:
     return f"none of the {frame.rows} rows from {frame.window} can be sampled"
 
 
+def changed_sentence(gone: int, drawn: int) -> str:
+    """Say that predictions were replaced while a round was drawn from them."""
+    return (
+        f"{gone} of {drawn} items left the predictions while the round was drawn, so their files "
+        "changed; it is drawn anew at the next look"
+    )
+
+
 def gone_items_sentence(gone: int, wanted: int) -> str:
     """Say that items which a round is to hand out have left the predictions, and what follows."""
     return (

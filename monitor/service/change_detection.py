@@ -18,6 +18,7 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.ports import Watchable
 from monitor.domain.slots import slots_after
 from monitor.rounds.labels.places import place_name
+from monitor.service.reading_ahead import Ahead
 from monitor.service.saved_looks import Kept, keep, mark_of, read_kept
 from monitor.storage import round_store
 from monitor.storage.change_marks import NOTHING, standings
@@ -137,6 +138,11 @@ class Idle:
             for labeler in context.labelers_of(round_.settings)
         }
         return (context.labeler, *places.values())
+
+    def ahead(self, looks: Sequence[Look]) -> Ahead:
+        """Know which of these looks will read the same labels."""
+        labelers = {look.context.settings.name: look.labelers for look in looks}
+        return Ahead(self._database, self._clock, labelers)
 
     def looked(self, look: Look, *, well: bool) -> None:
         """Note how a look ended."""

@@ -30,7 +30,7 @@ from monitor.service.worker_pool import Lanes
 from monitor.storage import effect_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
     from pathlib import Path
     from queue import SimpleQueue
@@ -153,18 +153,17 @@ def _look_at(
     idle: Idle, looks: Sequence[Look], before_look: Callable[[MonitorContext], None]
 ) -> dict[str, MonitorError]:
     """Take monitors as far as they get, and note how the looks at them ended."""
-    errors = advance_all(_announced(looks, before_look))
+    ahead = idle.ahead(looks)
+
+    def begun(look: Look) -> MonitorContext:
+        before_look(look.context)
+        ahead.before(look.context.settings.name)
+        return look.context
+
+    errors = advance_all(map(begun, looks))
     for look in looks:
         idle.looked(look, well=look.context.settings.name not in errors)
     return errors
-
-
-def _announced(
-    looks: Iterable[Look], before_look: Callable[[MonitorContext], None]
-) -> Iterator[MonitorContext]:
-    for look in looks:
-        before_look(look.context)
-        yield look.context
 
 
 def serve(

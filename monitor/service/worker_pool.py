@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from monitor.domain.errors import MonitorError
     from monitor.rounds.context import MonitorContext
     from monitor.service.change_detection import Look
+    from monitor.service.reading_ahead import Ahead
     from monitor.service.runtime import Running
 
 LANES = 4
@@ -63,27 +64,29 @@ class Lanes:
         with self._lock:
             self._busy.update(look.context.settings.name for look in looks)
         others, left = last_ones(looks)
+        ahead = self._idle.ahead(looks)
         for look in others:
-            self._pool.submit(self._look, look)
+            self._pool.submit(self._look, look, ahead)
         if left:
-            self._pool.submit(self._one_after_another, left)
+            self._pool.submit(self._one_after_another, left, ahead)
         self._note_if_quiet()
 
     def close(self) -> None:
         """Begin no further look, and wait for those under way."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _one_after_another(self, looks: Sequence[Look]) -> None:
+    def _one_after_another(self, looks: Sequence[Look], ahead: Ahead) -> None:
         for look in looks:
-            self._look(look)
+            self._look(look, ahead)
 
-    def _look(self, look: Look) -> None:
+    def _look(self, look: Look, ahead: Ahead) -> None:
         name = look.context.settings.name
         pulse, step = self._running.pulse, f"monitor {name}"
         try:
             if self._stop.is_set():
                 return
             pulse.begin(step)
+            ahead.before(name)
             error = self._advance(look.context)
             self._idle.looked(look, well=error is None)
             self._running.note(name, fails=error is not None)

@@ -16,6 +16,7 @@ from monitor.domain.setting_types import Settings, TimeZone
 from monitor.domain.time_limit import T, within
 from monitor.domain.visible import visible_lines
 from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened
+from monitor.files.stamps import stamps_of
 from monitor.sources import frames
 from monitor.sources.duckdb_draw import draw, draw_again
 from monitor.sources.duckdb_query import Query
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.files.relations import OpenTable
+    from monitor.files.stamps import Stamps
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
@@ -194,11 +196,13 @@ class DuckdbSource:
     def __init__(self, settings: DuckdbSettings, base_folder: Path | str = ".") -> None:
         self.settings = settings
         self.files = DataFiles(settings.paths, Path(base_folder), settings.table)
+        self._scanned: tuple[Window, str, Stamps] | None = None
 
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Count every stratum and return its first items by md5(seed, id), one read."""
 
         def read(query: Query) -> list[frames.Group]:
+            self._scanned = (window, seed, self._stamps())
             return draw(query, window, strata, at_most, seed)
 
         return self._within(lambda: self._framed(window, strata, at_most, read))
@@ -206,9 +210,14 @@ class DuckdbSource:
     def scan_again(
         self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
     ) -> Frame:
-        """Scan the window of a frame by other strata; its candidates are not drawn again."""
+        """Scan the window of a frame by other strata; its candidates are not drawn again.
+
+        They are where files changed since: candidates and sizes must be of the same rows.
+        """
 
         def read(query: Query) -> list[frames.Group]:
+            if self._scanned != (before.window, seed, self._stamps()):
+                return draw(query, before.window, strata, at_most, seed)
             return draw_again(query, before, strata, at_most, seed)
 
         return self._within(lambda: self._framed(before.window, strata, at_most, read))
@@ -228,6 +237,9 @@ class DuckdbSource:
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type; refuse when one that the config names is missing."""
         return self._within(self._columns)
+
+    def _stamps(self) -> Stamps:
+        return stamps_of(self.files.found())
 
     def _within(self, read: Callable[[], T]) -> T:
         place = ", ".join(str(self.files.folder / path) for path in self.settings.paths)

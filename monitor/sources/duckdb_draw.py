@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import BadRow, Candidate
@@ -12,7 +13,7 @@ from monitor.sources.bounds import LOOKED_AT, WORTH, guessed, too_low
 from monitor.sources.cuts import Cuts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any
 
     from monitor.domain.model import Frame, Stratum, Window
@@ -119,12 +120,14 @@ def _groups(query: Query, scan: Bound) -> list[frames.Group]:
 
 def _group(row: tuple[Any, ...]) -> frames.Group:
     bucket, version, rows, newest, drawn, example, *values = row
-    candidates = tuple(_candidate(**item) for item in drawn or ())
+    candidates = tuple(_candidates(**drawn)) if drawn and drawn["id"] else ()
     return frames.Group(
         bucket, version, rows, newest, candidates, example, tuple(value or {} for value in values)
     )
 
 
-def _candidate(*, h: str, id: str, score: float | None, **segments: str) -> Candidate:
-    del h
-    return Candidate(id, score, tuple(segments.values()))
+def _candidates(
+    *, id: list[str], score: list[float | None], **segments: list[str]
+) -> Iterator[Candidate]:
+    values = zip(*segments.values(), strict=True) if segments else repeat(())
+    return map(Candidate, id, score, values)

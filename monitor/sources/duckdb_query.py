@@ -110,7 +110,8 @@ class Query:
             hashed as (
                 select *, md5($seed || id) as h, {_bound_of(bounds)} as bound from classed {chosen}
             )
-            {self._counted(first)} from hashed {self._grouped}
+            select * replace ({self._in_columns} as drawn)
+            from ({self._counted(first)} from hashed {self._grouped})
         """  # noqa: S608
         return sql, values
 
@@ -135,9 +136,15 @@ class Query:
             {"null" if self.columns["model_version"] is None else "version"},
             count(*),
             epoch_us(max(t) filter (where t >= $start and t < $end)),
-            {first},
+            {first} as drawn,
             {self._example}
             {by_value}"""
+
+    @property
+    def _in_columns(self) -> str:
+        """Turn the items drawn into lists, each of one thing: Python holds them in a third."""
+        kept = ["id", "score", *self._segments]
+        return "{" + ", ".join(f"'{name}': [each.{name} for each in drawn]" for name in kept) + "}"
 
     @property
     def _grouped(self) -> str:
@@ -205,6 +212,7 @@ class Query:
         values: dict[str, Any] = {"ids": list(ids), "start": window.start, "end": window.end}
         shown = [f"shown_{place}" for place in range(len(self.columns["show"]))]
         rows = self._source_rows(values, near=True, shown=True)
+        rows += f" and {self.table.may_be(self.columns['id'], ids)}"
         listed = ", ".join(["id", *shown])
         return (
             f"select {listed} from ({rows}) "  # noqa: S608
@@ -224,6 +232,7 @@ class Query:
         known_naive = f"regexp_full_match(upper(trim({text})), '{_NAIVE_TEXT}')"
         parts = {
             "id": self.table.id_text(self.columns["id"], "columns.id"),
+            "no_id": f"coalesce(cast({quoted(self.columns['id'])} as varchar), '') = ''",
             "time_text": text,
             "naive": known_naive if self.time_is_text else "false",
             "t": self._time(values),
@@ -339,7 +348,7 @@ class Query:
             ("t is null and time_text is null", frames.TIME_MISSING, True),
             ("t is null", frames.TIME_UNPARSABLE, True),
             ("not (t >= $start and t < $end)", frames.OUTSIDE, True),
-            ("id is null", frames.ID_MISSING, True),
+            ("no_id", frames.ID_MISSING, True),
             ("version is null", frames.VERSION_MISSING, versioned),
             ("score is null and score_text is not null", frames.SCORE_UNREADABLE, scored),
             ("score is null", frames.SCORE_MISSING, decided_by_score),

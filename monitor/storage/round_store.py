@@ -14,7 +14,7 @@ from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.storage.claims import wait_for_turn, wait_if_known
 from monitor.storage.database import insert_new
-from monitor.storage.tables import monitors, payloads, rounds
+from monitor.storage.tables import monitors, payloads, rounds, tasks
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -236,6 +236,13 @@ def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[
     """
     query = _rounds().where(monitors.c.name == name, is_unfinished(now))
     return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
+
+
+def waiting_items(connection: Connection, name: str, now: datetime) -> set[str]:
+    """Read the ids of the items of which a monitor may still take labels."""
+    query = select(tasks.c.item_id).join(rounds, rounds.c.id == tasks.c.round_id).join(monitors)
+    mine = query.where(monitors.c.name == name, is_unfinished(now))
+    return set(connection.scalars(mine))
 
 
 def finished_rounds_shown(connection: Connection, name: str, now: datetime) -> list[Round]:

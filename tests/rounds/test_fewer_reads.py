@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds.sampling import draw, look
 from tests.rounds.scene import Scene, settings
 
@@ -57,3 +57,26 @@ def test_edges_and_items_of_a_first_round_are_the_same_however_its_window_is_rea
     assert seen[0].edges.passed
     assert recut.asked[-1][0] == "again"
     assert max(recut.asked[-1][1]) > 150
+
+
+@pytest.mark.parametrize(
+    ("sample", "drawn"),
+    [
+        (Sample(max_labels=100, cells=Cells(flagged=3, passed=5)), 2 * 5 * 100),
+        (Sample(max_labels=100, cells=None, bands=Bands(flagged=4, passed=1)), 2 * 4 * 100),
+        (Sample(max_labels=5000, cells=Cells(flagged=3, passed=40)), 80_000),
+    ],
+    ids=["cells", "bands", "at most"],
+)
+def test_a_first_round_draws_of_a_class_what_its_cells_need_so_that_md5_is_taken_once(
+    database, monkeypatch, sample, drawn
+):
+    monkeypatch.setattr(look, "PROFILE", 150)
+    scene = Scene(database, settings(sample=sample))
+    scene.week(1)
+    scene.source = Recut(scene.source)
+
+    scene.run(1)
+
+    assert scene.source.asked[0] == ("scan", drawn)
+    assert [kind for kind, _ in scene.source.asked] == ["scan", "again"]

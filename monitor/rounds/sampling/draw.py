@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import SourceRefused
+from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
-from monitor.presentation.windows import held_back_sentence
+from monitor.presentation.windows import changed_sentence, held_back_sentence
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
@@ -44,12 +44,12 @@ from monitor.storage import (
 from monitor.storage.frame_store import StratumTally
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from monitor.domain.model import Frame
+    from monitor.domain.model import Frame, Item
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.look import WindowScan
@@ -185,6 +185,7 @@ def _write_sample(
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
         shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
+    _refuse_changed(drawn, shown, settings)
     now = context.clock()
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
@@ -219,6 +220,13 @@ def _write_sample(
         )
         for concern in (*concerns, *odd.concerns):
             note(connection, round_, concern.kind, concern.sentence, now)
+
+
+def _refuse_changed(drawn: Sequence[Item], shown: Collection[str], settings: RoundSettings) -> None:
+    """Refuse what was counted in predictions that are others by now; a few may have gone."""
+    gone = sum(item.id not in shown for item in drawn)
+    if gone > settings.bad_rows_max * len(drawn):
+        raise SourceUnavailable(changed_sentence(gone, len(drawn)))
 
 
 def _tallies(

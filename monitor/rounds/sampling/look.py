@@ -14,6 +14,7 @@ from monitor.storage import frame_store
 
 if TYPE_CHECKING:
     from monitor.domain.model import Frame
+    from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
     from monitor.storage.frame_store import History
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 PROFILE = 10_000
 """Scores per class that place the band edges: an edge's rank is then right to half a percent."""
 
-_SPREAD = 20  # times as many items of a class as of a band hold those of most bands
-_MOST_SPREAD = 50_000
+_SPREAD = 2  # times what a class holds if its bands or cells were equally large
+_MOST_SPREAD = 80_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +84,30 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
 
 def _profile(context: MonitorContext, round_: Round, at_most: int) -> tuple[Frame, Frame]:
     """Scan by class: what places the edges, and as many items as a second scan can use."""
+    sample = round_.settings.sample
     shown = max(at_most, PROFILE)
     if not isinstance(context.source, Rescannable):
         profile = _scan(context, round_, BandEdges(), shown)
         return profile, profile
-    whole = _scan(context, round_, BandEdges(), most_of_a_class(at_most))
+    whole = _scan(context, round_, BandEdges(), most_of_a_class(at_most, _parts(sample)))
     if BadRow.DUPLICATE in whole.bad_rows:  # its sizes are those of its share of repeated ids
         return _scan(context, round_, BandEdges(), shown), whole
     strata = tuple(replace(part, candidates=part.candidates[:shown]) for part in whole.strata)
     return replace(whole, strata=strata), whole
 
 
-def most_of_a_class(at_most: int) -> int:
-    """Items to draw of a class, so that most of its bands find ``at_most`` among them."""
-    return max(at_most, PROFILE, min(_SPREAD * at_most, _MOST_SPREAD))
+def most_of_a_class(at_most: int, parts: int) -> int:
+    """Items to draw of a class, so that most of its parts find ``at_most`` among them.
+
+    A part that does not is drawn again, for which md5 is taken of its rows a second time.
+    """
+    return max(at_most, PROFILE, min(_SPREAD * parts * at_most, _MOST_SPREAD))
+
+
+def _parts(sample: Sample) -> int:
+    """Bands or cells of the class that has more of them."""
+    cut = sample.cells or sample.bands
+    return max(cut.flagged, cut.passed)
 
 
 def _scan_again(

@@ -1,0 +1,149 @@
+"""Filters that could stand before md5 in a draw: what they cost, and whether they choose by chance.
+
+``python -m benchmarks.id_filters [--rows 10e6] [--items 200000] [--draws 400]``
+
+A seeded polynomial modulo a prime of 31 bits is arithmetic that every SQL engine has; ids that are
+whole numbers go into it as they are, and 8 digits of a UUID, or characters of a text, as numbers.
+First the CPU of counting the rows of 60 strata of which a filter lets 6 % through, beside a bare
+scan of the three columns, and of the draw that takes md5 of those alone or of all. Then, over many
+seeds, how the number of chosen ids in tenths of sequential ids spreads, beside independent choice:
+the variance (1 is right), and the kurtosis (3 is).
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import numpy as np
+
+from benchmarks.draw import bands
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+PRIME = 2**31 - 1
+_SEEDS = (1234567891, 987654321, 1357924680, 2024681357)
+_SHARE = 0.06
+_IDS = {
+    "whole numbers": ("i", "id"),
+    "UUIDs": ("md5(i::varchar)::uuid", "('0x' || substr(id::varchar, 1, 8))::bigint"),
+    "texts": (
+        "'item-' || i",
+        "+".join(f"ascii(substr(id, -{i}, 1)) * {97**i}::bigint" for i in (1, 2, 3, 4)),
+    ),
+}
+
+
+def sql_polynomial(of: str, terms: int) -> str:
+    """Write a polynomial of a number modulo the prime."""
+    text = str(_SEEDS[0])
+    for term in _SEEDS[1:terms]:
+        text = f"(({text}) * ({of}) + {term}) % {PRIME}"
+    return text
+
+
+def halved(edges: Sequence[float], first: int = 0) -> str:
+    """Find the stratum between edges as the source does."""
+    if not edges:
+        return str(first)
+    half = len(edges) // 2
+    below, above = halved(edges[:half], first), halved(edges[half + 1 :], first + half + 1)
+    return f"case when score < {edges[half]} then {below} else {above} end"
+
+
+def costs(rows: int) -> None:
+    """Print what the parts of a draw cost for each kind of id."""
+    cut = bands(60)
+    stratum = halved([*cut.passed, 0.5, *cut.flagged])
+    score = "case when hash(i) % 20 = 0 then 0.5 else 0 end + (hash(i + 1) % 1000000) / 2e6"
+    for named, (ids, number) in _IDS.items():
+        with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
+            connection.execute("set threads = 1")
+            connection.execute("set enable_progress_bar = false")
+            path = Path(folder) / "p.parquet"
+            connection.execute(
+                f"copy (select {ids} as id, timestamptz '2026-01-01' + interval (i) second "
+                f"as time, {score} as score from range({rows}) t(i)) to '{path}' (format parquet)"
+            )
+            table = f"read_parquet('{path}')"
+            chosen = f"{sql_polynomial('x', 4)} < {int(PRIME * _SHARE)}"
+            drawn = "{'h': md5('5eed|' || id::varchar), 'id': id, 'score': score}"
+            source = f"(select {number} % {PRIME} as x, id, score, {stratum} as s from {table})"
+            works = {
+                "bare": f"select max(id), epoch_us(max(time)), sum(score) from {table}",
+                "counts": f"select s, count(*) from {source} group by s",
+                "filter": f"select s, count(*) filter ({chosen}) from {source} group by s",
+                "filter, md5": "select s, count(*), "
+                f"min(case when {chosen} then {drawn} end, 1000) from {source} group by s",
+                "md5": f"select s, count(*), min({drawn}, 1000) filter "
+                f"(where md5('5eed|' || id::varchar) < '{int(256 * _SHARE):02x}') "
+                f"from {source} group by s",
+            }
+            spent = {
+                work: min(_cpu(connection, sql) for _ in range(3)) for work, sql in works.items()
+            }
+        shown = ", ".join(f"{work} {cpu / spent['bare']:.1f}" for work, cpu in spent.items())
+        print(f"{rows:,} rows, ids {named}: {shown} (bare {spent['bare']:.2f} s)")
+
+
+def _cpu(connection: duckdb.DuckDBPyConnection, sql: str) -> float:
+    started = time.process_time()
+    connection.execute(sql).fetchall()
+    return time.process_time() - started
+
+
+def polynomial(terms: Whole, of: Whole) -> Whole:
+    """Compute a polynomial modulo the prime; no product is over 62 bits."""
+    value = np.full_like(of, terms[0])
+    for term in terms[1:]:
+        value = (value * of + term) % PRIME
+    return value
+
+
+def spread(items: int, draws: int) -> dict[tuple[str, str], tuple[float, float]]:
+    """Variance beside that of chance, and kurtosis, of how many ids of a tenth are chosen."""
+    dice = np.random.default_rng(20261122)
+    ids = np.arange(items, dtype=np.int64) + 5_000_000
+    tenths: dict[str, Callable[[], Whole]] = {
+        "last digit": lambda: ids % 10,
+        "blocks": lambda: (ids - ids[0]) * 10 // items,
+        "a hash of the same kind": lambda: polynomial(dice.integers(1, PRIME, 4), ids) % 10,
+    }
+    share = 0.02
+    found = {}
+    for kind, terms in (("linear", 2), ("cubic", 4)):
+        for by, cut in tenths.items():
+            tenth = cut()
+            off = np.empty((draws, 10))
+            for draw in range(draws):
+                chosen = polynomial(dice.integers(1, PRIME, terms), ids) < share * PRIME
+                off[draw] = np.bincount(tenth[chosen], minlength=10) - share * np.bincount(tenth)
+            off /= np.sqrt(share * (1 - share) * np.bincount(tenth))
+            square = (off**2).mean()
+            found[kind, by] = (float(square), float((off**4).mean() / square**2))
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the figures of one run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", default="10e6")
+    parser.add_argument("--items", type=int, default=200_000)
+    parser.add_argument("--draws", type=int, default=400)
+    chosen = parser.parse_args(arguments)
+    costs(int(float(chosen.rows)))
+    for (kind, by), (variance, kurtosis) in spread(chosen.items, chosen.draws).items():
+        print(f"{kind}, tenths by {by}: variance {variance:.2f}, kurtosis {kurtosis:.1f}")
+
+
+if __name__ == "__main__":
+    main()

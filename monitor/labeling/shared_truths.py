@@ -1,0 +1,103 @@
+"""One reading of a file with the truth for all monitors that ask about it in one pass.
+
+Whoever runs a pass says ahead which items will be asked about. The first labeler to ask reads the
+file for all of them, and the others take theirs from what it found, as long as the file is the
+same. What was found is dropped once all have asked.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+_PATIENCE = 60.0
+"""Seconds to wait for another's reading; one that hangs keeps nobody from reading alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTruth:
+    """A value found for an item, and when it became known (microseconds; 0: unknown)."""
+
+    value: str
+    known: int
+
+
+Truths = dict[str, list[FoundTruth]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Items that will be asked about, and what one state of the files says of them."""
+
+    items: frozenset[str] = frozenset()
+    files: object = None
+    found: Truths = field(default_factory=dict)
+
+
+@dataclass(slots=True, weakref_slot=True)
+class SharedTruths:
+    """What the labelers of one file and its columns share.
+
+    It never answers of an item that was not read, nor of files that have changed since.
+    """
+
+    _kept: _Kept = field(default_factory=_Kept)
+    _askers: int = 0
+    _counting: threading.Lock = field(default_factory=threading.Lock)
+    _reading: threading.Lock = field(default_factory=threading.Lock)
+
+    def expect(self, items: Collection[str], askers: int) -> None:
+        """Take what so many labelers will ask about next, in place of what was expected before."""
+        with self._counting:
+            self._kept, self._askers = _Kept(frozenset(items)), askers
+
+    def asked(self) -> None:
+        """Note that a labeler has asked; after the last one nothing is kept."""
+        with self._counting:
+            self._askers -= 1
+            if self._askers <= 0:
+                self._kept = _Kept()
+
+    def of(
+        self, items: Collection[str], files: object, read: Callable[[Collection[str]], Truths]
+    ) -> Truths:
+        """Give the truths of some items as they stand in this state of the files."""
+        mine = self._kept.items.issuperset(items) and self._reading.acquire(timeout=_PATIENCE)
+        if not mine:
+            return read(items)
+        try:
+            kept = self._read_once(items, files, read)
+        finally:
+            self._reading.release()
+        return {item: kept.found[item] for item in items if item in kept.found}
+
+    def _read_once(
+        self, items: Collection[str], files: object, read: Callable[[Collection[str]], Truths]
+    ) -> _Kept:
+        kept = self._kept
+        if kept.files == files and kept.items.issuperset(items):
+            return kept
+        wanted = kept.items.union(items)
+        now = _Kept(wanted, files, read(wanted))
+        with self._counting:
+            if self._kept is kept:
+                self._kept = now
+        return now
+
+
+_all: WeakValueDictionary[str, SharedTruths] = WeakValueDictionary()
+_all_lock = threading.Lock()
+
+
+def shared_by(reading: str) -> SharedTruths:
+    """Give what all labelers of one reading share, which ends with the last of them."""
+    with _all_lock:
+        shared = _all.get(reading)
+        if shared is None:
+            shared = _all[reading] = SharedTruths()
+        return shared

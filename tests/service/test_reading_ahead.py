@@ -1,0 +1,141 @@
+"""Monitors whose truth lies in one file read it together, once for each of its states."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from threading import Event
+from typing import Any, cast
+
+import duckdb
+import pytest
+
+from monitor.files import relations
+from monitor.labeling import column
+from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.rounds import claims
+from monitor.service import reading_ahead
+from monitor.service.change_detection import Idle
+from monitor.service.loop import TICK, Work, one_pass
+from monitor.wiring import Application
+from tests.rounds.scene import Log, Scene, settings
+
+NAMES = ("first", "second", "third")
+LABELS = """
+select monitors.name, count(distinct label_events.item_id) as n
+from label_events
+join rounds on rounds.id = label_events.round_id
+join monitors on monitors.id = rounds.monitor_id
+group by monitors.name order by monitors.name
+"""
+
+
+class Fleet:
+    """Monitors that wait for one file of truth."""
+
+    def __init__(self, database, folder):
+        self.path = folder / "truth.parquet"
+        asked = {"kind": "column", "path": "truth.parquet", "id": "id", "value": "truth"}
+        labeling = ColumnSettings.model_validate(asked | {"matures": "5d"})
+        self.scenes = [Scene(database, settings(), name=name) for name in NAMES]
+        for scene in self.scenes:
+            scene.week(1)
+            scene.labeler = ColumnLabeler(labeling, folder, clock=lambda: self.now)
+        self.now = self.scenes[0].now
+        self.application = Application(
+            config=cast("Any", None),
+            database=database,
+            monitors=tuple(scene.context for scene in self.scenes),
+            handlers={"log": Log(), "mlflow": Log()},
+            clock=lambda: self.now,
+            link=lambda _: None,
+        )
+        self.idle = Idle(database, lambda: self.now)
+
+    def write(self, known):
+        """Write the truth of the first items, and of one that nobody asks about."""
+        items = list(self.scenes[0].truth.items())[:known]
+        rows = [f"('{item}', '{answer}')" for item, answer in [("of nobody", 1), *items]]
+        duckdb.sql(
+            f"copy (from (values {', '.join(rows)}) as t(id, truth)) to '{self.path}'",
+        )
+
+    def tick(self):
+        self.now += timedelta(minutes=1)
+        for scene in self.scenes:
+            scene.now = self.now
+        return one_pass(self.application, self.application.monitors, idle=self.idle)
+
+    def labeled(self):
+        return {row["name"]: row["n"] for row in self.scenes[0].rows(LABELS)}
+
+    def asked(self):
+        tasks = "select count(*) as n from tasks"
+        return self.scenes[0].rows(tasks)[0]["n"]
+
+
+@pytest.fixture
+def fleet(database, tmp_path):
+    fleet = Fleet(database, tmp_path)
+    fleet.write(0)
+    fleet.tick()
+    return fleet
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """Every time that a file with the truth is opened."""
+    run, seen = relations.opened, []
+
+    def noted(files):
+        seen.append(str(files))
+        return run(files)
+
+    monkeypatch.setattr(column, "opened", noted)
+    return seen
+
+
+def test_one_reading_of_a_file_that_changed_answers_all_monitors(fleet, reads):
+    everything = len(fleet.scenes[0].truth)
+    fleet.write(everything)
+
+    done = fleet.tick()
+
+    assert done.errors == {}
+    assert reads == ["truth.parquet"]
+    assert sum(fleet.labeled().values()) == fleet.asked()
+    assert set(fleet.labeled()) == set(NAMES)
+
+
+def test_a_file_that_stays_is_not_read(fleet, reads):
+    fleet.tick()
+
+    assert reads == []
+
+
+def test_monitors_with_more_items_than_fit_into_memory_share_several_readings(
+    fleet, reads, monkeypatch
+):
+    monkeypatch.setattr(reading_ahead, "MOST", fleet.asked() // 3 + 1)
+    fleet.write(len(fleet.scenes[0].truth))
+
+    fleet.tick()
+
+    assert len(reads) == 2
+    assert sum(fleet.labeled().values()) == fleet.asked()
+
+
+def test_the_lanes_of_a_service_share_a_reading(fleet, reads, monkeypatch):
+    monkeypatch.setattr(claims, "_stopping", Event())
+    fleet.write(len(fleet.scenes[0].truth))
+    work = Work(fleet.application, None, TICK)
+
+    work.rounds()
+    deadline = time.monotonic() + 60
+    while sum(fleet.labeled().values()) < fleet.asked() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    work.stop()
+    work.wait()
+
+    assert set(fleet.labeled()) == set(NAMES)
+    assert reads == ["truth.parquet"]

@@ -1,0 +1,158 @@
+"""Files that change while a round is drawn from them, and ids of every kind in what people see."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from monitor.domain.errors import LabelsRefused, SourceRefused
+from monitor.domain.model import Answer, BandEdges, Task
+from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.sources.duckdb import DuckdbSource
+from monitor.sources.duckdb_query import Query
+from tests.sources.prediction_files import WEEK, copy_to, parquet_source, settings_with
+
+BANDS = BandEdges(flagged=(0.7,), passed=(0.1, 0.3)).strata()
+AT = "timestamptz '2026-03-02' + interval (i * 60) second as scored_at"
+MAILS = (
+    f"select 'a-' || i as mail_id, {AT}, (i % 100) / 100 as score, '' as text from range(6000) t(i)"
+)
+OTHERS = MAILS.replace("'a-'", "'b-'")
+
+TEXTS = ["007", "7", "7.0", "žluť 😀", " 7 ", r"lite\x00ral", "x" * 5000, "NULL", "'; drop"]
+KINDS = {
+    "varchar": TEXTS,
+    "bigint": ["7", "-9223372036854775808"],
+    "decimal(20, 0)": ["7", "12345678901234567890"],
+    "uuid": ["6f1dca4e-6f0a-4d7e-9c55-000000000007"],
+    "enum('007', '7')": ["007", "7"],
+}
+
+
+def test_a_window_is_drawn_anew_where_its_file_changed_after_the_first_scan(tmp_path):
+    source = parquet_source(tmp_path, MAILS)
+    before = source.scan(WEEK, BandEdges().strata(), 6000, "round 1")
+    copy_to(tmp_path / "p.parquet", OTHERS)
+
+    again = source.scan_again(before, BANDS, 25, "round 1")
+
+    assert again == source.scan(WEEK, BANDS, 25, "round 1")
+    assert all(c.id.startswith("b-") for part in again.strata for c in part.candidates)
+
+
+def test_md5_is_taken_once_where_the_file_stayed(tmp_path, monkeypatch):
+    source = parquet_source(tmp_path, MAILS)
+    scan, scans = Query.scan, []
+
+    def noted(query, *arguments):
+        scans.append(arguments)
+        return scan(query, *arguments)
+
+    monkeypatch.setattr(Query, "scan", noted)
+    before = source.scan(WEEK, BandEdges().strata(), 6000, "round 1")
+
+    source.scan_again(before, BANDS, 25, "round 1")
+
+    assert len(scans) == 1
+
+
+def test_a_source_that_scanned_nothing_itself_draws_a_window_anew(tmp_path):
+    before = parquet_source(tmp_path, MAILS).scan(WEEK, BandEdges().strata(), 6000, "round 1")
+    copy_to(tmp_path / "p.parquet", OTHERS)
+    restarted = DuckdbSource(settings_with(), tmp_path)
+
+    again = restarted.scan_again(before, BANDS, 25, "round 1")
+
+    assert all(c.id.startswith("b-") for part in again.strata for c in part.candidates)
+
+
+def test_a_column_renamed_between_two_readings_of_a_window_is_refused_by_name(tmp_path):
+    source = parquet_source(tmp_path, MAILS)
+    before = source.scan(WEEK, BandEdges().strata(), 50, "round 1")
+    copy_to(tmp_path / "p.parquet", MAILS.replace("as mail_id", "as mail_uid"))
+
+    with pytest.raises(SourceRefused, match=r"no column 'mail_id'.*did you mean 'mail_uid'"):
+        source.scan_again(before, BANDS, 25, "round 1")
+    with pytest.raises(SourceRefused, match="no column 'mail_id'"):
+        source.show(["a-1"], WEEK)
+
+
+def test_a_file_cut_short_between_two_readings_of_a_window_is_refused(tmp_path):
+    source = parquet_source(tmp_path, MAILS)
+    before = source.scan(WEEK, BandEdges().strata(), 50, "round 1")
+    whole = (tmp_path / "p.parquet").read_bytes()
+    (tmp_path / "p.parquet").write_bytes(whole[: len(whole) // 2])
+
+    with pytest.raises(SourceRefused, match="is it a whole, valid parquet file"):
+        source.scan_again(before, BANDS, 25, "round 1")
+    with pytest.raises(SourceRefused, match="is it a whole, valid parquet file"):
+        source.show(["a-1"], WEEK)
+
+
+def with_ids(path, kind, ids, more):
+    with duckdb.connect() as connection:
+        connection.execute(f"create table t (mail_id {kind}, {more[0]})")
+        for place, each in enumerate(ids):
+            connection.execute(f"insert into t values (?, {more[1]})", [each, place])
+        connection.execute(f"copy t to '{path}' (format parquet)")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_people_see_the_row_of_exactly_the_id_that_was_drawn(tmp_path, kind):
+    columns = "scored_at timestamptz, score double, text varchar"
+    path = tmp_path / "p.parquet"
+    with_ids(path, kind, KINDS[kind], (columns, "'2026-03-03', 0.9, 'row ' || ?"))
+    source = DuckdbSource(settings_with(), tmp_path)
+
+    for place, each in enumerate(KINDS[kind]):
+        assert source.show([each], WEEK) == {each: {"text": f"row {place}"}}
+    assert len(source.show(KINDS[kind], WEEK)) == len(KINDS[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_truth_is_that_of_exactly_the_id_that_was_drawn(tmp_path, kind):
+    with_ids(tmp_path / "t.parquet", kind, KINDS[kind], ("truth integer", "? % 2"))
+    asked = {"path": "t.parquet", "id": "mail_id", "value": "truth", "matures": "5d"}
+    labeler = ColumnLabeler(ColumnSettings.model_validate(asked), tmp_path)
+
+    for place, each in enumerate(KINDS[kind]):
+        [event] = labeler.collect({"k": Task("k", each)}, None).events
+        assert event.answer is Answer(str(place % 2))
+
+
+@pytest.mark.parametrize("absent", ["007", "7.0", "+7", " 7", "7 ", "", "seven", "1e0"])
+def test_an_id_that_is_written_otherwise_than_a_number_is_no_row_of_it(tmp_path, absent):
+    columns = "scored_at timestamptz, score double, text varchar"
+    path = tmp_path / "p.parquet"
+    with_ids(path, "bigint", ["7", "1"], (columns, "'2026-03-03', 0.9, ?"))
+
+    assert DuckdbSource(settings_with(), tmp_path).show([absent], WEEK) == {}
+
+
+def test_a_nul_and_its_picture_are_the_same_id_wherever_it_is_looked_for(tmp_path):
+    path = tmp_path / "p.parquet"
+    copy_to(
+        path,
+        "select 'a' || chr(0) || 'b' as mail_id, timestamptz '2026-03-03' as scored_at, "
+        "0.9 as score, 'seen' as text, 1 as truth union all "
+        "select 'other', timestamptz '2026-03-03', 0.9, 'not asked for', 0",
+    )
+    asked = {"path": "p.parquet", "id": "mail_id", "value": "truth", "matures": "5d"}
+    labeler = ColumnLabeler(ColumnSettings.model_validate(asked), tmp_path)
+
+    shown = DuckdbSource(settings_with(), tmp_path).show([r"a\x00b"], WEEK)
+    [event] = labeler.collect({"k": Task("k", r"a\x00b")}, None).events
+
+    assert shown == {r"a\x00b": {"text": "seen"}}
+    assert event.answer is Answer.POSITIVE
+
+
+def test_a_truth_column_that_is_renamed_is_said_and_takes_no_answer_back(tmp_path):
+    with_ids(tmp_path / "t.parquet", "varchar", ["007"], ("truth integer", "? + 1"))
+    asked = {"path": "t.parquet", "id": "mail_id", "value": "truth", "matures": "5d"}
+    labeler = ColumnLabeler(ColumnSettings.model_validate(asked), tmp_path)
+    cursor = labeler.collect({"k": Task("k", "007")}, None).cursor
+    with_ids(tmp_path / "t.parquet", "varchar", ["007"], ("truth_now integer", "? + 1"))
+
+    with pytest.raises(LabelsRefused, match=r"no column 'truth'.*did you mean 'truth_now'"):
+        labeler.collect({"k": Task("k", "007")}, cursor)
