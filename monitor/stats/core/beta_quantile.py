@@ -26,6 +26,7 @@ MANY = 512
 
 _SCORES = np.linspace(-6.3, 6.3, 129)  # the uniforms of a draw lie in 2**-31 from 0 and 1
 _BELOW, _ABOVE = special.ndtr(_SCORES), special.ndtr(-_SCORES)
+_STEP = _SCORES[1] - _SCORES[0]
 
 
 def beta_quantiles(alpha: float, beta: float, uniforms: Values) -> Values:
@@ -46,7 +47,26 @@ def beta_quantiles(alpha: float, beta: float, uniforms: Values) -> Values:
     """
     if len(uniforms) < MANY or min(alpha, beta) < LEAST_SHAPE:
         return np.asarray(special.betaincinv(alpha, beta, uniforms))
+    return np.asarray(special.expit(_splined(_node_log_odds(alpha, beta), special.ndtri(uniforms))))
+
+
+def _node_log_odds(alpha: float, beta: float) -> Values:
+    """Exact log odds of the quantiles at the nodes."""
+    rates = special.betaincinv(alpha, beta, _BELOW)
+    others = 1 - rates
+    high = rates > 0.5  # noqa: PLR2004
     # The complement of a rate near 1 has digits that the rate itself has not.
-    rates, others = special.betaincinv(alpha, beta, _BELOW), special.betaincinv(beta, alpha, _ABOVE)
-    log_odds = CubicSpline(_SCORES, np.log(rates) - np.log(others))
-    return np.asarray(special.expit(log_odds(special.ndtri(uniforms))))
+    others[high] = special.betaincinv(beta, alpha, _ABOVE[high])
+    return np.asarray(np.log(rates) - np.log(others))
+
+
+def _splined(at_nodes: Values, scores: Values) -> Values:
+    """Cubic spline through values at the nodes, which are even: a place tells its piece."""
+    pieces = CubicSpline(_SCORES, at_nodes).c
+    piece = ((scores - _SCORES[0]) / _STEP).astype(np.int64)
+    past = scores - _SCORES.take(piece, mode="clip")
+    found = pieces[0].take(piece, mode="clip")
+    for coefficient in pieces[1:]:
+        found *= past
+        found += coefficient.take(piece, mode="clip")
+    return np.asarray(found)
