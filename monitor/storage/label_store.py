@@ -26,18 +26,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
 """Chooses, of all statements about an item, the answer that counts; knows the adjudicator."""
 
 _INSTANT = timedelta(microseconds=1)
+_STATED = tuple(label_events.c[name] for name in ("at", "annotator", "kind", "answer"))
+_KINDS = {kind.value: kind for kind in LabelKind}
+_ANSWERS = {answer.value: answer for answer in Answer}
 CHUNK = 500  # bound values per statement, under every database's limit
 
 
-def unsent_tasks(connection: Connection, round_id: int) -> list[Task]:
-    """Read the tasks that have not been handed out, with what labelers may see."""
-    return [task for task, sent in _read_tasks(connection, [round_id]) if not sent]
+def tasks_to_send(connection: Connection, round_id: int) -> tuple[list[Task], list[str]]:
+    """Read the tasks of a round, and the keys of those that have not been handed out."""
+    read = _read_tasks(connection, [round_id])
+    return [task for task, _ in read], [task.key for task, sent in read if not sent]
 
 
 def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Task]:
@@ -148,13 +152,13 @@ def all_statements(
 ) -> dict[int, dict[str, list[Statement]]]:
     """Read all statements about each item of some rounds, in the order of acceptance."""
     query = (
-        select(label_events)
+        select(label_events.c.round_id, label_events.c.item_id, *_STATED)
         .where(label_events.c.round_id.in_(round_ids))
         .order_by(label_events.c.id)
     )
     said: dict[int, dict[str, list[Statement]]] = {}
-    for row in connection.execute(query):
-        said.setdefault(row.round_id, defaultdict(list))[row.item_id].append(_stored(row))
+    for round_id, item, *stated in connection.execute(query):
+        said.setdefault(round_id, defaultdict(list))[item].append(_stored(*stated))
     return said
 
 
@@ -194,11 +198,8 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
         .order_by(tasks.c.key)
     )
     return [
-        (
-            Task(row.key, row.item_id, row.shown or {}, row.window_end, row.slot),
-            row.sent_at is not None,
-        )
-        for row in connection.execute(query)
+        (Task(key, item, shown or {}, before, slot), sent_at is not None)
+        for key, item, slot, sent_at, shown, before in connection.execute(query)
     ]
 
 
@@ -256,30 +257,34 @@ def _known(
     )
     query = (
         select(
-            tasks.c.key.label("task"),
-            tasks.c.round_id.label("round"),
-            tasks.c.item_id.label("item"),
-            label_events,
+            tasks.c.key,
+            tasks.c.round_id,
+            tasks.c.item_id,
+            label_events.c.id,
+            label_events.c.labeler,
+            label_events.c.external_id,
+            label_events.c.revision,
+            *_STATED,
         )
         .outerjoin(label_events, same_item)
         .where(tasks.c.key.in_(listed(connection, keys)))
         .order_by(label_events.c.id)
     )
     seen: set[int] = set()  # both copies of an item bring the same rows
-    for row in connection.execute(query) if keys else ():
-        places[row.task] = (row.round, row.item)
-        if row.id is not None and row.id not in seen:
-            seen.add(row.id)
-            found = said[row.round, row.item]
-            found.statements.append(_stored(row))
-            found.known.add((row.labeler, row.external_id, row.revision))
+    rows = connection.execute(query) if keys else ()
+    for key, round_id, item, event, labeler, external_id, revision, *stated in rows:
+        places[key] = (round_id, item)
+        if event is not None and event not in seen:
+            seen.add(event)
+            found = said[round_id, item]
+            found.statements.append(_stored(*stated))
+            found.known.add((labeler, external_id, revision))
     _refuse_gone(keys, places)
     return places, said
 
 
-def _stored(row: Row[Any]) -> Statement:
-    answer = None if row.answer is None else Answer(row.answer)
-    return Statement(row.at, row.annotator, LabelKind(row.kind), answer)
+def _stored(at: datetime, annotator: str, kind: str, answer: str | None) -> Statement:
+    return Statement(at, annotator, _KINDS[kind], None if answer is None else _ANSWERS[answer])
 
 
 def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:

@@ -194,7 +194,7 @@ def test_more_tasks_than_one_statement_takes_are_all_answered(database):
     with database.write() as connection:
         everything = label_store.all_tasks(connection, [big])
         label_store.mark_sent(connection, list(everything), NOON)
-        unsent = label_store.unsent_tasks(connection, big)
+        _, unsent = label_store.tasks_to_send(connection, big)
     said = [event(key, YES, minute=0) for key in everything]
 
     first, again = add(database, *said), add(database, *said)

@@ -2,7 +2,7 @@ r"""Quantiles of a Beta at many uniforms, by a spline of its log odds over norma
 
 :math:`\operatorname{logit} F^{-1}(\Phi(z))` is nearly a line, so a cubic spline through its exact
 values at 129 scores is right to 1e-6 of a standard deviation; the draws that an estimate is read
-from differ by a thousand times that with another seed. ``betaincinv`` takes ten times as long,
+from differ by a thousand times that with another seed. ``betaincinv`` takes twenty times as long,
 and is kept where it is not worth a spline: for few uniforms, and for shapes so small that
 nearly all is at 0 or 1, whose curve bends.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 LEAST_SHAPE = 0.4
-MANY = 512
+MANY = 256
 """Uniforms from which on a spline is made: it takes as long as so many quantiles."""
 
 _SCORES = np.linspace(-6.3, 6.3, 129)  # the uniforms of a draw lie in 2**-31 from 0 and 1
