@@ -33,6 +33,10 @@ LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]
 
 _INSTANT = timedelta(microseconds=1)
 _STATED = tuple(label_events.c[name] for name in ("at", "annotator", "kind", "answer"))
+_SAME_ITEM = (tasks.c.round_id == label_events.c.round_id) & (
+    tasks.c.item_id == label_events.c.item_id
+)
+_UNCLEAR = "unclear"
 _KINDS = {kind.value: kind for kind in LabelKind}
 _ANSWERS = {answer.value: answer for answer in Answer}
 CHUNK = 500  # bound values per statement, under every database's limit
@@ -119,9 +123,10 @@ def _new_rows(
     connection: Connection, labeler: str, events: Sequence[LabelEvent], now: datetime
 ) -> list[dict[str, Any]]:
     """Make the rows of those events that are not stored yet."""
-    places, said = _known(connection, sorted({event.task_key for event in events}))
+    news = _news(connection, events)
+    places, said = _known(connection, sorted({event.task_key for event in news}))
     rows: list[dict[str, Any]] = []
-    for event in events:
+    for event in news:
         place = places[event.task_key]
         if event.at is None and not _changes(said[place].statements, event):
             continue
@@ -180,16 +185,17 @@ def forget_payloads(connection: Connection, round_id: int, *, first_version: int
 
 
 def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[Task, bool]]:
+    ends = select(rounds.c.id, rounds.c.window_end).where(rounds.c.id.in_(round_ids))
+    window_end = {row.id: row.window_end for row in connection.execute(ends)}
     query = (
         select(
             tasks.c.key,
+            tasks.c.round_id,
             tasks.c.item_id,
             tasks.c.slot,
-            tasks.c.sent_at,
+            tasks.c.sent_at.is_not(None),
             payloads.c.shown,
-            rounds.c.window_end,
         )
-        .join(rounds, rounds.c.id == tasks.c.round_id)
         .outerjoin(
             payloads,
             (payloads.c.round_id == tasks.c.round_id) & (payloads.c.item_id == tasks.c.item_id),
@@ -198,8 +204,8 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
         .order_by(tasks.c.key)
     )
     return [
-        (Task(key, item, shown or {}, before, slot), sent_at is not None)
-        for key, item, slot, sent_at, shown, before in connection.execute(query)
+        (Task(key, item, shown or {}, window_end[round_id], slot), bool(sent))
+        for key, round_id, item, slot, sent, shown in connection.execute(query)
     ]
 
 
@@ -246,15 +252,57 @@ class _Said:
         self.known.add(identity)
 
 
+def _news(connection: Connection, events: Sequence[LabelEvent]) -> list[LabelEvent]:
+    """Leave out events without a time of their own that surely repeat what stands.
+
+    A labeler may say each time all that is true now, and nearly all of that was said before.
+    """
+    if all(event.at is not None for event in events):
+        return list(events)
+    places, standing = _only_statements(connection, sorted({event.task_key for event in events}))
+    news = []
+    for event in events:
+        of_item = standing[places[event.task_key]]
+        said = event.answer if event.kind is LabelKind.GIVEN else None
+        if event.at is None and of_item.get(event.annotator) == said:
+            continue
+        of_item[event.annotator] = _UNCLEAR  # what comes after it may take it back
+        news.append(event)
+    return news
+
+
+def _only_statements(
+    connection: Connection, keys: Sequence[str]
+) -> tuple[dict[str, tuple[int, str]], dict[tuple[int, str], dict[str, str | None]]]:
+    """Find round and item of some tasks, by key, and of each item what each annotator's answer is.
+
+    That of an annotator's only statement; what several leave standing, or two tasks of an item,
+    takes more to find.
+    """
+    said = (label_events.c[name] for name in ("annotator", "kind", "answer"))
+    query = (
+        select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, *said)
+        .outerjoin(label_events, _SAME_ITEM)
+        .where(tasks.c.key.in_(listed(connection, keys)))
+    )
+    places: dict[str, tuple[int, str]] = {}
+    standing: dict[tuple[int, str], dict[str, str | None]] = {}
+    for key, round_id, item, annotator, kind, answer in connection.execute(query):
+        place = places[key] = (round_id, item)
+        of_item = standing.setdefault(place, {})
+        if annotator is not None:
+            is_only = annotator not in of_item and kind == LabelKind.GIVEN
+            of_item[annotator] = answer if is_only else _UNCLEAR
+    _refuse_gone(keys, places)
+    return places, standing
+
+
 def _known(
     connection: Connection, keys: Sequence[str]
 ) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _Said]]:
     """Find round and item of some tasks, by key, and the statements about each such item."""
     places: dict[str, tuple[int, str]] = {}
     said: defaultdict[tuple[int, str], _Said] = defaultdict(_Said)
-    same_item = (tasks.c.round_id == label_events.c.round_id) & (
-        tasks.c.item_id == label_events.c.item_id
-    )
     query = (
         select(
             tasks.c.key,
@@ -266,7 +314,7 @@ def _known(
             label_events.c.revision,
             *_STATED,
         )
-        .outerjoin(label_events, same_item)
+        .outerjoin(label_events, _SAME_ITEM)
         .where(tasks.c.key.in_(listed(connection, keys)))
         .order_by(label_events.c.id)
     )

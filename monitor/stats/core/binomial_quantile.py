@@ -2,10 +2,10 @@ r"""Quantiles of the binomial, exact, at a tenth of what scipy takes for them.
 
 Where the variance is small the probabilities of the counts are added up. Elsewhere a Cornish-Fisher
 expansion gives the quantile as if the binomial were continuous and rounded. With the cumulants of
-what is rounded (Sheppard's corrections: 1/12 off the second, 1/120 onto the fourth) and terms to the
-third order it errs by less than a fiftieth of an item where the variance is 25, and by less than a
-thousandth where it is 200. So it tells the whole number, but where it comes close to the border
-between two; those and far tails are left to scipy (Cornish & Fisher, *Revue de l'Institut
+what is rounded (Sheppard's corrections: 1/12 off the second, 1/120 onto the fourth) and terms to
+the third order it errs by less than a fiftieth of an item where the variance is 25, and by less
+than a thousandth where it is 200. So it tells the whole number, but where it comes close to the
+border between two; those and far tails are left to scipy (Cornish & Fisher, *Revue de l'Institut
 international de statistique* 5, 1938; Kolassa & McCullagh, "Edgeworth series for lattice
 distributions", *Annals of Statistics* 18, 1990).
 """
