@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,6 +146,7 @@ def play(folder: Path, wanted: list[int], *, is_told: bool = True) -> Figures:
     memory = 0.0
     for number in range(1, max(wanted) + 1):
         timer.spent.clear()
+        _settle()
         begun = time.process_time()
         report = _round(context, number)
         whole = 1e3 * (time.process_time() - begun)
@@ -158,6 +159,14 @@ def play(folder: Path, wanted: list[int], *, is_told: bool = True) -> Figures:
     figures["-"] = dict(zip(ONCE, (told.loading, memory, _memory()), strict=True))
     application.database.close()
     return figures
+
+
+def _settle() -> None:
+    """Do what a service does at each tick, in a tree that knows how."""
+    with suppress(ModuleNotFoundError):
+        from monitor.service.loaded import leave_out_loaded  # noqa: PLC0415
+
+        leave_out_loaded()
 
 
 def _write(folder: Path, weeks: int) -> None:

@@ -23,6 +23,7 @@ from monitor.rounds.opening.removed_monitors import end_removed_monitors
 from monitor.rounds.retention import forget_removed_monitors
 from monitor.service import signals
 from monitor.service.change_detection import Idle, last_ones
+from monitor.service.loaded import leave_out_loaded
 from monitor.service.runtime import Running
 from monitor.service.web.health import Pulse
 from monitor.service.worker_pool import Lanes
@@ -224,6 +225,7 @@ class Work:
 
     def rounds(self) -> None:
         """Begin to look at whatever monitors may have something to do."""
+        leave_out_loaded()
         self._lanes.tick()
         application = self.running.application
         tidy(application)
