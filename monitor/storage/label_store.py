@@ -185,17 +185,16 @@ def forget_payloads(connection: Connection, round_id: int, *, first_version: int
 
 
 def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[Task, bool]]:
-    ends = select(rounds.c.id, rounds.c.window_end).where(rounds.c.id.in_(round_ids))
-    window_end = {row.id: row.window_end for row in connection.execute(ends)}
     query = (
         select(
             tasks.c.key,
-            tasks.c.round_id,
             tasks.c.item_id,
             tasks.c.slot,
             tasks.c.sent_at.is_not(None),
             payloads.c.shown,
+            rounds.c.window_end,
         )
+        .join(rounds, rounds.c.id == tasks.c.round_id)
         .outerjoin(
             payloads,
             (payloads.c.round_id == tasks.c.round_id) & (payloads.c.item_id == tasks.c.item_id),
@@ -204,8 +203,8 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
         .order_by(tasks.c.key)
     )
     return [
-        (Task(key, item, shown or {}, window_end[round_id], slot), bool(sent))
-        for key, round_id, item, slot, sent, shown in connection.execute(query)
+        (Task(key, item, shown or {}, before, slot), bool(sent))
+        for key, item, slot, sent, shown, before in connection.execute(query)
     ]
 
 
