@@ -15,6 +15,7 @@ process when it is done. A hundred rounds take a minute or two.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import logging
 import os
@@ -146,6 +147,7 @@ def play(folder: Path, wanted: list[int], *, is_told: bool = True) -> Figures:
     memory = 0.0
     for number in range(1, max(wanted) + 1):
         timer.spent.clear()
+        _settle()
         begun = time.process_time()
         report = _round(context, number)
         whole = 1e3 * (time.process_time() - begun)
@@ -158,6 +160,12 @@ def play(folder: Path, wanted: list[int], *, is_told: bool = True) -> Figures:
     figures["-"] = dict(zip(ONCE, (told.loading, memory, _memory()), strict=True))
     application.database.close()
     return figures
+
+
+def _settle() -> None:
+    """Let no search for garbage among what is loaded fall into a round by chance."""
+    gc.collect()
+    gc.freeze()
 
 
 def _write(folder: Path, weeks: int) -> None:

@@ -69,10 +69,22 @@ def _no_sync(connection, _):
     connection.execute("pragma synchronous=off")
 
 
+@pytest.fixture(scope="session")
+def store_tables(tmp_path_factory):
+    """A SQLite store with this version's tables and nothing else: made once and copied."""
+    path = tmp_path_factory.mktemp("store") / "tables.db"
+    database = Database(f"sqlite:///{path}")
+    schema.ready(database)
+    database.close()
+    return path
+
+
 @pytest.fixture
-def database(store_url):
+def database(store_url, store_tables):
     """A store with this version's tables; its id, and so every draw, is the same each time."""
     database = Database(store_url)
+    if database.is_sqlite:
+        shutil.copy(store_tables, database.engine.url.database)
     if database.is_sqlite:
         event.listen(database.engine, "connect", _no_sync)  # after what the product sets
     schema.ready(database)

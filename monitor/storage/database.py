@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from monitor.domain.errors import MonitorError
 
 _WRITES = "monitor_writes"
+_ONLY_READS = "monitor_only_reads"  # how a connection was left
 _INSERTS: dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]] = {
     "sqlite": sqlite.insert,
     "postgresql": postgresql.insert,
@@ -309,7 +310,9 @@ def _sqlite_engine(url: str) -> Engine:
         # A deferred transaction that reads and then writes fails at once when another writes, so
         # those that write say so at their start, and those that read cannot.
         writes = connection.get_execution_options().get(_WRITES)
-        connection.exec_driver_sql(f"pragma query_only={'ON' if writes is False else 'OFF'}")
+        if connection.info.get(_ONLY_READS, False) is not (writes is False):
+            connection.exec_driver_sql(f"pragma query_only={'ON' if writes is False else 'OFF'}")
+            connection.info[_ONLY_READS] = writes is False
         connection.exec_driver_sql(_BEGIN_WRITING if writes else "BEGIN")
 
     return engine

@@ -26,18 +26,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
 """Chooses, of all statements about an item, the answer that counts; knows the adjudicator."""
 
 _INSTANT = timedelta(microseconds=1)
+_STATED = tuple(label_events.c[name] for name in ("at", "annotator", "kind", "answer"))
+_SAME_ITEM = (tasks.c.round_id == label_events.c.round_id) & (
+    tasks.c.item_id == label_events.c.item_id
+)
+_UNCLEAR = "unclear"
+_KINDS = {kind.value: kind for kind in LabelKind}
+_ANSWERS = {answer.value: answer for answer in Answer}
 CHUNK = 500  # bound values per statement, under every database's limit
 
 
-def unsent_tasks(connection: Connection, round_id: int) -> list[Task]:
-    """Read the tasks that have not been handed out, with what labelers may see."""
-    return [task for task, sent in _read_tasks(connection, [round_id]) if not sent]
+def tasks_to_send(connection: Connection, round_id: int) -> tuple[list[Task], list[str]]:
+    """Read the tasks of a round, and the keys of those that have not been handed out."""
+    read = _read_tasks(connection, [round_id])
+    return [task for task, _ in read], [task.key for task, sent in read if not sent]
 
 
 def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Task]:
@@ -115,9 +123,10 @@ def _new_rows(
     connection: Connection, labeler: str, events: Sequence[LabelEvent], now: datetime
 ) -> list[dict[str, Any]]:
     """Make the rows of those events that are not stored yet."""
-    places, said = _known(connection, sorted({event.task_key for event in events}))
+    news = _news(connection, events)
+    places, said = _known(connection, sorted({event.task_key for event in news}))
     rows: list[dict[str, Any]] = []
-    for event in events:
+    for event in news:
         place = places[event.task_key]
         if event.at is None and not _changes(said[place].statements, event):
             continue
@@ -148,13 +157,13 @@ def all_statements(
 ) -> dict[int, dict[str, list[Statement]]]:
     """Read all statements about each item of some rounds, in the order of acceptance."""
     query = (
-        select(label_events)
+        select(label_events.c.round_id, label_events.c.item_id, *_STATED)
         .where(label_events.c.round_id.in_(round_ids))
         .order_by(label_events.c.id)
     )
     said: dict[int, dict[str, list[Statement]]] = {}
-    for row in connection.execute(query):
-        said.setdefault(row.round_id, defaultdict(list))[row.item_id].append(_stored(row))
+    for round_id, item, *stated in connection.execute(query):
+        said.setdefault(round_id, defaultdict(list))[item].append(_stored(*stated))
     return said
 
 
@@ -181,7 +190,7 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
             tasks.c.key,
             tasks.c.item_id,
             tasks.c.slot,
-            tasks.c.sent_at,
+            tasks.c.sent_at.is_not(None),
             payloads.c.shown,
             rounds.c.window_end,
         )
@@ -194,11 +203,8 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
         .order_by(tasks.c.key)
     )
     return [
-        (
-            Task(row.key, row.item_id, row.shown or {}, row.window_end, row.slot),
-            row.sent_at is not None,
-        )
-        for row in connection.execute(query)
+        (Task(key, item, shown or {}, before, slot), bool(sent))
+        for key, item, slot, sent, shown, before in connection.execute(query)
     ]
 
 
@@ -245,41 +251,87 @@ class _Said:
         self.known.add(identity)
 
 
+def _news(connection: Connection, events: Sequence[LabelEvent]) -> list[LabelEvent]:
+    """Leave out events without a time of their own that surely repeat what stands.
+
+    A labeler may say each time all that is true now, and nearly all of that was said before.
+    """
+    if all(event.at is not None for event in events):
+        return list(events)
+    places, standing = _only_statements(connection, sorted({event.task_key for event in events}))
+    news = []
+    for event in events:
+        of_item = standing[places[event.task_key]]
+        said = event.answer if event.kind is LabelKind.GIVEN else None
+        if event.at is None and of_item.get(event.annotator) == said:
+            continue
+        of_item[event.annotator] = _UNCLEAR  # what comes after it may take it back
+        news.append(event)
+    return news
+
+
+def _only_statements(
+    connection: Connection, keys: Sequence[str]
+) -> tuple[dict[str, tuple[int, str]], dict[tuple[int, str], dict[str, str | None]]]:
+    """Find round and item of some tasks, by key, and of each item what each annotator's answer is.
+
+    That of an annotator's only statement; what several leave standing, or two tasks of an item,
+    takes more to find.
+    """
+    said = (label_events.c[name] for name in ("annotator", "kind", "answer"))
+    query = (
+        select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, *said)
+        .outerjoin(label_events, _SAME_ITEM)
+        .where(tasks.c.key.in_(listed(connection, keys)))
+    )
+    places: dict[str, tuple[int, str]] = {}
+    standing: dict[tuple[int, str], dict[str, str | None]] = {}
+    for key, round_id, item, annotator, kind, answer in connection.execute(query):
+        place = places[key] = (round_id, item)
+        of_item = standing.setdefault(place, {})
+        if annotator is not None:
+            is_only = annotator not in of_item and kind == LabelKind.GIVEN
+            of_item[annotator] = answer if is_only else _UNCLEAR
+    _refuse_gone(keys, places)
+    return places, standing
+
+
 def _known(
     connection: Connection, keys: Sequence[str]
 ) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _Said]]:
     """Find round and item of some tasks, by key, and the statements about each such item."""
     places: dict[str, tuple[int, str]] = {}
     said: defaultdict[tuple[int, str], _Said] = defaultdict(_Said)
-    same_item = (tasks.c.round_id == label_events.c.round_id) & (
-        tasks.c.item_id == label_events.c.item_id
-    )
     query = (
         select(
-            tasks.c.key.label("task"),
-            tasks.c.round_id.label("round"),
-            tasks.c.item_id.label("item"),
-            label_events,
+            tasks.c.key,
+            tasks.c.round_id,
+            tasks.c.item_id,
+            label_events.c.id,
+            label_events.c.labeler,
+            label_events.c.external_id,
+            label_events.c.revision,
+            *_STATED,
         )
-        .outerjoin(label_events, same_item)
+        .outerjoin(label_events, _SAME_ITEM)
         .where(tasks.c.key.in_(listed(connection, keys)))
         .order_by(label_events.c.id)
     )
     seen: set[int] = set()  # both copies of an item bring the same rows
-    for row in connection.execute(query) if keys else ():
-        places[row.task] = (row.round, row.item)
-        if row.id is not None and row.id not in seen:
-            seen.add(row.id)
-            found = said[row.round, row.item]
-            found.statements.append(_stored(row))
-            found.known.add((row.labeler, row.external_id, row.revision))
+    rows = connection.execute(query) if keys else ()
+    for key, round_id, item, event, labeler, external_id, revision, *stated in rows:
+        places[key] = (round_id, item)
+        if event is not None and event not in seen:
+            seen.add(event)
+            found = said[round_id, item]
+            found.statements.append(_stored(*stated))
+            found.known.add((labeler, external_id, revision))
     _refuse_gone(keys, places)
     return places, said
 
 
-def _stored(row: Row[Any]) -> Statement:
-    answer = None if row.answer is None else Answer(row.answer)
-    return Statement(row.at, row.annotator, LabelKind(row.kind), answer)
+def _stored(at: datetime, annotator: str, kind: str, answer: str | None) -> Statement:
+    return Statement(at, annotator, _KINDS[kind], None if answer is None else _ANSWERS[answer])
 
 
 def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:

@@ -164,16 +164,18 @@ def newest_round(
     return None if row is None else _round(row)
 
 
-def neighbours(
-    connection: Connection, monitor_id: int, slot: datetime
-) -> tuple[Round | None, Round | None]:
-    """Read the rounds just before and just after a slot."""
-    base = _rounds().where(rounds.c.monitor_id == monitor_id)
-    before = base.where(rounds.c.slot < slot).order_by(rounds.c.slot.desc()).limit(1)
-    after = base.where(rounds.c.slot > slot).order_by(rounds.c.slot).limit(1)
-    rows = [connection.execute(query).first() for query in (before, after)]
-    found = [None if row is None else _round(row) for row in rows]
-    return found[0], found[1]
+def round_before(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:
+    """Read the last round before a slot."""
+    before = _rounds().where(rounds.c.monitor_id == monitor_id, rounds.c.slot < slot)
+    row = connection.execute(before.order_by(rounds.c.slot.desc()).limit(1)).first()
+    return None if row is None else _round(row)
+
+
+def round_after(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:
+    """Read the first round after a slot."""
+    after = _rounds().where(rounds.c.monitor_id == monitor_id, rounds.c.slot > slot)
+    row = connection.execute(after.order_by(rounds.c.slot).limit(1)).first()
+    return None if row is None else _round(row)
 
 
 def rounds_around(
@@ -184,8 +186,8 @@ def rounds_around(
         rounds.c.monitor_id == monitor_id, rounds.c.slot >= first, rounds.c.slot <= last
     )
     found = [_round(row) for row in connection.execute(between.order_by(rounds.c.slot))]
-    before, _ = neighbours(connection, monitor_id, first)
-    _, after = neighbours(connection, monitor_id, last)
+    before = round_before(connection, monitor_id, first)
+    after = round_after(connection, monitor_id, last)
     return [round_ for round_ in (before, *found, after) if round_ is not None]
 
 

@@ -35,21 +35,15 @@ def write_reserve(connection: Connection, round_id: int, spare: Iterable[Item]) 
 
 def read_reserve(connection: Connection, round_id: int) -> list[Item]:
     """Read the items that wave 2 may take, of each stratum in the order of the draw."""
+    columns = ("id", "stratum", "order", "score", "predicted", "segments")
     query = (
-        select(reserve)
+        select(*(reserve.c[name] for name in columns))
         .where(reserve.c.round_id == round_id)
         .order_by(reserve.c.stratum, reserve.c.order)
     )
     return [
-        Item(
-            row.id,
-            row.stratum,
-            row._mapping["order"],
-            row.score,
-            row.predicted,
-            row.segments or {},
-        )
-        for row in connection.execute(query)
+        Item(name, stratum, order, score, predicted, segments or {})
+        for name, stratum, order, score, predicted, segments in connection.execute(query)
     ]
 
 

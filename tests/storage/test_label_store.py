@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Answer, LabelEvent, LabelKind
@@ -135,6 +135,61 @@ def test_events_without_a_time_count_in_the_order_of_one_file(database, round_id
     assert labels(database, round_id) == {"flagged-0": NO}
 
 
+def test_what_was_said_before_counts_after_what_changes_it_in_one_file(database, round_id):
+    key = key_of(database)
+    add(database, event(key, YES))
+
+    added = add(database, *(event(key, answer) for answer in (YES, NO, YES, YES, None, YES)))
+
+    assert added == 4  # no, yes, none, yes
+    assert labels(database, round_id) == {"flagged-0": YES}
+
+
+@pytest.mark.parametrize("minute", [None, 1])
+def test_what_was_said_before_of_one_copy_counts_after_what_was_said_of_the_other(
+    minute, database, round_id
+):
+    first, second = copies_of(database, round_id)
+    add(database, event(first, YES))
+
+    added = add(database, event(second, NO, minute=minute), event(first, YES))
+
+    assert added == 2
+    assert labels(database, round_id) == {"flagged-0": YES}
+
+
+def copies_of(database, round_id, item="flagged-0"):
+    with database.write() as connection:
+        columns = {"key": "second", "round_id": round_id, "item_id": item, "slot": 2}
+        connection.execute(insert(tasks).values(**columns))
+    return key_of_slot(database, item, 1), "second"
+
+
+def key_of_slot(database, item, slot):
+    query = select(tasks.c.key).where(tasks.c.item_id == item, tasks.c.slot == slot)
+    with database.read() as connection:
+        return connection.execute(query).scalar_one()
+
+
+def test_what_is_only_repeated_is_not_compared_statement_by_statement(
+    database, round_id, monkeypatch
+):
+    keys = [key_of(database, f"flagged-{i}") for i in range(5)]
+    add(database, *(event(key, YES) for key in keys[:4]))
+    compared, ours = [], label_store._stored
+
+    def noted(*said):
+        compared.append(said)
+        return ours(*said)
+
+    monkeypatch.setattr(label_store, "_stored", noted)
+
+    repeated = add(database, *(event(key, YES) for key in keys[:4]), event(keys[4], None))
+    changed = add(database, event(keys[0], NO), event(keys[1], YES))
+
+    assert (repeated, changed, len(compared)) == (0, 1, 1)
+
+
 def test_taking_back_what_was_never_said_adds_nothing(database, round_id):
     assert add(database, event(key_of(database), None)) == 0
     assert revision(database, round_id) == 0
@@ -194,7 +249,7 @@ def test_more_tasks_than_one_statement_takes_are_all_answered(database):
     with database.write() as connection:
         everything = label_store.all_tasks(connection, [big])
         label_store.mark_sent(connection, list(everything), NOON)
-        unsent = label_store.unsent_tasks(connection, big)
+        _, unsent = label_store.tasks_to_send(connection, big)
     said = [event(key, YES, minute=0) for key in everything]
 
     first, again = add(database, *said), add(database, *said)

@@ -44,16 +44,15 @@ __all__ = [
 def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
     """Hand out the tasks that are not out yet; safe to repeat."""
     with context.database.read() as connection:
-        waiting = label_store.unsent_tasks(connection, round_.id)
-        everything = label_store.all_tasks(connection, [round_.id]) if waiting else {}
+        tasks, waiting = label_store.tasks_to_send(connection, round_.id)
     if not waiting:
         return 0
     labeler = context.labelers_of(round_.settings)[0]
     with outside("send"):
-        labeler.send(round_.name, list(everything.values()))
+        labeler.send(round_.name, tasks)
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        label_store.mark_sent(connection, [task.key for task in waiting], context.clock())
+        label_store.mark_sent(connection, waiting, context.clock())
     return len(waiting)
 
 

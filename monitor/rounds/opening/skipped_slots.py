@@ -111,9 +111,10 @@ def number_of(connection: Connection, schedule: Schedule, monitor_id: int, slot:
     A backfill of slots before the first one counts down, so that a chart over round numbers is
     in the order of time whatever was filled when.
     """
-    before, after = round_store.neighbours(connection, monitor_id, slot)
+    before = round_store.round_before(connection, monitor_id, slot)
     if before is not None:
         return before.number + len(slots_between(schedule, before.slot, slot))
+    after = round_store.round_after(connection, monitor_id, slot)
     if after is not None:
         return after.number - len(slots_between(schedule, slot, after.slot))
     return 1

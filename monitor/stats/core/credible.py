@@ -52,7 +52,10 @@ def credible_interval(
 
 
 def _ends(values: Values, level: float) -> tuple[float, float]:
+    """Quantiles by the inverse of the draws' distribution function, as ``np.quantile`` has them."""
     tail = (1 - level) / 2
-    there = values[~np.isnan(values)]
-    low, high = np.quantile(there, [tail, 1 - tail], method="inverted_cdf")
-    return float(low), float(high)
+    unknown = np.isnan(values)
+    there = values[~unknown] if unknown.any() else values.copy()
+    low, high = (max(0, math.ceil(len(there) * share - 1)) for share in (tail, 1 - tail))
+    there.partition((low, high))
+    return float(there[low]), float(there[high])

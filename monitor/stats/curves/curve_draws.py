@@ -11,7 +11,7 @@ precision-recall space a curve (Davis & Goadrich, ICML 2006).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -158,17 +158,29 @@ def curve_bands(
     recalls = np.linspace(0.05, 1.0, points)
     odds = float(np.mean(eta / (1 - eta)))
     gains = 1 - np.geomspace(1.0, odds * (1 / _RECALL_END - 1), points)
-    both = ((drawn, eta), (weighted, here))  # the posterior's curves, and the labels' own
+    # The posterior's curves, and the labels' own.
+    both = drawn.read(eta, fprs, recalls, gains), weighted.read(here, fprs, recalls, gains)
     return CurveBands(
-        roc=_band(fprs, [c.tpr_at(fprs) for c, _ in both], level),
-        precision_recall=_band(recalls, [c.precision_at(recalls, at) for c, at in both], level),
-        gain=_band(gains, [c.precision_gain(gains, at) for c, at in both], level),
-        roc_area=_interval([_areas(c.tpr, c.fpr) for c, _ in both], level),
-        average_precision=_interval([c.average_precision(at) for c, at in both], level),
-        gain_area=_interval([c.gain_area(at) for c, at in both], level),
+        roc=_band(fprs, [read.tpr for read in both], level),
+        precision_recall=_band(recalls, [read.precision for read in both], level),
+        gain=_band(gains, [read.precision_gain for read in both], level),
+        roc_area=_interval([read.roc_area for read in both], level),
+        average_precision=_interval([read.average_precision for read in both], level),
+        gain_area=_interval([read.gain_area for read in both], level),
         prevalence=_interval([eta, here], level),
         level=level,
     )
+
+
+class _Read(NamedTuple):
+    """What is read off drawn curves: three over their grids, ``(draws, G)``, and their areas."""
+
+    tpr: Values
+    precision: Values
+    precision_gain: Values
+    roc_area: Values
+    average_precision: Values
+    gain_area: Values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,38 +191,46 @@ class _Drawn:
     fpr: Values
     prevalence: Values
 
-    def tpr_at(self, fprs: Values) -> Values:
-        """TPR at each FPR, shape ``(draws, G)``."""
-        return np.array([np.interp(fprs, f, t) for f, t in zip(self.fpr, self.tpr, strict=True)])
+    def read(self, eta: Values, fprs: Values, recalls: Values, recall_gains: Values) -> _Read:
+        """Read the curves at a prevalence each draw, shape ``(draws,)``."""
+        each = eta[:, np.newaxis]
+        of_gains = share_of_gain(recall_gains, each)
+        at_recalls, at_gains, at_start = self._fpr_at(recalls, of_gains, each)
+        start = 1 - at_start / each  # precision gain where recall gain is 0, recall the prevalence
+        return _Read(
+            tpr=_interpolated(np.broadcast_to(fprs, (len(eta), len(fprs))), self.fpr, self.tpr),
+            precision=precision_at(recalls, at_recalls, each),
+            precision_gain=1 - at_gains / of_gains,
+            roc_area=_areas(self.tpr, self.fpr),
+            average_precision=self._average_precision(each),
+            gain_area=self._gain_area(each, start),
+        )
 
-    def fpr_at(self, tprs: Values) -> Values:
-        """Smallest FPR at each TPR, which may differ from draw to draw: ``(G,)`` or two axes."""
-        wanted = np.broadcast_to(tprs, (len(self.tpr), tprs.shape[-1]))
-        falling = zip(wanted, self.tpr[:, ::-1], self.fpr[:, ::-1], strict=True)
-        return np.array([np.interp(-w, -t, f) for w, t, f in falling])
+    def _fpr_at(self, *tprs: Values) -> list[Values]:
+        """Smallest FPR at several sets of TPRs, ``(G,)`` or of each draw ``(draws, G)``."""
+        wanted = np.hstack(
+            [np.broadcast_to(each, (len(self.tpr), each.shape[-1])) for each in tprs]
+        )
+        found = _interpolated(-wanted, -self.tpr[:, ::-1], self.fpr[:, ::-1])
+        return np.split(found, np.cumsum([each.shape[-1] for each in tprs])[:-1], axis=1)
 
-    def precision_at(self, recalls: Values, eta: Values) -> Values:
-        """Precision at each recall, shape ``(draws, G)``."""
-        return precision_at(recalls, self.fpr_at(recalls), eta[:, np.newaxis])
-
-    def precision_gain(self, recall_gains: Values, eta: Values) -> Values:
-        """Precision gain, 1 - FPR/TPR, at each recall gain, shape ``(draws, G)``."""
-        recalls = share_of_gain(recall_gains, eta[:, np.newaxis])
-        return np.asarray(1 - self.fpr_at(recalls) / recalls)
-
-    def gain_area(self, eta: Values) -> Values:
+    def _gain_area(self, eta: Values, start: Values) -> Values:
         """Area under precision gain from recall gain 0 on, shape ``(draws,)``."""
-        start = self.precision_gain(np.zeros(1), eta)
-        before = self.tpr < eta[:, np.newaxis]  # these points move to the crossing at gain 0
+        before = self.tpr < eta  # these points move to the crossing at gain 0
         safe = np.where(before, 1.0, self.tpr)
-        recall_gain = np.where(before, 0.0, gain(safe, eta[:, np.newaxis]))
+        recall_gain = np.where(before, 0.0, gain(safe, eta))
         return _areas(np.where(before, start, 1 - self.fpr / safe), recall_gain)
 
-    def average_precision(self, eta: Values) -> Values:
+    def _average_precision(self, eta: Values) -> Values:
         """Sum of precision over the steps of recall, shape ``(draws,)``."""
-        precision = precision_at(self.tpr, self.fpr, eta[:, np.newaxis])[:, 1:]
+        precision = precision_at(self.tpr, self.fpr, eta)[:, 1:]
         gained = np.diff(self.tpr, axis=1)
         return np.asarray(np.sum(np.where(gained > 0, gained * precision, 0.0), axis=1))
+
+
+def _interpolated(wanted: Values, x: Values, y: Values) -> Values:
+    """Read the lines of each draw at its own places; ``x`` rises."""
+    return np.array([np.interp(*each) for each in zip(wanted, x, y, strict=True)])
 
 
 def _draw(sample: ScoredSample, rng: np.random.Generator, draws: int) -> _Drawn:
@@ -222,14 +242,16 @@ def _draw(sample: ScoredSample, rng: np.random.Generator, draws: int) -> _Drawn:
     possible = _possible(sample, cell, len(edges) + 1)
     prior = round_prior(sample.items, possible)
     prior[:, possible[:, 0], 0] = np.maximum(prior[:, possible[:, 0], 0], TOP_PRIOR)
-    items = np.zeros((draws, 2, len(edges) + 1))
+    rates = np.zeros((draws, 2, len(edges) + 2))  # the first column: nothing is flagged
+    items = rates[:, :, 1:]
     for _, cells, drawn in cell_draws(
         sample.items, cell, possible, prior=prior, rng=rng, draws=draws
     ):
-        items[:, :, cells] += drawn
+        items[:, :, cells[0] : cells[-1] + 1] += drawn  # all from the first to the last
     total = items.sum(axis=2)
-    shares = np.minimum(np.cumsum(items, axis=2) / total[:, :, np.newaxis], 1.0)
-    rates = np.concatenate([np.zeros((draws, 2, 1)), shares], axis=2)
+    np.cumsum(items, axis=2, out=items)
+    items /= total[:, :, np.newaxis]
+    np.minimum(items, 1.0, out=items)
     return _Drawn(rates[:, 1], rates[:, 0], total[:, 1] / total.sum(axis=1))
 
 

@@ -83,7 +83,7 @@ class AllocationProblem:
     def mixed(self, optimal: Values) -> Values:
         """Keep labels within their bounds, a share of the passed ones spread by size."""
         down = ~self.is_flagged
-        labels = np.clip(optimal, self.low, self.size)
+        labels = np.minimum(np.maximum(optimal, self.low), self.size)
         labels[down] = mixed_by_size(
             optimal[down], self.low[down], self.size[down], self.share_by_size
         )
@@ -201,6 +201,8 @@ def least_labels(
 def _cubic_root(p: Values, q: Values) -> Values:
     """Positive roots of n^3 = p n + q, for q of 0 or more, by Newton's steps from above."""
     # The cubic is convex above its root, so steps from above never jump over it.
+    if not q.any():
+        return np.asarray(np.sqrt(np.maximum(p, 0)))
     n = np.sqrt(np.maximum(p, 0)) + np.cbrt(q)
     for _ in range(50):
         step = (n**3 - p * n - q) / (3 * n**2 - p)

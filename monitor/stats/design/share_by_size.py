@@ -52,4 +52,4 @@ def mixed_by_size(optimal: Values, low: Values, size: Values, share: float) -> V
     """
     total = float(size.sum())
     spread = share * float(np.minimum(optimal, size).sum()) / total * size if total > 0 else 0.0
-    return np.clip((1 - share) * optimal + spread, low, size)
+    return np.minimum(np.maximum((1 - share) * optimal + spread, low), size)

@@ -34,7 +34,7 @@ from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.cell_matrix import weighted_matrix
 from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
 from monitor.stats.estimation.matrix_draws import matrix_draws
-from monitor.stats.estimation.small_counts import small_count_caution
+from monitor.stats.estimation.small_counts import SmallCounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -276,7 +276,9 @@ def estimates(
     rows: list[MetricEstimate] = []
     for estimand in estimands:
         matrix = drawn.of(estimand)
-        edges = matrices_at_the_edge(counts, matrix) if basis == "round" else []
+        own = basis == "round"  # pooled values rest on earlier labels too
+        edges = matrices_at_the_edge(counts, matrix) if own else []
+        labels = SmallCounts(counts, estimand, cells=cells) if own else None
         rows += [
             _estimate_of(
                 one,
@@ -288,7 +290,7 @@ def estimates(
                 basis=basis,
                 level=level,
                 method=drawn.method,
-                cells=cells,
+                labels=labels,
             )
             for one in wanted
         ]
@@ -310,7 +312,7 @@ def _estimate_of(
     basis: Basis,
     level: float,
     method: str,
-    cells: bool,
+    labels: SmallCounts | None,
 ) -> MetricEstimate:
     """Estimate one metric from draws of the confusion matrix, or say why it has no value."""
     values = wanted(matrix)
@@ -324,8 +326,7 @@ def _estimate_of(
             edges=[wanted(edge) for edge in edges],
         )
         point, low, high = interval.point, interval.low, interval.high
-        if basis == "round":  # pooled values rest on earlier labels too
-            caution = small_count_caution(counts, wanted.name, estimand=estimand, cells=cells)
+        caution = None if labels is None else labels.caution(wanted)
     return MetricEstimate(
         metric=wanted.name,
         estimand=estimand,

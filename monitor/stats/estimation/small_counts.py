@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
+    from monitor.stats.design.cell_counts import Unseen
+
+    Values = NDArray[np.float64]
+    Whole = NDArray[np.int64]
 
 FEW_LABELS = 5.0
 """Fewer of the rarer answer than this decide a metric with few labels. Where three are expected,
@@ -134,22 +139,117 @@ def small_count_caution(
     >>> small_count_caution(counts, "precision") is None
     True
     """
-    wanted = metric(name)
-    classes = _classes(counts, estimand, cells=cells)
-    moved = [_variance(wanted, classes, index) for index in range(2)]
-    few = tuple(
-        class_.deciding
-        for class_, part in zip(classes, moved, strict=True)
-        if part > 0 and part >= _DECIDES * sum(moved) and class_.worth < FEW_LABELS
-    )
-    if few:
-        return FewLabels(few)
-    if cells:
-        unseen = _unseen(wanted, classes, counts, moved)
-        if unseen is not None:
-            return FewLabels((unseen,))
-    heavy = _heavy_stratum(wanted, classes, counts, round_posterior(counts).mean(), estimand)
-    return None if heavy is None else FewLabels((heavy,))
+    return SmallCounts(counts, estimand, cells=cells).caution(metric(name))
+
+
+@dataclass(frozen=True)
+class SmallCounts:
+    """The labels of a round as they decide metrics: what does not depend on which, found once.
+
+    Parameters
+    ----------
+    counts, estimand, cells
+        As in ``small_count_caution``.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> labels = SmallCounts(Counts.of_matrix(
+    ...     tp=90, fp=10, fn=2, tn=898, flagged_size=1000, passed_size=99_000
+    ... ), "rate", cells=False)
+    >>> [name for name in ("precision", "recall", "npv") if labels.caution(metric(name))]
+    ['recall', 'npv']
+    """
+
+    counts: Counts
+    estimand: Estimand
+    cells: bool
+
+    def caution(self, wanted: Metric) -> FewLabels | None:
+        """Find which few labels decide a metric, as ``small_count_caution`` says."""
+        moved = self._moved(wanted)
+        parts = [each**2 / 4 for each in moved]  # of the metric's variance
+        few = tuple(
+            class_.deciding
+            for class_, part in zip(self._classes, parts, strict=True)
+            if part > 0 and part >= _DECIDES * sum(parts) and class_.worth < FEW_LABELS
+        )
+        if few:
+            return FewLabels(few)
+        slopes = [class_.slope(change) for class_, change in zip(self._classes, moved, strict=True)]
+        heavy = self._undecided(parts, slopes) if self.cells else None
+        heavy = heavy or self._heavy_stratum(slopes)
+        return None if heavy is None else FewLabels((heavy,))
+
+    @cached_property
+    def _classes(self) -> list[_Class]:
+        counts = self.counts
+        posterior = cell_posterior(counts) if self.cells else round_posterior(counts)
+        found = []
+        for name, mixture, members in (
+            (FLAGGED, posterior.flagged, counts.is_flagged),
+            (PASSED, posterior.passed, ~counts.is_flagged),
+        ):
+            size, labeled = counts.size[members], counts.labeled[members]
+            if self.cells:  # one rate for the whole class
+                size, labeled = (each.sum(keepdims=True) for each in (size, labeled))
+            found.append(_class_of(name, mixture, size, labeled, self.estimand))
+        return found
+
+    @cached_property
+    def _shifted(self) -> Matrix:
+        """Matrices with the rate of either class a deviation below, and above, its mean."""
+        flagged, passed = self._classes
+        tp, fp = flagged.cells(np.array([-1.0, 1.0, 0.0, 0.0]))
+        fn, tn = passed.cells(np.array([0.0, 0.0, -1.0, 1.0]))
+        return Matrix(tp, fp, fn, tn)
+
+    @cached_property
+    def _unseen(self) -> list[Unseen]:
+        counts = self.counts
+        columns = counts.size, counts.labeled, counts.positive
+        classes = counts.is_flagged, ~counts.is_flagged
+        return [unseen_answers(*(each[members] for each in columns)) for members in classes]
+
+    @cached_property
+    def _spread(self) -> Values:
+        """Variance of the positive labels of each stratum."""
+        counts, rates = self.counts, round_posterior(self.counts).mean()
+        variance = counts.labeled * rates * (1 - rates)
+        return np.asarray(variance * _open_share(counts.size, counts.labeled, self.estimand))
+
+    def _moved(self, wanted: Metric) -> list[float]:
+        """Change of the metric with each class's rate, 0 where it has no value."""
+        below_flagged, above_flagged, below_passed, above_passed = wanted(self._shifted)
+        changes = above_flagged - below_flagged, above_passed - below_passed
+        return [0.0 if math.isnan(change) else float(change) for change in changes]
+
+    def _undecided(self, parts: list[float], slopes: list[float]) -> DecidingClass | None:
+        """Find the class whose score cells leave open whether they hold the rarer answer."""
+        for class_, part, slope, unseen in zip(
+            self._classes, parts, slopes, self._unseen, strict=True
+        ):
+            if part * unseen.share > 0 and part * unseen.share >= UNSEEN * sum(parts):
+                moves = slope * class_.size * unseen.moves
+                return replace(class_.deciding, worth=0.0, moves=moves)
+        return None
+
+    def _heavy_stratum(self, slopes: list[float]) -> DecidingClass | None:
+        """Find the stratum whose few rarer answers make up most of the metric's variance."""
+        counts = self.counts
+        size, labeled, positive = counts.size, counts.labeled, counts.positive
+        moves = np.where(counts.is_flagged, *slopes) * size / np.maximum(labeled, 1)
+        variance = moves**2 * self._spread
+        heaviest = int(np.argmax(variance))
+        found = int(min(positive[heaviest], labeled[heaviest] - positive[heaviest]))
+        decides = 0 < variance[heaviest] >= LEVERAGE * float(variance.sum())
+        if not decides or not 1 <= found < FEW_LABELS:
+            return None
+        answer: Literal["positive", "negative"] = "positive"
+        if positive[heaviest] > found:
+            answer = "negative"
+        predicted = FLAGGED if counts.is_flagged[heaviest] else PASSED
+        return DecidingClass(predicted, answer, float(found), float(moves[heaviest]))
 
 
 def unlabeled_share(counts: Counts) -> dict[str, float]:
@@ -196,72 +296,22 @@ class _Class:
             answer = "negative"
         return DecidingClass(self.name, answer, self.worth)
 
-    def cells(self, shift: float = 0.0) -> tuple[float, float]:
+    def cells(self, shift: Values) -> tuple[Values, Values]:
         """Positives and negatives of the class at its mean, moved by so many deviations."""
-        rate = min(max(self.mean + shift * self.deviation, 0.0), 1.0)
+        rate = np.clip(self.mean + shift * self.deviation, 0.0, 1.0)
         return self.size * rate, self.size * (1 - rate)
 
-
-def _unseen(
-    wanted: Metric, classes: list[_Class], counts: Counts, moved: list[float]
-) -> DecidingClass | None:
-    """Find the class whose score cells leave open whether they hold the rarer answer."""
-    for index, members in enumerate((counts.is_flagged, ~counts.is_flagged)):
-        share, moves = unseen_answers(
-            counts.size[members], counts.labeled[members], counts.positive[members]
-        )
-        if moved[index] * share > 0 and moved[index] * share >= UNSEEN * sum(moved):
-            class_ = classes[index]
-            each = _slope(wanted, classes, index) * class_.size * moves
-            return replace(class_.deciding, worth=0.0, moves=each)
-    return None
-
-
-def _heavy_stratum(
-    wanted: Metric,
-    classes: list[_Class],
-    counts: Counts,
-    rates: NDArray[np.float64],
-    estimand: Estimand,
-) -> DecidingClass | None:
-    """Find the stratum whose few rarer answers make up most of the metric's variance."""
-    size, labeled, positive = counts.size, counts.labeled, counts.positive
-    slopes = [_slope(wanted, classes, index) for index in range(2)]
-    slope = np.where(counts.is_flagged, *slopes)
-    moves = slope * size / np.maximum(labeled, 1)
-    open_share = (size - labeled) / np.maximum(size, 1) if estimand == "window" else 1.0
-    variance = moves**2 * labeled * rates * (1 - rates) * open_share
-    heaviest = int(np.argmax(variance))
-    found = int(min(positive[heaviest], labeled[heaviest] - positive[heaviest]))
-    decides = 0 < variance[heaviest] >= LEVERAGE * float(variance.sum())
-    if not decides or not 1 <= found < FEW_LABELS:
-        return None
-    answer: Literal["positive", "negative"] = "positive"
-    if positive[heaviest] > found:
-        answer = "negative"
-    predicted = FLAGGED if counts.is_flagged[heaviest] else PASSED
-    return DecidingClass(predicted, answer, float(found), float(moves[heaviest]))
-
-
-def _classes(counts: Counts, estimand: Estimand, *, cells: bool) -> list[_Class]:
-    posterior = cell_posterior(counts) if cells else round_posterior(counts)
-    found = []
-    for name, mixture, members in (
-        (FLAGGED, posterior.flagged, counts.is_flagged),
-        (PASSED, posterior.passed, ~counts.is_flagged),
-    ):
-        size, labeled = counts.size[members], counts.labeled[members]
-        if cells:  # one rate for the whole class
-            size, labeled = (each.sum(keepdims=True) for each in (size, labeled))
-        found.append(_class_of(name, mixture, size, labeled, estimand))
-    return found
+    def slope(self, change: float) -> float:
+        """How far one item that turns positive moves a metric, without its sign."""
+        items = 2 * self.deviation * self.size
+        return abs(change) / items if items > 0 else 0.0
 
 
 def _class_of(
     name: str,
     mixture: BetaMixture,
-    size: NDArray[np.int64],
-    labeled: NDArray[np.int64],
+    size: Whole,
+    labeled: Whole,
     estimand: Estimand,
 ) -> _Class:
     total = int(size.sum())
@@ -273,31 +323,14 @@ def _class_of(
     between = float(mixture.weight @ (means - mean) ** 2)
     parts = alpha * beta / ((alpha + beta) ** 2 * (alpha + beta + 1)) * share**2
     within = mixture.weight @ parts
-    open_share = (size - labeled) / np.maximum(size, 1) if estimand == "window" else 1.0
     both = mean * (1 - mean) / (float(within.sum()) + between) - 1
     worth = max(0.0, both * min(mean, 1 - mean) - _PRIOR)
-    left = float(np.sum(within * open_share))
+    left = float(np.sum(within * _open_share(size, labeled, estimand)))
     return _Class(name, total, mean, math.sqrt(left + (between if left > 0 else 0.0)), worth)
 
 
-def _variance(wanted: Metric, classes: list[_Class], moving: int) -> float:
-    """Variance of the metric that one class's rate makes up, 0 if it has no value here."""
-    return _change(wanted, classes, moving) ** 2 / 4
-
-
-def _slope(wanted: Metric, classes: list[_Class], moving: int) -> float:
-    """How far one item of a class that turns positive moves the metric, without its sign."""
-    class_ = classes[moving]
-    items = 2 * class_.deviation * class_.size
-    return abs(_change(wanted, classes, moving)) / items if items > 0 else 0.0
-
-
-def _change(wanted: Metric, classes: list[_Class], moving: int) -> float:
-    """Change of the metric as one class's rate goes from a deviation below to one above."""
-    ends = []
-    for shift in (-1.0, 1.0):
-        tp, fp = classes[0].cells(shift if moving == 0 else 0.0)
-        fn, tn = classes[1].cells(shift if moving == 1 else 0.0)
-        ends.append(float(wanted(Matrix(tp, fp, fn, tn))))
-    change = ends[1] - ends[0]
-    return 0.0 if math.isnan(change) else change
+def _open_share(size: Whole, labeled: Whole, estimand: Estimand) -> Values | float:
+    """Share of each stratum that the labels leave open: all of it, but in a window the rest."""
+    if estimand == "rate":
+        return 1.0
+    return np.asarray((size - labeled) / np.maximum(size, 1))

@@ -5,7 +5,7 @@ import pytest
 from scipy import special, stats
 
 from monitor.stats.core import binomial_quantile
-from monitor.stats.core.binomial_quantile import FARTHEST, LEAST_VARIANCE, binomial_quantiles
+from monitor.stats.core.binomial_quantile import FARTHEST, binomial_quantiles
 
 RATES = (1e-6, 1e-4, 0.001, 0.01, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 0.99, 0.9999)
 VARIANCES = (0.01, 1, 8, 24.9, 25, 30, 50, 100, 1_000, 1e5)
@@ -22,6 +22,33 @@ def test_quantiles_are_those_of_scipy_to_the_last_one(rate, variance):
     found = binomial_quantiles(uniforms, items, rates)
 
     np.testing.assert_array_equal(found, stats.binom.ppf(uniforms, items, rates))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_quantile_is_the_first_count_that_reaches_its_uniform(seed):
+    rng = np.random.default_rng(seed)
+    items = int(10 ** rng.uniform(0, 9.3))
+    rate = 10 ** rng.uniform(-9, 0)
+    rates = np.clip((rate, 1 - rate)[seed % 2] * np.exp(rng.normal(0, 0.3, 3000)), 0, 1 - 1e-12)
+    low = np.concatenate([rng.random(1000) / 2, 10.0 ** -rng.uniform(1, 9.3, 500)])
+    uniforms = np.concatenate([low, 1 - low])
+
+    found = binomial_quantiles(uniforms, items, rates)
+
+    # By the incomplete beta function, from the end that has digits left.
+    below, above = (
+        (cdf(count, items, rates), cdf(items - count - 1, items, 1 - rates))
+        for count in (found - 1, found)
+    )
+    is_low, over, under = uniforms < 0.5, 1 + 1e-9, 1 - 1e-9
+    assert np.all(np.where(is_low, below[0] < uniforms * over, below[1] > (1 - uniforms) * under))
+    assert np.all(np.where(is_low, above[0] > uniforms * under, above[1] < (1 - uniforms) * over))
+
+
+def cdf(count, items, rates):
+    inside = np.clip(count, 0, items - 1)
+    reached = special.betaincc(inside + 1, items - inside, rates)
+    return np.where(count < 0, 0.0, np.where(count >= items, 1.0, reached))
 
 
 @pytest.mark.parametrize("rate", RATES)
@@ -54,7 +81,11 @@ def test_a_uniform_that_is_the_distribution_function_itself_gets_its_own_count()
     np.testing.assert_array_equal(found, stats.binom.ppf(reached, 1000, rates))
 
 
-def test_common_quantiles_are_not_left_to_scipy(monkeypatch):
+@pytest.mark.parametrize(
+    ("items", "positive", "negative"),
+    [(9_000, 40, 400), (9_000, 3, 4_000), (20, 30, 70), (5, 1, 200), (300, 900, 9)],
+)
+def test_common_quantiles_are_not_left_to_scipy(items, positive, negative, monkeypatch):
     asked = []
     ours = stats.binom.ppf
 
@@ -65,9 +96,9 @@ def test_common_quantiles_are_not_left_to_scipy(monkeypatch):
     monkeypatch.setattr(stats.binom, "ppf", counted)
     rng = np.random.default_rng(3)
 
-    binomial_quantiles(rng.random(10_000), 9_000, rng.beta(40, 400, 10_000))
+    binomial_quantiles(rng.random(10_000), items, rng.beta(positive, negative, 10_000))
 
-    assert sum(asked) < 200
+    assert sum(asked) < 500
 
 
 @pytest.mark.parametrize("items", [0, 5, 10_000])
@@ -76,4 +107,3 @@ def test_a_rate_of_none_or_all_finds_none_or_all(items, rate):
     found = binomial_quantiles(np.array([0.001, 0.5, 0.999]), items, np.full(3, rate))
 
     assert np.all(found == items * rate)
-    assert items * rate * (1 - rate) < LEAST_VARIANCE

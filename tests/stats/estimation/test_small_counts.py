@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
+from monitor.stats.estimation import small_counts
 from monitor.stats.estimation.posterior import estimate, estimates
 from monitor.stats.estimation.small_counts import FEW_LABELS, small_count_caution
 
@@ -186,3 +187,18 @@ def test_the_rarer_answer_of_a_heavy_band_may_be_the_negative_one():
     assert few is not None
     [decides] = few.classes
     assert (decides.predicted, decides.answer, decides.worth) == ("flagged", "negative", 3)
+
+
+@pytest.mark.parametrize("cells", [False, True])
+def test_what_all_metrics_share_is_found_once_for_each_estimand(cells, monkeypatch):
+    counts, asked, ours = banded([25, 25, 6, 12]), [], small_counts._class_of
+
+    def counted(*of_class):
+        asked.append(of_class)
+        return ours(*of_class)
+
+    monkeypatch.setattr(small_counts, "_class_of", counted)
+
+    estimates(counts, metrics=tuple(METRICS), cells=cells, points=2**10)
+
+    assert len(asked) == 2 * 2  # of two estimands, two classes
