@@ -174,9 +174,12 @@ class Fleet:
         work = self._work
         work.running.last_success = None
         work.rounds()
-        while work.running.last_success is None:
+        while not self._is_quiet():
             time.sleep(0.01)
         work.notices()
+
+    def _is_quiet(self) -> bool:
+        return self._work.running.last_success is not None
 
 
 def main() -> None:
@@ -206,14 +209,20 @@ def compare_rounds(
     """Play rounds with the code of each tree in turn, and print what they cost."""
     with ExitStack() as stack:
         children = [stack.enter_context(Child(tree, bands=bands)) for tree in trees]
+        cost: list[list[float]] = []
         played = 0
+
+        def play_to(last: int) -> None:
+            nonlocal played
+            cost.extend(_all(children, "play", number) for number in range(played + 1, last + 1))
+            played = max(played, last)
+
         for place in sorted({*places, corrected}):
-            first = max(played + 1, place - AROUND)
-            if first > max(PLAYED, played) + 1:
-                _all(children, "copy", first - 1)
-                played = first - 1
-            cost = [_all(children, "play", n) for n in range(played + 1, place + AROUND + 1)]
-            played = place + AROUND
+            if place - AROUND > PLAYED:
+                play_to(PLAYED)
+                _all(children, "copy", place - AROUND - 1)
+                played = max(played, place - AROUND - 1)
+            play_to(place + AROUND)
             if place in places:
                 near = cost[-2 * AROUND - 1 :]
                 _line(

@@ -243,9 +243,8 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
         # A round adds a component per shift; without an end a long history would cost ever more.
         heaviest = np.argsort(-log_weight, axis=-1, kind="stable")[..., :keep]
         kept = _places(np.sort(heaviest, axis=-1))  # back in the order in which they began
-        log_weight, started, alpha, beta = (
-            each[kept] for each in (log_weight, started, alpha, beta)
-        )
+        log_weight, started = log_weight[kept], started[kept]
+        alpha, beta = alpha[kept], beta[kept]
     learned = Run(
         log_weight=log_weight - _log_sum(log_weight)[..., np.newaxis],
         alpha=alpha,
