@@ -21,6 +21,7 @@ from monitor.storage import round_store
 from monitor.storage.tables import (
     alerts,
     effects,
+    evidence,
     histories,
     items,
     label_events,
@@ -83,6 +84,19 @@ def fill(database: Database, every: Sequence[MonitorSettings], each: int, now: d
             first += len(rows)
         _add_alerts(connection, len(every), each, now)
         _mend_sequences(connection)
+
+
+def copy_closed(connection: Connection, source: Round, numbers: Sequence[int]) -> None:
+    """Let a monitor's newest round be followed by copies of it, with these numbers."""
+    connection.execute(update(effects).values(status="done", receipt="taken"))
+    rows = _rounds(connection, source, numbers, [source.monitor_id], source.id + 1)
+    _insert(connection, rounds, rows)
+    for table in _tables(shown=True):
+        _copy(connection, table, source.id, source.id + 1, source.id + len(rows))
+    number = select(rounds.c.number).where(rounds.c.id == evidence.c.round_id).scalar_subquery()
+    copies = evidence.c.round_id > source.id
+    later = evidence.c.order + number - source.number
+    connection.execute(update(evidence).where(copies).values(order=later))
 
 
 def _play(

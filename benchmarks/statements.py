@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import event
 
-from benchmarks.long_history import MONDAY, WEEK, Stage
+from benchmarks.growth import MONDAY, WEEK, Stage
 from monitor.domain.model import Answer, LabelEvent
 from monitor.rounds import run
 from monitor.storage import label_store, round_store, schema

@@ -84,8 +84,7 @@ def database(store_url, store_tables):
     """A store with this version's tables; its id, and so every draw, is the same each time."""
     database = Database(store_url)
     if database.is_sqlite:
-        shutil.copy(store_tables, database.engine.url.database)
-    if database.is_sqlite:
+        shutil.copy(store_tables, store_url.removeprefix("sqlite:///"))
         event.listen(database.engine, "connect", _no_sync)  # after what the product sets
     schema.ready(database)
     with database.write() as connection:

@@ -178,6 +178,14 @@ def evidence_of(log_e: Sequence[Sequence[float]]) -> Evidence:
     return Evidence.replay(row for row in log_e if any(row))
 
 
+def evidence_after_each(log_e: Sequence[Sequence[float]]) -> list[Evidence]:
+    """Evidence of a chain after each of its rounds: what `evidence_of` gives of those up to it."""
+    found = [_chain()]
+    for row in log_e:
+        found.append(found[-1].after(row) if any(row) else found[-1])
+    return found[1:]
+
+
 def is_comparable(log_e: Sequence[Sequence[float]]) -> bool:
     """Whether these rounds were read against the alternatives that this version has."""
     return all(len(row) == len(_chain().log_m) for row in log_e)

@@ -13,11 +13,11 @@ from monitor.domain.state import RoundState
 from monitor.presentation.moves import corrected_reason, overtaken_reason
 from monitor.rounds.estimation.alerts import after_moves, correct_evidence, freeze_evidence
 from monitor.rounds.estimation.anomalies import round_news
-from monitor.rounds.estimation.batch import BatchEvidence, HistoryBatch, Member
+from monitor.rounds.estimation.batch import BatchEvidence, Earlier, HistoryBatch, Member
 from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.disputes import look_for_disputes
 from monitor.rounds.estimation.estimate import estimate_round
-from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.history import before_launch, history_states
 from monitor.rounds.estimation.own_rows import with_stored_own_rows
 from monitor.rounds.estimation.recovery import recovery_rows
 from monitor.rounds.estimation.score_order import inverted_order
@@ -34,6 +34,7 @@ from monitor.storage import (
     round_moves,
     round_store,
 )
+from monitor.storage.past_store import read_past, write_packed
 from monitor.storage.round_labels import read_all_labels
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.supplements import Supplements
+    from monitor.rounds.estimation.tally import Counted
     from monitor.storage.frame_store import StratumTally
+    from monitor.storage.past_store import PastRound
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
@@ -175,30 +178,37 @@ def _read_batch(
         raise AssertionError(message)
     with context.database.read() as connection:
         history, store_id = frame_store.read_history_here(connection, this_round.history_id)
+        past = read_past(connection, history.id, before=this_round.slot)
         # Read again here: whoever published meanwhile gave the due round a later version too.
-        rounds = round_store.closed_rounds(connection, history.id, also=this_round.id)
-        due = [round_.id for round_ in rounds].index(this_round.id)
+        rounds = round_store.rounds_from(connection, history.id, this_round)
         stored = estimate_store.read_counts(connection, [round_.id for round_ in rounds])
-        labels = _read_labels(connection, _to_count(rounds, due), rounds[due], known)
+        changed = _read_changed(connection, past)
+        labels = _read_labels(connection, [*changed, *rounds], rounds[0], known)
     return HistoryBatch(
         store_id=store_id,
         history=history,
-        members=tuple(
+        earlier=tuple(_earlier(each, labels) for each in past),
+        affected=tuple(
             Member(round_, _tally(round_, labels, stored), _next_version(round_, above or {}))
             for round_ in rounds
         ),
-        due=due,
-        evidence={
-            round_.id: _evidence_tallies(round_, labels[round_.id]) for round_ in rounds[due:]
-        },
+        evidence={round_.id: _evidence_tallies(round_, labels[round_.id]) for round_ in rounds},
         labels=labels,
+        past=tuple(past),
         stored=Tally(stored[this_round.id]) if this_round.id in stored else None,
     )
 
 
-def _to_count(rounds: list[Round], due: int) -> list[Round]:
-    """Choose the due round and those after it, and earlier ones whose labels changed."""
-    return [round_ for i, round_ in enumerate(rounds) if i >= due or _is_changed(round_)]
+def _read_changed(connection: Connection, past: Sequence[PastRound]) -> list[Round]:
+    """Read the earlier rounds whose labels changed since they were counted."""
+    ids = [each.id for each in past if each.is_changed]
+    return round_store.read_rounds(connection, ids) if ids else []
+
+
+def _earlier(past: PastRound, labels: Mapping[int, RoundLabels]) -> Earlier:
+    """Count an earlier round: as stored, or from its labels where they changed since."""
+    counts = _labeled_tally(labels[past.id]).counts if past.is_changed else past.counts
+    return Earlier(past.id, counts)
 
 
 def _next_version(round_: Round, above: Mapping[int, int]) -> int:
@@ -253,30 +263,30 @@ def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
 
 
 def _estimated(batch: HistoryBatch) -> Estimates:
-    tallies = [member.tally for member in batch.members]
-    known = _known(batch, tallies)
+    known = _known(batch)
     return {
         member.round.id: _estimate(
-            batch, member, tallies[:place], known[member.round.settings.pooling][place - batch.due]
+            batch, member, batch.before(place), known[member.round.settings.pooling][place]
         )
-        for place, member in enumerate(batch.affected, start=batch.due)
+        for place, member in enumerate(batch.affected)
     }
 
 
-def _known(batch: HistoryBatch, tallies: Sequence[Tally]) -> dict[Pooling, list[HistoryState]]:
+def _known(batch: HistoryBatch) -> dict[Pooling, list[HistoryState]]:
     """Pool up to each affected round, in each way that one of them asks for: mostly just one."""
     asked = {member.round.settings.pooling for member in batch.affected}
     cells = batch.affected[0].round.settings.sample.cells is not None  # alike in a history
+    reference = before_launch(batch.affected[0].tally.frame, batch.history.reference)
     return {
         pooling: history_states(
-            tallies, batch.history.reference, pooling, cells=cells, since=batch.due
+            batch.counted, reference, pooling, cells=cells, since=len(batch.earlier)
         )
         for pooling in asked
     }
 
 
 def _estimate(
-    batch: HistoryBatch, member: Member, earlier: list[Tally], known: HistoryState
+    batch: HistoryBatch, member: Member, earlier: list[Counted], known: HistoryState
 ) -> RoundEstimate:
     settings, seed = member.round.settings, member.round.sobol_seed
     estimate = estimate_round(
@@ -304,6 +314,7 @@ def _write_versions(
     of_version = {key: estimates[key[0]] for key in members}
     tallies = {key: member.tally.strata for key, member in members.items()}
     estimate_store.write_counts(connection, tallies)
+    write_packed(connection, batch.past, tallies)
     estimate_store.write_estimates(
         connection, {key: estimate.rows for key, estimate in of_version.items()}
     )

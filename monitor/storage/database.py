@@ -102,12 +102,17 @@ def add_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str
 
 
 def put_all(
-    connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, changed: str
+    connection: Connection,
+    table: Table,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    changed: Sequence[str],
 ) -> None:
-    """Insert rows; where a row of the same primary key is there, write the ``changed`` column."""
+    """Insert rows; where a row of the same primary key is there, write the ``changed`` columns."""
     insert = _INSERTS[connection.dialect.name](table)
     written = insert.on_conflict_do_update(
-        index_elements=list(table.primary_key), set_={changed: insert.excluded[changed]}
+        index_elements=list(table.primary_key),
+        set_={name: insert.excluded[name] for name in changed},
     )
     connection.execute(written, list(rows))
 

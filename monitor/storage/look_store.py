@@ -40,4 +40,4 @@ def write_looks(connection: Connection, looks: Mapping[str, str]) -> None:
         if row.name in looks
     ]
     if rows:
-        put_all(connection, labeler_cursors, rows, changed="cursor")
+        put_all(connection, labeler_cursors, rows, changed=("cursor",))

@@ -212,13 +212,21 @@ def slots_with_rounds(connection: Connection, monitor_id: int, after: datetime) 
     return set(connection.execute(query).scalars())
 
 
-def closed_rounds(
-    connection: Connection, history_id: int, *, also: int | None = None
-) -> list[Round]:
-    """Read the closed rounds of a history, and one that may not be closed, in slot order."""
-    closed = and_(rounds.c.history_id == history_id, rounds.c.state == RoundState.CLOSED)
-    query = _rounds().where(closed if also is None else or_(closed, rounds.c.id == also))
+def closed_rounds(connection: Connection, history_id: int) -> list[Round]:
+    """Read the closed rounds of a history, in slot order."""
+    query = _rounds().where(rounds.c.history_id == history_id, rounds.c.state == RoundState.CLOSED)
     return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
+
+
+def rounds_from(connection: Connection, history_id: int, first: Round) -> list[Round]:
+    """Read a round and the closed ones of its history after it, in slot order."""
+    later = and_(
+        rounds.c.history_id == history_id,
+        rounds.c.state == RoundState.CLOSED,
+        rounds.c.slot > first.slot,
+    )
+    query = _rounds().where(or_(later, rounds.c.id == first.id)).order_by(rounds.c.slot)
+    return [_round(row) for row in connection.execute(query)]
 
 
 def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> int | None:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -196,6 +197,15 @@ counts = Table(
     Column("declined", Integer, nullable=False),
     ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
     comment="The stored confusion matrix of each version of a round; never changed.",
+)
+
+packed_counts = Table(
+    "packed_counts",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("counts", LargeBinary, nullable=False),
+    comment="A cache: what `counts` and `strata` have of a version, in one row; may be emptied.",
 )
 
 estimates = Table(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.domain.alerting import evidence_of, keeps, next_reading
+from monitor.domain.alerting import evidence_after_each, evidence_of, keeps, next_reading
 from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.recovery import Recovery
 
@@ -169,3 +169,14 @@ def test_recomputed_evidence_equals_the_running_one():
 
     assert last is not None
     assert evidence_of(rounds).log_m == last.log_m
+
+
+def test_evidence_after_each_round_is_that_of_the_chain_up_to_it():
+    quiet = (0.0, 0.0, 0.0)  # takes no step
+    log_e = [(0.3, 0.9, -0.2), quiet, (1.1, 2.0, 3.5), (-0.4, -1.0, -2.5), quiet]
+
+    found = evidence_after_each(log_e)
+
+    assert found == [evidence_of(log_e[: place + 1]) for place in range(len(log_e))]
+    assert len({each.log_m for each in found}) == 3
+    assert evidence_after_each([]) == []

@@ -124,7 +124,7 @@ def test_an_upgrade_killed_at_each_statement_loses_no_row_and_the_next_one_compl
     [*killed, last] = lives
     head = schema.found_revision(old)
     schema.check(old)
-    assert len(killed) >= 6
+    assert len(killed) >= 4  # before and after what one new table takes, and the commit
     assert {code for code, *_ in killed} == {-9}
     assert all(kept for *_, kept in lives)
     assert {at for _, at, _ in killed} == {revision, head} - ({head} if revision == head else set())

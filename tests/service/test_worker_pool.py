@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from datetime import timedelta
 from threading import Event
@@ -14,7 +13,6 @@ from structlog.testing import capture_logs
 
 from monitor.rounds import claims
 from monitor.rounds.opening import due
-from monitor.service import loaded
 from monitor.service.loop import TICK, Work
 from monitor.storage import round_store
 from monitor.storage.tables import rounds
@@ -93,17 +91,6 @@ def test_a_notice_goes_out_while_another_monitor_is_worked_on(scenes, slow, work
 
     assert log.got == [("quick", "round.abandoned")]
     assert states(scenes[0]) == ["open"]
-
-
-def test_a_tick_leaves_what_was_loaded_before_it_out_of_the_search_for_garbage(work, monkeypatch):
-    monkeypatch.setattr(loaded, "_seen", 0)
-    gc.unfreeze()
-
-    work.rounds()
-    left_out = gc.get_freeze_count()
-    gc.unfreeze()
-
-    assert left_out > 10_000
 
 
 def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_left_first(

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from alembic import command
-from sqlalchemy import DateTime, MetaData, Table, delete, insert, inspect, text
+from sqlalchemy import DateTime, LargeBinary, MetaData, Table, delete, insert, inspect, text
 
 from monitor.storage import schema
 
@@ -102,12 +102,13 @@ def columns_of(revision):
 
 
 def _stored(table: Table, row):
-    return {
-        name: datetime.fromisoformat(value)
-        if value is not None and isinstance(table.c[name].type, DateTime)
-        else value
-        for name, value in row.items()
-    }
+    return {name: _value(table.c[name].type, value) for name, value in row.items()}
+
+
+def _value(kind, value):
+    if value is not None and isinstance(kind, DateTime):
+        return datetime.fromisoformat(value)
+    return bytes.fromhex(value) if isinstance(kind, LargeBinary) else value
 
 
 def _count_on(connection, tables):

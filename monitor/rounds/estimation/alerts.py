@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.domain.alerting import (
     AlertState,
     Reading,
+    evidence_after_each,
     evidence_of,
     is_comparable,
     next_reading,
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
 
     from monitor.rounds.estimation.batch import Estimates, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
+    from monitor.stats.detection.e_detector import Evidence
     from monitor.storage.alert_store import Alert
     from monitor.storage.round_store import Round
 
 Readings = dict["Side", Reading]
+
+_Chain: TypeAlias = "tuple[Side, int]"
+"""A chain of evidence on a limit, by its number."""
 
 
 def freeze_evidence(
@@ -120,10 +125,10 @@ def _read_frozen(
 
 @dataclass(frozen=True, slots=True)
 class _Chains:
-    """Log e of chains as it was stored, and the readings that have newer labels."""
+    """Log e of the rounds of chains by their order, each round by its newest labels."""
 
-    stored: Mapping[tuple[Side, int], Mapping[int, tuple[float, ...]]]
-    fresh: Sequence[tuple[Side, Reading]]
+    log_e: Mapping[_Chain, Mapping[int, tuple[float, ...]]]
+    _gathered: dict[_Chain, dict[int, Evidence]] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -135,40 +140,43 @@ class _Chains:
     ) -> _Chains:
         """Read the chains of these readings, each up to the last of them."""
         newer = [pair for readings in fresh for pair in readings.items()]
-        last: dict[tuple[Side, int], int] = {}
+        last: dict[_Chain, int] = {}
         for side, reading in [*newer, *fired]:
             key = side, reading.chain
             last[key] = max(reading.order, last.get(key, reading.order))
-        stored = {
-            (side, chain): evidence_store.chain_log_e(connection, monitor_id, *side, chain, order)
+        log_e = {
+            (side, chain): dict(
+                evidence_store.chain_log_e(connection, monitor_id, *side, chain, order)
+            )
             for (side, chain), order in last.items()
         }
-        return cls(stored, newer)
+        for side, reading in newer:
+            log_e[side, reading.chain][reading.order] = reading.log_e
+        return cls(log_e)
 
     def rechained(self, readings: Readings) -> Readings:
         """Give readings the evidence of their chains as the labels are now."""
         return {
             side: reading
             if reading.log_m is None
-            else replace(reading, log_m=evidence_of(self._up_to(side, reading)).log_m)
+            else replace(reading, log_m=self._evidence(side, reading).log_m)
             for side, reading in readings.items()
         }
 
     def would_not_fire(self, side: Side, fired: Reading) -> bool:
         """Whether an alert's evidence would not have fired with the labels that there are now."""
-        chain = self._up_to(side, fired)
+        log_e = self.log_e[side, fired.chain]
+        chain = [log_e[order] for order in sorted(log_e) if order <= fired.order]
         return is_comparable(chain) and not evidence_of(chain).fires(fired.log_threshold)
 
-    def _up_to(self, side: Side, last: Reading) -> list[tuple[float, ...]]:
-        """Log e of a chain's rounds up to a reading, each by its newest labels."""
-        stored = self.stored[side, last.chain]
-        log_e = {order: values for order, values in stored.items() if order <= last.order}
-        log_e |= {
-            reading.order: reading.log_e
-            for of, reading in self.fresh
-            if (of, reading.chain) == (side, last.chain) and reading.order <= last.order
-        }
-        return [log_e[order] for order in sorted(log_e)]
+    def _evidence(self, side: Side, reading: Reading) -> Evidence:
+        """Evidence of a chain up to a reading; each chain is gone through once."""
+        key = side, reading.chain
+        if key not in self._gathered:
+            orders = sorted(self.log_e[key])
+            evidence = evidence_after_each([self.log_e[key][order] for order in orders])
+            self._gathered[key] = dict(zip(orders, evidence, strict=True))
+        return self._gathered[key][reading.order]
 
 
 def _with_new_labels(frozen: Readings, estimate: RoundEstimate) -> Readings:

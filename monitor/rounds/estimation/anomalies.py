@@ -24,11 +24,13 @@ from monitor.stats.history.change_probability import change_probability
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from monitor.domain.model import Stratum
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.pooled_labels import PooledLabels
-    from monitor.rounds.estimation.tally import Tally
+    from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import JointPosterior
     from monitor.stats.drift.shift import WindowDistance
@@ -56,7 +58,7 @@ class News:
 
 def round_news(
     now: Tally,
-    earlier: Sequence[Tally],
+    earlier: Sequence[Counted],
     known: HistoryState,
     settings: RoundSettings,
     *,
@@ -67,10 +69,9 @@ def round_news(
     Parameters are those of ``estimate_round``.
     """
     counts, bands = now.counts, bands_of(now.frame, settings.sample)
+    of_band, is_flagged = _by_score(bands)
     distances = window_distances(
-        _by_score(now, bands),
-        [_by_score(tally, bands) for tally in earlier],
-        np.sort([band.flagged for band in dict.fromkeys(bands)]),  # passed first, as `_by_score`
+        counts.size @ of_band, _sizes(earlier, len(bands)) @ of_band, is_flagged
     )
     notices = _frame_notices(distances, counts, earlier)
     if known.before is not None:
@@ -80,19 +81,23 @@ def round_news(
     return News(notices, {move.kind: move.value for move in distances if move.kind in _DISTANCES})
 
 
-def _by_score(tally: Tally, bands: Sequence[Stratum]) -> list[int]:
-    """Sizes of the bands from the lowest to the highest score; each stratum is of one of them.
+def _by_score(bands: Sequence[Stratum]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Say which strata each band has, from the lowest to the highest score, and its class.
 
     In many score cells windows of a few thousand items differ by chance alone.
     """
-    sizes = dict.fromkeys(sorted(bands, key=lambda band: band.flagged), 0)
-    for part, band in zip(tally.strata, bands, strict=True):
-        sizes[band] += part.size
-    return list(sizes.values())
+    different = sorted(dict.fromkeys(bands), key=lambda band: band.flagged)
+    of_band = np.array([[band == one for one in different] for band in bands], dtype=np.int64)
+    return of_band, np.array([band.flagged for band in different])
+
+
+def _sizes(rounds: Sequence[Counted], strata: int) -> NDArray[np.int64]:
+    """Items of each round and stratum."""
+    return np.array([each.counts.size for each in rounds], dtype=np.int64).reshape(-1, strata)
 
 
 def _frame_notices(
-    distances: Sequence[WindowDistance], counts: Counts, earlier: Sequence[Tally]
+    distances: Sequence[WindowDistance], counts: Counts, earlier: Sequence[Counted]
 ) -> list[NoticeRow]:
     unusual = [move for move in distances if move.is_unusual]
     if not unusual:
@@ -102,9 +107,9 @@ def _frame_notices(
     return [NoticeRow(kind="frame", subject="population", value=psi, sentence=sentence)]
 
 
-def _flagged_shares(counts: Counts, earlier: Sequence[Tally]) -> tuple[float, float]:
+def _flagged_shares(counts: Counts, earlier: Sequence[Counted]) -> tuple[float, float]:
     """Share of the items that is flagged, now and in the earlier rounds."""
-    usual = np.sum([tally.counts.size for tally in earlier], axis=0)
+    usual = _sizes(earlier, counts.size.size).sum(axis=0)
     now, before = (
         float(size[counts.is_flagged].sum() / size.sum()) for size in (counts.size, usual)
     )

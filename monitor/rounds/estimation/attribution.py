@@ -17,7 +17,8 @@ from monitor.stats.estimation.cell_matrix import cell_posterior, class_sizes, we
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.rounds.estimation.tally import Tally
+    from monitor.rounds.estimation.tally import Counted, Tally
+    from monitor.stats.core.counts import StratumArrays
     from monitor.stats.core.metrics import Matrix
 
 POINTS = 2**11
@@ -25,7 +26,7 @@ POINTS = 2**11
 
 
 def precision_cause(
-    now: Tally, earlier: Sequence[Tally], *, seed: int, cells: bool = False
+    now: Tally, earlier: Sequence[Counted], *, seed: int, cells: bool = False
 ) -> CauseRow | None:
     """Explain precision in this round alone against all earlier rounds of its history, pooled.
 
@@ -58,7 +59,7 @@ def _scaled(counts: Counts) -> Matrix:
     return scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
 
 
-def pooled(rounds: Sequence[Counts]) -> Counts:
+def pooled(rounds: Sequence[StratumArrays]) -> Counts:
     """Take rounds with the same strata as one."""
     return Counts.of_arrays(
         size=np.sum([counts.size for counts in rounds], axis=0),

@@ -11,14 +11,24 @@ if TYPE_CHECKING:
     from monitor.domain.alerting import Reading
     from monitor.domain.report import RecoveryRow
     from monitor.rounds.estimation.estimate import RoundEstimate
-    from monitor.rounds.estimation.tally import Tally
+    from monitor.rounds.estimation.tally import Counted, Tally
+    from monitor.stats.core.counts import StratumArrays
     from monitor.storage.alert_store import Alert
     from monitor.storage.frame_store import History
+    from monitor.storage.past_store import PastRound
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
 Side: TypeAlias = tuple[str, str]
 """A watched metric and the side of its limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A round of the history before the due one, as its labels stand."""
+
+    id: int
+    counts: StratumArrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,36 +42,41 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class HistoryBatch:
-    """One state of the store: a history, its rounds in slot order, and which one is due.
+    """One state of the store: a history, and its rounds in slot order from the due one on.
 
-    The rounds from the due one on get a new version, because they pool it. ``labels`` has the
-    statements about their items, by round id, and ``evidence`` how evidence counts it, wave
+    These are ``affected``: they get a new version, because they pool the due one. The rounds before
+    it are ``earlier``, of which only ``past`` knows how they were stored. ``labels`` has the
+    statements about items, by round id, and ``evidence`` how evidence counts them, wave
     by wave (`monitor.domain.labels`). ``stored`` is what the last version of the due round counted.
     """
 
     store_id: str
     history: History
-    members: tuple[Member, ...]
-    due: int
+    earlier: tuple[Earlier, ...]
+    affected: tuple[Member, ...]
     evidence: Mapping[int, tuple[Tally, ...]]
     labels: Mapping[int, RoundLabels] = field(default_factory=dict)
+    past: tuple[PastRound, ...] = ()
     stored: Tally | None = None
 
     @property
-    def affected(self) -> tuple[Member, ...]:
-        """The due round and those after it."""
-        return self.members[self.due :]
+    def counted(self) -> list[Counted]:
+        """All rounds of the history, by what was counted in them."""
+        return [*self.earlier, *(member.tally for member in self.affected)]
+
+    def before(self, place: int) -> list[Counted]:
+        """Give what was counted in the rounds before the affected one at a place, from 0."""
+        return self.counted[: len(self.earlier) + place]
 
     def with_due(self, round_: Round) -> HistoryBatch:
         """Let the due round be as it is after a move."""
-        members = list(self.members)
-        members[self.due] = replace(members[self.due], round=round_)
-        return replace(self, members=tuple(members))
+        due, *later = self.affected
+        return replace(self, affected=(replace(due, round=round_), *later))
 
     def is_compared(self, member: Member) -> bool:
         """Whether there was anything to compare a round with: an earlier one, or a reference."""
         references = (self.history.reference, member.round.settings.reference)
-        is_first = member.round.id == self.members[0].round.id
+        is_first = not self.earlier and member.round.id == self.affected[0].round.id
         return not is_first or any(reference is not None for reference in references)
 
 

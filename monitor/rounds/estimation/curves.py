@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
     from monitor.rounds.estimation.estimate import RoundEstimate
-    from monitor.rounds.estimation.tally import Tally
+    from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import Interval
     from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_labels import RoundLabels
@@ -57,23 +57,22 @@ class Pictures:
 
 def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
     """Add them to the estimate of each affected round."""
-    tallies = [member.tally for member in batch.members]
     return {
         member.round.id: replace(
             estimates[member.round.id],
             pictures=_pictures(
                 member,
                 batch.labels[member.round.id],
-                tallies[: batch.due + offset],
+                batch.before(place),
                 estimates[member.round.id],
             ),
         )
-        for offset, member in enumerate(batch.affected)
+        for place, member in enumerate(batch.affected)
     }
 
 
 def _pictures(
-    member: Member, labels: RoundLabels, earlier: Sequence[Tally], estimate: RoundEstimate
+    member: Member, labels: RoundLabels, earlier: Sequence[Counted], estimate: RoundEstimate
 ) -> Pictures:
     round_ = member.round
     seed = round_.sobol_seed

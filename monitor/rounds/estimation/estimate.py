@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.rounds.estimation.history import reference_counts
+from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.label_errors import corrected_rows
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS
 from monitor.rounds.estimation.pooled_labels import labels_to_pool
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from monitor.domain.settings import ReferenceMatrix, RoundSettings
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.history import HistoryState
-    from monitor.rounds.estimation.tally import Tally
+    from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.beta_mixture import BetaMixture
-    from monitor.stats.core.counts import Interval
+    from monitor.stats.core.counts import Interval, StratumArrays
     from monitor.stats.core.metrics import Matrix
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.estimation.posterior import MetricEstimate
@@ -77,7 +77,7 @@ class RoundEstimate:
 
 def estimate_round(
     now: Tally,
-    earlier: Sequence[Tally],
+    earlier: Sequence[Counted],
     known: HistoryState,
     *,
     evidence: Sequence[Tally],
@@ -103,7 +103,7 @@ def estimate_round(
     seed
         Fixes the Sobol points.
     """
-    before = None if reference is None else reference_counts(now.frame, reference)
+    before = before_launch(now.frame, reference)
     pooled = _with_robust_weight(known, settings)
     scaled = pooled_matrix(known)
     with_history = estimates(
@@ -123,7 +123,7 @@ def estimate_round(
         readings=_readings(evidence, earlier, before, settings),
         proposed_limits={}
         if settings.limits.bounds
-        else propose_limits([*earlier, now], reference, settings.sample, seed=seed),
+        else propose_limits([*earlier, now], before, settings.sample, seed=seed),
     )
 
 
@@ -173,7 +173,7 @@ def _with_robust_weight(known: HistoryState, settings: RoundSettings) -> JointPo
 
 
 def expected_rates(
-    earlier: Sequence[Tally], reference: Counts | None, counts: Counts, settings: RoundSettings
+    earlier: Sequence[Counted], reference: Counts | None, counts: Counts, settings: RoundSettings
 ) -> NDArray[np.float64] | None:
     """Rates to expect in a round with strata like those counted, by what came before it."""
     rates = guess([tally.counts for tally in earlier], reference)
@@ -184,7 +184,7 @@ def expected_rates(
 
 def _readings(
     waves: Sequence[Tally],
-    earlier: Sequence[Tally],
+    earlier: Sequence[Counted],
     reference: Counts | None,
     settings: RoundSettings,
 ) -> list[LimitReading]:
@@ -222,8 +222,8 @@ def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> NDArray[np.floa
 
 
 def propose_limits(
-    rounds: Sequence[Tally],
-    reference: Mapping[str, tuple[int, int]] | None,
+    rounds: Sequence[Counted],
+    reference: Counts | None,
     sample: Sample,
     *,
     seed: int,
@@ -235,16 +235,16 @@ def propose_limits(
     """
     if len(rounds) < LEARNING_ROUNDS:
         return {}
-    known = [tally.counts for tally in rounds[:LEARNING_ROUNDS]]
+    known = [counted.counts for counted in rounds[:LEARNING_ROUNDS]]
     if reference is not None:
-        known.append(reference_counts(rounds[0].frame, reference))
+        known.append(reference)
     draws, size = _drawn_as_one(known, rounds[-1].counts.size, sample, seed)
     found = {metric: metric_quantile(draws, size, metric, PROPOSED_QUANTILE) for metric in BOUNDED}
     return {metric: round(value, 3) for metric, value in found.items() if value is not None}
 
 
 def _drawn_as_one(
-    rounds: Sequence[Counts], size: NDArray[np.int64], sample: Sample, seed: int
+    rounds: Sequence[StratumArrays], size: NDArray[np.int64], sample: Sample, seed: int
 ) -> tuple[Draws, NDArray[np.int64]]:
     """Draw the rates behind the labels of rounds with the same strata, taken as one sample.
 

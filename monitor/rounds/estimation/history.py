@@ -5,18 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.rounds.estimation.pooled_labels import labels_to_pool
+import numpy as np
+
+from monitor.rounds.estimation.pooled_labels import PooledLabels, labels_to_pool
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
+from monitor.stats.estimation.cell_matrix import class_counts
 from monitor.stats.history.change_point import pooling_steps
+from monitor.stats.history.replay import ClassHistory, last_steps
+from monitor.stats.history.run_length import RunLength
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from monitor.domain.model import Stratum
     from monitor.domain.settings import Pooling
-    from monitor.rounds.estimation.pooled_labels import PooledLabels
-    from monitor.rounds.estimation.tally import Tally
+    from monitor.rounds.estimation.tally import Counted
+    from monitor.stats.core.counts import StratumArrays
+    from monitor.stats.design.restratify import EffectiveCounts
     from monitor.stats.history.change_point import PoolingStep
 
 CLASSES = {"flagged": True, "passed": False}
@@ -38,8 +44,8 @@ class HistoryState:
 
 
 def history_states(
-    rounds: Sequence[Tally],
-    reference: Mapping[str, tuple[int, int]] | None,
+    rounds: Sequence[Counted],
+    reference: Counts | None,
     settings: Pooling,
     *,
     cells: bool = False,
@@ -52,61 +58,122 @@ def history_states(
     rounds
         The rounds of a history in slot order, one or more, all with the same strata.
     reference
-        Positive and labeled per stratum from before launch, or None.
+        What was labeled in these strata before launch, or None.
     settings
         How they are pooled.
     cells
         Whether strata are score cells; earlier rounds are then counted anew for the sizes of each
-        round, which takes a pass for each.
+        round.
     since
         How many of the first rounds are left out of what is returned.
     """
-    if not cells:
-        return _one_pass(rounds, reference, settings, cells=False)[since:]
-    return [
-        _one_pass(rounds[:place], reference, settings, cells=True)[-1]
-        for place in range(since + 1, len(rounds) + 1)
-    ]
+    counts = [each.counts for each in rounds]
+    return (_by_cells if cells else _by_bands)(counts, reference, settings, since)
 
 
-def _one_pass(
-    rounds: Sequence[Tally],
-    reference: Mapping[str, tuple[int, int]] | None,
-    settings: Pooling,
-    *,
-    cells: bool,
+def _by_bands(
+    rounds: Sequence[StratumArrays], reference: Counts | None, settings: Pooling, since: int
 ) -> list[HistoryState]:
-    """Give the states of all rounds, for the sizes of the last one."""
-    sizes = rounds[-1].counts.size
-    before_launch = [] if reference is None else [reference_counts(rounds[0].frame, reference)]
-    counted = labels_to_pool(
-        [*before_launch, *(tally.counts for tally in rounds)], sizes, cells=cells
-    )
+    """Go through the rounds once: what was pooled up to one is where the next begins."""
+    first = max(0, since - 1)  # the last round that is left out is what is known before the next
+    sizes = rounds[-1].size
+    before_launch = [] if reference is None else [reference]
+    counted = labels_to_pool([*before_launch, *rounds], sizes, cells=False)
     known, labels = counted[: len(before_launch)], counted[len(before_launch) :]
+    taken = {
+        name: _steps(labels, known, settings, flagged=up, since=first)
+        for name, up in CLASSES.items()
+    }
     before = known[0].posterior() if known else None
-    taken = {name: _steps(labels, known, settings, flagged=up) for name, up in CLASSES.items()}
     states: list[HistoryState] = []
-    for place, steps in enumerate(zip(*taken.values(), strict=True), start=1):
+    for place, steps in enumerate(zip(*taken.values(), strict=True), start=first + 1):
         after = JointPosterior(*(step.mixture for step in steps))
         by_class = dict(zip(taken, steps, strict=True))
         states.append(HistoryState(before, after, by_class, place, labels[place - 1]))
         before = after
+    return states[since - first :]
+
+
+def _by_cells(
+    rounds: Sequence[StratumArrays], reference: Counts | None, settings: Pooling, since: int
+) -> list[HistoryState]:
+    """Count the rounds up to each for its own sizes, and pool them all together."""
+    places = range(since + 1, len(rounds) + 1)
+    counted = _counted_for_each(rounds, reference, places)
+    ends = last_steps(
+        [of for each in counted for of in each], RunLength(settings.hazard, settings.restart)
+    )
+    states: list[HistoryState] = []
+    for i, place in enumerate(places):
+        flagged, passed = ends[2 * i : 2 * i + 2]
+        before = JointPosterior(flagged.before, passed.before)
+        states.append(
+            HistoryState(
+                None if place == 1 and reference is None else before,
+                JointPosterior(flagged.step.mixture, passed.step.mixture),
+                dict(zip(CLASSES, (flagged.step, passed.step), strict=True)),
+                place,
+                _labels_of_last(counted[i], rounds[place - 1]),
+            )
+        )
     return states
 
 
+def _counted_for_each(
+    rounds: Sequence[StratumArrays], reference: Counts | None, places: Iterable[int]
+) -> list[tuple[ClassHistory, ...]]:
+    """Count the flagged and the passed cells of the rounds up to each place for its sizes."""
+    before_launch = [] if reference is None else [reference]
+    labeled, positive = (
+        np.stack([getattr(each, name) for each in [*before_launch, *rounds]])
+        for name in ("labeled", "positive")
+    )
+    first = len(before_launch)
+    found: list[tuple[ClassHistory, ...]] = []
+    for place in places:
+        now, until = rounds[place - 1], first + place
+        worth = class_counts(now.size, labeled[:until], positive[:until], now.is_flagged)
+        found.append(tuple(_of_class(worth, first, i) for i in range(len(CLASSES))))
+    return found
+
+
+def _of_class(worth: EffectiveCounts, first: int, i: int) -> ClassHistory:
+    positive, labeled = worth.positive[:, [i]], worth.labeled[:, [i]]
+    nothing = np.zeros(1)
+    if not first:
+        return ClassHistory(positive, labeled, nothing, nothing)
+    return ClassHistory(positive[1:], labeled[1:], positive[0], labeled[0])
+
+
+def _labels_of_last(counted: Sequence[ClassHistory], last: StratumArrays) -> PooledLabels:
+    return PooledLabels(
+        size=np.array([last.size[of].sum() for of in (last.is_flagged, ~last.is_flagged)]),
+        labeled=np.concatenate([each.labeled[-1] for each in counted]),
+        positive=np.concatenate([each.positive[-1] for each in counted]),
+        is_flagged=np.array(list(CLASSES.values())),
+    )
+
+
 def pooled_before(
-    earlier: Sequence[Tally],
+    earlier: Sequence[Counted],
     strata: Sequence[Stratum],
     reference: Mapping[str, tuple[int, int]] | None,
     settings: Pooling,
 ) -> JointPosterior | None:
     """Pool what is known of bands before a round is labeled; None where nothing is."""
+    known = before_launch(strata, reference)
     if earlier:
-        return history_states(earlier, reference, settings)[-1].after
-    if reference is None:
+        return history_states(earlier, known, settings, since=len(earlier) - 1)[-1].after
+    if known is None:
         return None
-    counted = reference_counts(strata, reference)
-    return labels_to_pool([counted], counted.size, cells=False)[0].posterior()
+    return labels_to_pool([known], known.size, cells=False)[0].posterior()
+
+
+def before_launch(
+    strata: Sequence[Stratum], reference: Mapping[str, tuple[int, int]] | None
+) -> Counts | None:
+    """Count what was labeled before launch, for these strata; None without a reference."""
+    return None if reference is None else reference_counts(strata, reference)
 
 
 def reference_counts(strata: Sequence[Stratum], reference: Mapping[str, tuple[int, int]]) -> Counts:
@@ -126,10 +193,12 @@ def _steps(
     settings: Pooling,
     *,
     flagged: bool,
+    since: int,
 ) -> tuple[PoolingStep, ...]:
     return pooling_steps(
         [labels.of_class(flagged=flagged) for labels in rounds],
         reference=reference[0].of_class(flagged=flagged) if reference else None,
         hazard=settings.hazard,
         restart=settings.restart,
+        since=since,
     )

@@ -24,10 +24,12 @@ def proposed_limits(
     if settings.round.limits.bounds or last is None or last.history_id is None:
         return {}
     from monitor.rounds.estimation.estimate import propose_limits  # noqa: PLC0415  scipy takes half a second
+    from monitor.rounds.estimation.history import before_launch  # noqa: PLC0415
     from monitor.rounds.estimation.tally import Tally  # noqa: PLC0415
 
     history = frame_store.read_history(connection, last.history_id)
     ids = [round_.id for round_ in round_store.closed_rounds(connection, history.id)]
     stored = estimate_store.read_counts(connection, ids)
     tallies = [Tally(stored[each]) for each in ids]
-    return propose_limits(tallies, history.reference, last.settings.sample, seed=last.sobol_seed)
+    reference = before_launch(tallies[-1].frame, history.reference)
+    return propose_limits(tallies, reference, last.settings.sample, seed=last.sobol_seed)

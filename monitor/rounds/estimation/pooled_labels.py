@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from monitor.stats.core.counts import StratumArrays
+
     Values = NDArray[np.float64]
 
 
@@ -65,7 +67,7 @@ def _posterior(positive: Values, labeled: Values) -> BetaMixture:
 
 
 def labels_to_pool(
-    rounds: Sequence[Counts], now: NDArray[np.int64], *, cells: bool
+    rounds: Sequence[StratumArrays], now: NDArray[np.int64], *, cells: bool
 ) -> list[PooledLabels]:
     """Take the labels of rounds as they are pooled, cells at the sizes of one window.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.alerting import AlertState, keeps, recovery_after
 from monitor.domain.report import RecoveryRow
 from monitor.rounds.estimation.estimate import expected_rates
-from monitor.rounds.estimation.history import reference_counts
+from monitor.rounds.estimation.history import before_launch
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels
 from monitor.stats.detection.half_space import Limit
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Tally
-    from monitor.stats.core.counts import Counts
+    from monitor.stats.core.counts import StratumArrays
     from monitor.stats.detection.half_space import Side
     from monitor.stats.detection.recovery import Recovery
     from monitor.storage.alert_store import Alert
@@ -98,14 +98,14 @@ def _within(
     """Count the rounds until the alert has ended, the metric staying where it is."""
     if not keeps(alert.side, alert.limit, level):
         return None
-    tallies = [member.tally for member in batch.members]
+    counted = batch.counted
     newest, reference = batch.affected[-1], batch.history.reference
     counts = newest.tally.counts
-    before = None if reference is None else reference_counts(newest.tally.frame, reference)
-    rates = expected_rates(tallies, before, counts, newest.round.settings)
+    before = before_launch(newest.tally.frame, reference)
+    rates = expected_rates(counted, before, counts, newest.round.settings)
     if rates is None:
         return None
-    known = [*([] if before is None else [before]), *(tally.counts for tally in tallies)]
+    known = [*([] if before is None else [before]), *(each.counts for each in counted)]
     supposed = _true_rates(newest.tally, known, estimate, newest.round.settings.sample)
     now = Scenario(counts.size, counts.labeled, counts.is_flagged, supposed)
     side: Side = "at_least" if alert.side == "at_least" else "at_most"
@@ -122,7 +122,7 @@ def _within(
 
 
 def _true_rates(
-    newest: Tally, known: Sequence[Counts], estimate: RoundEstimate, sample: Sample
+    newest: Tally, known: Sequence[StratumArrays], estimate: RoundEstimate, sample: Sample
 ) -> NDArray[np.float64]:
     """Suppose a rate for each stratum: as pooled, and of cells as smoothed along the score."""
     if sample.cells is None:

@@ -9,6 +9,7 @@ import numpy as np
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
 from monitor.rounds.estimation.curves import FEWEST, NoCurves, pooled_sample, scored_sample
 from monitor.stats.curves.curve_draws import curve_bands
+from monitor.storage import round_store
 from monitor.storage.round_labels import read_labels
 
 if TYPE_CHECKING:
@@ -51,14 +52,15 @@ def _labeled_rounds(database: Database, batch: HistoryBatch) -> list[tuple[Round
     rounds: list[tuple[Round, RoundLabels]] = []
     positive = negative = 0
     with database.read() as connection:
-        for member in batch.members[batch.due :: -1][:ROUNDS]:
+        ids = [batch.affected[0].round.id, *(each.id for each in batch.earlier[::-1])]
+        for round_ in reversed(round_store.read_rounds(connection, ids[:ROUNDS])):
             # The batch has the labels of the due round and later ones; earlier ones are read here.
-            labels = batch.labels.get(member.round.id) or read_labels(connection, member.round)
+            labels = batch.labels.get(round_.id) or read_labels(connection, round_)
             try:
-                sample = scored_sample(member.round, labels)
+                sample = scored_sample(round_, labels)
             except NoCurves:
                 continue
-            rounds.append((member.round, labels))
+            rounds.append((round_, labels))
             positive += int(sample.items.positive.sum())
             negative += int((~sample.items.positive).sum())
             if min(positive, negative) >= FEWEST:

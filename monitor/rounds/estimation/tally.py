@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.model import Stratum
+    from monitor.stats.core.counts import StratumArrays
     from monitor.storage.frame_store import StratumTally
+
+
+class Counted(Protocol):
+    """A round of which only what was counted matters: an earlier one."""
+
+    @property
+    def counts(self) -> StratumArrays:
+        """Its sizes and labels, stratum by stratum."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import hashlib
 import math
 from typing import TYPE_CHECKING
 
-from monitor.rounds.estimation.history import reference_counts
+from monitor.rounds.estimation.history import before_launch
 from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.detection.alternatives import decayed_labels
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Stratum
     from monitor.domain.settings import RoundSettings
-    from monitor.rounds.estimation.tally import Tally
+    from monitor.rounds.estimation.tally import Counted
     from monitor.stats.design.prior import PriorRates
 
 _BITS = 52  # a float holds so many after the point
@@ -35,7 +35,7 @@ def uniform_of(settings: RoundSettings, seed: str, *, wave: int = 1) -> float | 
 def rates_of_cells(
     strata: Sequence[Stratum],
     sizes: Sequence[int],
-    earlier: Sequence[Tally],
+    earlier: Sequence[Counted],
     reference: Mapping[str, tuple[int, int]] | None,
 ) -> PriorRates | None:
     """Smooth what is known of cells along the score; None where no label is.
@@ -50,9 +50,8 @@ def rates_of_cells(
     reference
         Positive and labeled per cell from before launch, or None.
     """
-    known = [tally.counts for tally in earlier]
-    if reference is not None:
-        known.insert(0, reference_counts(strata, reference))
+    launch = before_launch(strata, reference)
+    known = [*([] if launch is None else [launch]), *(each.counts for each in earlier)]
     if not any(counts.labeled.any() for counts in known):
         return None
     positive, labeled = decayed_labels(known)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.model import BandEdges
 from monitor.rounds.estimation.history import pooled_before
-from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.sampling.cells import rates_of_cells
 from monitor.rounds.sampling.rebin import binned, earlier_rounds, pooled_reference
 from monitor.stats.design.prior import PriorRates
-from monitor.storage import estimate_store, round_store
+from monitor.storage.past_store import read_past
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.look import WindowScan
     from monitor.rounds.sampling.rebin import References
+    from monitor.storage.past_store import PastRound
     from monitor.storage.round_store import Round
 
 
@@ -32,13 +32,10 @@ def known_before(
 
     They are pooled band by band, and smoothed along the score where strata are cells.
     """
-    earlier: list[Tally] = []
+    earlier: list[PastRound] = []
     if scan.known is not None:
         with context.database.read() as connection:
-            closed = round_store.closed_rounds(connection, scan.known.id)
-            ids = [this_round.id for this_round in closed if this_round.slot < round_.slot]
-            stored = estimate_store.read_counts(connection, ids)
-        earlier = [Tally(stored[each]) for each in ids]
+            earlier = read_past(connection, scan.known.id, before=round_.slot)
     strata = scan.edges.strata()
     if round_.settings.sample.cells is not None:
         return rates_of_cells(strata, [part.size for part in scan.frame.strata], earlier, reference)

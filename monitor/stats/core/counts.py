@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -55,6 +55,36 @@ class StratumCounts:
                 f"positive={self.positive}, labeled={self.labeled}, size={self.size}"
             )
             raise ValueError(message)
+
+
+class StratumArrays(Protocol):
+    """What is counted in each stratum, flagged strata first: arrays of shape ``(H,)``."""
+
+    @property
+    def size(self) -> NDArray[np.int64]:
+        """Items in each stratum of the window."""
+
+    @property
+    def labeled(self) -> NDArray[np.int64]:
+        """Items labeled 1 or 0 in each stratum."""
+
+    @property
+    def positive(self) -> NDArray[np.int64]:
+        """Items labeled 1 in each stratum."""
+
+    @property
+    def is_flagged(self) -> NDArray[np.bool_]:
+        """Which strata are predicted positive."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountArrays:
+    """Counts that were checked when they were stored: as `Counts`, made in a hundredth the time."""
+
+    size: NDArray[np.int64]
+    labeled: NDArray[np.int64]
+    positive: NDArray[np.int64]
+    is_flagged: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from monitor.stats.core.counts import Counts
+    from monitor.stats.core.counts import StratumArrays
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -54,7 +54,9 @@ _SCALED_CLASSES = {
 
 
 def guess(
-    rounds: Sequence[Counts], reference: Counts | None = None, decay: float = DECAY
+    rounds: Sequence[StratumArrays],
+    reference: StratumArrays | None = None,
+    decay: float = DECAY,
 ) -> Floats | None:
     r"""Rates to expect in the next round, from earlier rounds only.
 
@@ -96,12 +98,12 @@ def guess(
         return None
     positive, labeled = decayed_labels(known, decay)
     layout = known[0].is_flagged
-    flagged, passed = len(known[0].flagged), len(known[0].passed)
-    prior = np.where(layout, prior_count(flagged), prior_count(passed))
+    flagged = int(layout.sum())
+    prior = np.where(layout, prior_count(flagged), prior_count(layout.size - flagged))
     return np.asarray((prior + positive) / (2 * prior + labeled))
 
 
-def decayed_labels(rounds: Sequence[Counts], decay: float = DECAY) -> tuple[Floats, Floats]:
+def decayed_labels(rounds: Sequence[StratumArrays], decay: float = DECAY) -> tuple[Floats, Floats]:
     """Add up the labels of rounds, each worth ``decay`` of the one after it.
 
     Parameters
@@ -123,7 +125,7 @@ def decayed_labels(rounds: Sequence[Counts], decay: float = DECAY) -> tuple[Floa
     layout = rounds[0].is_flagged
     positive, labeled = np.zeros(layout.size), np.zeros(layout.size)
     for counts in rounds:
-        if not np.array_equal(counts.is_flagged, layout):
+        if counts.is_flagged is not layout and not np.array_equal(counts.is_flagged, layout):
             message = "all rounds and the reference need the same strata; found another layout"
             raise ValueError(message)
         positive = decay * positive + counts.positive

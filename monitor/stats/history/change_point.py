@@ -26,6 +26,7 @@ from monitor.stats.history.run_length import SHIFTS, RunLength, advance, begin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import EllipsisType
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -131,7 +132,7 @@ def pool(
     if reference is None:
         message = "nothing to pool: give at least one round or a reference"
         raise ValueError(message)
-    return _mixture(begin(*_checked(reference, "reference")))
+    return mixture_of(begin(*_checked(reference, "reference")))
 
 
 def pooling_steps(
@@ -142,6 +143,7 @@ def pooling_steps(
     restart: float = 3.0,
     shifts: Sequence[tuple[float, float]] = SHIFTS,
     keep: int = 50,
+    since: int = 0,
 ) -> tuple[PoolingStep, ...]:
     r"""Pooling round by round: one step per round given.
 
@@ -162,7 +164,8 @@ def pooling_steps(
     reference the first round has component 0 only. A round without any label in the class takes
     no step: it repeats the step before it, with ``log_predictive`` 0.
 
-    Parameters and errors are those of :func:`pool`.
+    Parameters and errors are those of :func:`pool`; ``since`` is how many of the first steps are
+    left out of what is returned.
 
     Examples
     --------
@@ -190,12 +193,14 @@ def pooling_steps(
         if labeled.any():
             run, foreseen = advance(run, positive, labeled, t, settings)
             log_predictive = float(foreseen)
-        steps.append(PoolingStep(_mixture(run), run.started, log_predictive))
+        if t > since:
+            steps.append(PoolingStep(mixture_of(run), run.started, log_predictive))
     return tuple(steps)
 
 
-def _mixture(run: Run) -> BetaMixture:
-    return BetaMixture(weight=run.weight, alpha=run.alpha, beta=run.beta)
+def mixture_of(run: Run, i: int | EllipsisType = ...) -> BetaMixture:
+    """Make a mixture of a run: of the i-th of its histories, where it is about several."""
+    return BetaMixture(weight=run.weight[i], alpha=run.alpha[i], beta=run.beta[i])
 
 
 def _checked(pair: ClassCounts, where: str) -> tuple[Floats, Floats]:

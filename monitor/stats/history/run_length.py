@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -203,14 +204,13 @@ def log_beta_binomial(
 
 def _enter(run: Run, t: int, settings: RunLength) -> Run:
     """Let "changed just before round t" in beside the old components, once per shift."""
-    shift, share = np.array(settings.shifts).T
+    shift, entering = _entering(settings)
     alpha, beta = restarted(
         run.history_alpha[..., np.newaxis, :],
         run.history_beta[..., np.newaxis, :],
         settings.restart,
         shift[:, np.newaxis],
     )
-    entering = math.log(settings.hazard) + np.log(share / share.sum())
     shape = (*run.log_weight.shape[:-1], len(shift))
     return Run(
         log_weight=np.concatenate(
@@ -226,6 +226,13 @@ def _enter(run: Run, t: int, settings: RunLength) -> Run:
     )
 
 
+@lru_cache
+def _entering(settings: RunLength) -> tuple[Floats, Floats]:
+    """Shifts of the components that enter in a round, and their log weights."""
+    shift, share = np.array(settings.shifts).T
+    return shift, math.log(settings.hazard) + np.log(share / share.sum())
+
+
 def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run, Floats]:
     """Weigh each component by what it foresaw, add the labels, keep the heaviest."""
     y, n = positive[..., np.newaxis, :], labeled[..., np.newaxis, :]
@@ -235,11 +242,9 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
     if log_weight.shape[-1] > keep:
         # A round adds a component per shift; without an end a long history would cost ever more.
         heaviest = np.argsort(-log_weight, axis=-1, kind="stable")[..., :keep]
-        kept = np.sort(heaviest, axis=-1)  # back in the order in which they began
-        log_weight = np.take_along_axis(log_weight, kept, axis=-1)
-        started = np.take_along_axis(started, kept, axis=-1)
-        alpha = np.take_along_axis(alpha, kept[..., np.newaxis], axis=-2)
-        beta = np.take_along_axis(beta, kept[..., np.newaxis], axis=-2)
+        kept = _places(np.sort(heaviest, axis=-1))  # back in the order in which they began
+        log_weight, started = log_weight[kept], started[kept]
+        alpha, beta = alpha[kept], beta[kept]
     learned = Run(
         log_weight=log_weight - _log_sum(log_weight)[..., np.newaxis],
         alpha=alpha,
@@ -250,6 +255,13 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
         is_informed=True,
     )
     return learned, log_predictive
+
+
+def _places(kept: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
+    """Index components ``(..., keep)``, as `take_along_axis` does anew for each array."""
+    axes = range(1, kept.ndim)
+    leading = zip(axes, kept.shape, strict=False)
+    return (*(np.arange(n).reshape(n, *[1] * (kept.ndim - i)) for i, n in leading), kept)
 
 
 def _log_sum(log_weight: Floats) -> Floats:

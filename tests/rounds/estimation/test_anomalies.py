@@ -12,7 +12,7 @@ from monitor.domain.report import Notice, NoticeRow, RoundReport
 from monitor.hooks.log import LogHandler
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_news
-from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.history import before_launch, history_states
 from monitor.storage import report_store
 from monitor.storage.tables import effects
 from monitor.tracking.describe import describe
@@ -37,7 +37,9 @@ QUIET = [
 
 
 def news(now, earlier=QUIET, reference=None, seed=7):
-    known = history_states([*earlier, now], reference, settings().pooling)[-1]
+    known = history_states(
+        [*earlier, now], before_launch(now.frame, reference), settings().pooling
+    )[-1]
     return round_news(now, earlier, known, settings(), seed=seed)
 
 

@@ -12,7 +12,7 @@ from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.anomalies import round_news
 from monitor.rounds.estimation.attribution import precision_cause
 from monitor.rounds.estimation.estimate import estimate_round, propose_limits
-from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.history import before_launch, history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.estimation.cell_matrix import cell_posterior
 from monitor.storage.frame_store import StratumTally
@@ -49,8 +49,9 @@ def two(tp, fp, fn, tn, flagged=180, passed=7500):
 def estimated(rounds, sample, reference=None, **asked):
     chosen = settings(sample=sample, **asked)
     cells = sample.cells is not None
-    [known] = history_states(rounds, reference, chosen.pooling, cells=cells, since=len(rounds) - 1)
     now, earlier = rounds[-1], rounds[:-1]
+    launch = before_launch(now.frame, reference)
+    [known] = history_states(rounds, launch, chosen.pooling, cells=cells, since=len(earlier))
     found = estimate_round(
         now, earlier, known, evidence=[now], reference=reference, settings=chosen, seed=3
     )
@@ -80,8 +81,9 @@ def test_one_cell_a_class_is_pooled_as_one_band_a_class_is(reference):
             assert ours.alpha == pytest.approx(theirs.alpha)
         assert cell_news == band_news
         assert cell.readings == band.readings
-    assert propose_limits(history * 2, reference, ONE, seed=1) == propose_limits(
-        history * 2, reference, ONE_BAND, seed=1
+    launch = before_launch(history[0].frame, reference)
+    assert propose_limits(history * 2, launch, ONE, seed=1) == propose_limits(
+        history * 2, launch, ONE_BAND, seed=1
     )
     causes = [precision_cause(history[2], history[:2], seed=1, cells=by) for by in (True, False)]
     assert causes[0] == causes[1]

@@ -10,7 +10,7 @@ from benchmarks.pooling_stories import design
 from monitor.domain.model import Stratum
 from monitor.domain.settings import POOLED_COVERAGE, Pooling
 from monitor.rounds.estimation.estimate import estimate_round
-from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.history import before_launch, history_states
 from monitor.rounds.estimation.pooled_point import pooled_matrix
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.metrics import METRICS
@@ -30,7 +30,7 @@ QUIET = [tally()] * 8
 
 def estimated(now, earlier=QUIET, reference=None, **pooling):
     asked = settings().model_copy(update={"pooling": Pooling(**pooling)})
-    known = history_states([*earlier, now], reference, asked.pooling)[-1]
+    known = history_states([*earlier, now], before_launch(now.frame, reference), asked.pooling)[-1]
     found = estimate_round(
         now, earlier, known, evidence=[now], reference=reference, settings=asked, seed=3
     )

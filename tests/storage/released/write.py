@@ -79,6 +79,8 @@ def rows(database):
 
 
 def _plain(value):
+    if isinstance(value, bytes):
+        return value.hex()
     return value.isoformat() if isinstance(value, datetime) else value
 
 

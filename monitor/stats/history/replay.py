@@ -1,0 +1,149 @@
+"""Pooling histories anew from their first round: many at once, and only how each ends.
+
+Where strata are score cells, each round pools all earlier ones counted for its own sizes, so no
+round can go on from what another one pooled. All of them go through the rounds together instead:
+the recursion of ``run_length`` takes as many histories at a time, and a step of it costs little
+more for dozens than for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from monitor.stats.history.change_point import PoolingStep, mixture_of
+from monitor.stats.history.run_length import RunLength, advance, begin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.core.beta_mixture import BetaMixture
+    from monitor.stats.history.run_length import Run
+
+    Values = NDArray[np.float64]
+
+AT_ONCE = 64
+"""Histories that advance together: more need more memory and save nothing."""
+
+
+class ClassHistory(NamedTuple):
+    """Labels of one predicted class: of its T rounds, and of the reference.
+
+    ``positive`` and ``labeled`` have the shape ``(T, H)``, T being 1 or more, those of the
+    reference ``(H,)``, zeros without one.
+    """
+
+    positive: Values
+    labeled: Values
+    reference_positive: Values
+    reference_labeled: Values
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are."""
+        return len(self.labeled)
+
+    def pattern(self, rounds: int) -> list[bool]:
+        """Say of the reference and of the first rounds whether each has a label."""
+        counted = [self.reference_labeled, *self.labeled[:rounds]]
+        return [bool(labeled.any()) for labeled in counted]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LastStep:
+    """What is known of a class before its last round, without its labels, and with them."""
+
+    before: BetaMixture
+    step: PoolingStep
+
+
+def last_steps(histories: Sequence[ClassHistory], settings: RunLength) -> list[LastStep]:
+    """Pool each history and return its last step, as ``change_point.pooling_steps`` gives it.
+
+    Parameters
+    ----------
+    histories
+        All with the same number of strata; their numbers of rounds may differ.
+    settings
+        What is thought of changes before any label is seen.
+
+    Examples
+    --------
+    >>> steady, nothing = np.array([[81.0], [79.0], [40.0]]), np.zeros(1)
+    >>> labeled = np.full((3, 1), 100.0)
+    >>> two, three = (ClassHistory(steady[:t], labeled[:t], nothing, nothing) for t in (2, 3))
+    >>> for found in last_steps([two, three], RunLength()):
+    ...     print(found.before.mean().round(3), found.step.mixture.mean().round(3))
+    [0.807] [0.798]
+    [0.798] [0.415]
+    """
+    found: dict[int, LastStep] = {}
+    left = sorted(range(len(histories)), key=lambda i: histories[i].rounds)
+    while left:
+        base = histories[left[-1]]
+        # A round without labels takes no step; those who take the same steps go together.
+        mine = [i for i in left if _is_like(histories[i], base)][-AT_ONCE:]
+        ends = _pooled([histories[i] for i in reversed(mine)], settings)
+        found |= zip(reversed(mine), ends, strict=True)
+        left = [i for i in left if i not in found]
+    return [found[i] for i in range(len(histories))]
+
+
+def _is_like(history: ClassHistory, base: ClassHistory) -> bool:
+    return history.pattern(history.rounds) == base.pattern(history.rounds)
+
+
+def _pooled(histories: Sequence[ClassHistory], settings: RunLength) -> list[LastStep]:
+    """Pool histories of one pattern, the longest first."""
+    longest = histories[0]
+    run = begin(
+        np.stack([each.reference_positive for each in histories]),
+        np.stack([each.reference_labeled for each in histories]),
+    )
+    positive, labeled = _by_round(histories)
+    ended: list[LastStep] = []
+    for t in range(1, longest.rounds + 1):
+        going = len(histories) - len(ended)
+        run = before = _first(run, going)
+        foreseen = np.zeros(going)
+        if longest.labeled[t - 1].any():
+            now = positive[t - 1, :going], labeled[t - 1, :going]
+            run, foreseen = advance(run, *now, t, settings)
+        for i in reversed(range(going)):
+            if histories[i].rounds > t:
+                break
+            ended.append(_last_step(before, run, i, float(foreseen[i])))
+    return ended[::-1]
+
+
+def _by_round(histories: Sequence[ClassHistory]) -> tuple[Values, Values]:
+    """Positive and labeled of each round and history, shape ``(T, histories, H)``; then zeros."""
+    rounds, strata = histories[0].labeled.shape
+    both = np.zeros((2, rounds, len(histories), strata))
+    for i, each in enumerate(histories):
+        both[:, : each.rounds, i] = each.positive, each.labeled
+    return both[0], both[1]
+
+
+def _first(run: Run, number: int) -> Run:
+    """Keep the first of the histories that a run is about."""
+    if len(run.log_weight) == number:
+        return run
+    return replace(
+        run,
+        log_weight=run.log_weight[:number],
+        alpha=run.alpha[:number],
+        beta=run.beta[:number],
+        started=run.started[:number],
+        history_alpha=run.history_alpha[:number],
+        history_beta=run.history_beta[:number],
+    )
+
+
+def _last_step(before: Run, after: Run, i: int, log_predictive: float) -> LastStep:
+    known, learned = mixture_of(before, i), mixture_of(after, i)
+    return LastStep(known, PoolingStep(learned, after.started[i], log_predictive))

@@ -1,0 +1,255 @@
+"""Earlier rounds are read from one row each; without these rows all comes out the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import delete, event, update
+
+from monitor.domain.model import Answer
+from monitor.domain.sample_settings import Bands, Cells, Sample
+from monitor.rounds import publish
+from monitor.storage import past_store
+from monitor.storage.estimate_store import read_counts
+from monitor.storage.tables import packed_counts
+from tests.rounds.scene import LIMITS, WEEK, Scene, settings
+
+BANDS = Sample(max_labels=60, bands=Bands(flagged=1, passed=2))
+CELLS = BANDS.model_copy(update={"cells": Cells(flagged=2, passed=4)})
+OTHER = {Answer.POSITIVE: Answer.NEGATIVE, Answer.NEGATIVE: Answer.POSITIVE}
+
+
+@pytest.fixture(params=[BANDS, CELLS], ids=["bands", "cells"])
+def scene(database, request):
+    asked = settings(limits=LIMITS, sample=request.param, deadline=52 * WEEK)
+    return Scene(database, asked)
+
+
+def open_round(scene, number):
+    scene.week(number, count=600, precision=0.3 if number in {4, 5} else 0.8)
+    scene.run(number)
+
+
+def close(scene, number):
+    for _ in range(2):  # a first round of a history has a second wave
+        for task in scene.labeler.sent[scene.round(number).name].values():
+            scene.labeler.answers[task.item_id] = scene.truth[task.item_id]
+        scene.run()
+    assert scene.round(number).state == "closed"
+
+
+def change_answers(scene, *numbers):
+    """Turn the first answers of some rounds, all before one pass."""
+    for number in numbers:
+        tasks = scene.labeler.sent[scene.round(number).name].values()
+        for item_id in sorted(task.item_id for task in tasks)[:4]:
+            scene.labeler.answers[item_id] = OTHER[scene.labeler.answers[item_id]]
+    scene.run()
+
+
+def forget_packed(scene, *numbers):
+    ids = [scene.round(number).id for number in numbers]
+    with scene.database.write() as connection:
+        connection.execute(delete(packed_counts).where(packed_counts.c.round_id.in_(ids)))
+
+
+def forget_all_packed(scene):
+    with scene.database.write() as connection:
+        connection.execute(delete(packed_counts))
+
+
+def past_of(scene, number):
+    round_ = scene.round(number)
+    with scene.database.read() as connection:
+        return past_store.read_past(connection, round_.history_id, before=round_.slot)
+
+
+def counted(past):
+    return [
+        (each.id, each.version, each.is_changed, *(array.tolist() for array in arrays_of(each)))
+        for each in past
+    ]
+
+
+def arrays_of(past_round):
+    counts = past_round.counts
+    return counts.size, counts.labeled, counts.positive, counts.is_flagged
+
+
+def pooled_rows(scene, first):
+    """What a full replay gives for a round and all after it: metric to low, point and high."""
+    batch = publish._read_batch(scene.context, scene.round(first))
+    return {
+        member.round.number: {
+            (row.metric, row.basis, row.estimand): (row.low, row.point, row.high)
+            for row in publish._estimated(batch)[member.round.id].rows
+        }
+        for member in batch.affected
+    }
+
+
+def published_rows(scene):
+    """What the latest versions say, by round."""
+    rows = scene.rows(
+        "select r.number, e.* from estimates e join rounds r"
+        " on r.id = e.round_id and r.version = e.version"
+    )
+    found: dict[int, dict[tuple[str, str, str], tuple[float, float, float]]] = {}
+    for row in rows:
+        key = row["metric"], row["basis"], row["estimand"]
+        found.setdefault(row["number"], {})[key] = row["low"], row["point"], row["high"]
+    return found
+
+
+ORDERS: dict[str, list[tuple[Any, ...]]] = {
+    "late labels everywhere": [
+        *[(open_round, n) for n in (1, 2, 3)],
+        *[(close, n) for n in (1, 2, 3)],
+        (change_answers, 2),
+        (open_round, 4),
+        (close, 4),
+        (change_answers, 1, 3),
+        (change_answers, 4),
+    ],
+    "closed out of order, rows lost": [
+        *[(open_round, n) for n in (1, 2, 3, 4)],
+        (close, 1),
+        (close, 4),
+        (forget_packed, 1),
+        (close, 2),
+        (change_answers, 1),
+        (forget_packed, 2, 4),
+        (close, 3),
+        (open_round, 5),
+        (close, 5),
+        (change_answers, 1, 2),
+    ],
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_what_was_published_is_what_a_replay_without_any_packed_row_gives(scene, order):
+    for act, *numbers in ORDERS[order]:
+        act(scene, *numbers)
+    published = published_rows(scene)
+    rows = scene.rows("select count(*) as n from packed_counts")[0]["n"]
+
+    forget_all_packed(scene)
+
+    assert pooled_rows(scene, 1) == published
+    assert rows == len(published) >= 4
+
+
+def random_order(rng, steps=14):
+    """Rounds that open, close and change in any order, and packed rows that get lost."""
+    waiting: list[int] = []
+    closed, number = [1], 1
+    acts: list[tuple[Any, ...]] = [(open_round, 1), (close, 1)]
+    for _ in range(steps):
+        kind = rng.choice(["open", "close", "change", "change", "lose"])
+        if kind == "close" and waiting:
+            closed.append(waiting.pop(int(rng.integers(len(waiting)))))
+            acts.append((close, closed[-1]))
+        elif kind in {"change", "lose"}:
+            act = change_answers if kind == "change" else forget_packed
+            some = rng.choice(closed, size=int(rng.integers(1, len(closed) + 1)), replace=False)
+            acts.append((act, *some.tolist()))
+        else:
+            number += 1
+            waiting.append(number)
+            acts.append((open_round, number))
+    return acts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_order_of_closings_changes_and_losses_all_is_as_a_full_replay_gives_it(
+    scene, seed
+):
+    for act, *numbers in random_order(np.random.default_rng(seed)):
+        act(scene, *numbers)
+    published = published_rows(scene)
+
+    forget_all_packed(scene)
+
+    assert pooled_rows(scene, 1) == published
+
+
+def test_a_packed_row_has_the_counts_of_each_stratum(scene):
+    for number in (1, 2, 3):
+        open_round(scene, number)
+        close(scene, number)
+    change_answers(scene, 1)
+    packed = past_of(scene, 3)
+    with scene.database.read() as connection:
+        stored = read_counts(connection, [each.id for each in packed])
+
+    forget_all_packed(scene)
+    unpacked = past_of(scene, 3)
+
+    assert [each.is_packed for each in (*packed, *unpacked)] == [True, True, False, False]
+    assert counted(packed) == counted(unpacked)
+    for each in packed:
+        assert list(zip(*arrays_of(each), strict=True)) == [
+            (part.size, part.labeled, part.positive, part.stratum.flagged)
+            for part in stored[each.id]
+        ]
+
+
+def test_a_packed_row_of_an_older_version_does_not_count(scene):
+    for number in (1, 2):
+        open_round(scene, number)
+        close(scene, number)
+    first = scene.round(1)
+    with scene.database.write() as connection:
+        old = update(packed_counts).where(packed_counts.c.round_id == first.id)
+        connection.execute(old.values(version=first.version - 1, counts=b""))
+
+    [found] = past_of(scene, 2)
+
+    assert not found.is_packed
+    assert found.counts.labeled.sum() == 60
+
+
+def test_rows_that_are_missing_are_written_by_the_next_closing(scene):
+    for number in (1, 2, 3):
+        open_round(scene, number)
+        close(scene, number)
+    forget_packed(scene, 1, 2)
+
+    open_round(scene, 4)
+    close(scene, 4)
+
+    assert [each.is_packed for each in past_of(scene, 4)] == [True, True, True]
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_a_round_reads_the_strata_of_earlier_rounds_only_where_they_are_not_packed(
+    scene, is_packed
+):
+    for number in (1, 2, 3):
+        open_round(scene, number)
+        close(scene, number)
+    if not is_packed:
+        forget_all_packed(scene)
+    asked = rounds_whose_counts_are_read(scene)
+
+    open_round(scene, 4)
+    close(scene, 4)
+
+    earlier = {scene.round(number).id for number in (1, 2, 3)}
+    assert earlier & asked == (set() if is_packed else earlier)
+
+
+def rounds_whose_counts_are_read(scene):
+    """Gather from now on which rounds are asked for their strata's counts."""
+    asked: set[int] = set()
+
+    def note(connection, cursor, statement, parameters, *_):
+        if statement.startswith("SELECT") and "counts.labeled" in statement:
+            asked.update(parameters.values() if isinstance(parameters, dict) else parameters)
+
+    event.listen(scene.database.engine, "before_cursor_execute", note)
+    return asked
