@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from monitor.config.adapters import LABELERS, SOURCES
-from monitor.config.web import WebSettings
+from monitor.config.web import LabelingPageSettings, WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.refused_setting import SettingRefused
@@ -203,7 +203,8 @@ class Config(Settings):
     ``store`` is where rounds, labels and estimates are kept: ``sqlite:///FILE`` or
     ``postgresql+psycopg://USER@HOST/DATABASE``. Paths are relative to the folder of the file.
     ``false_alarms`` is a promise over all monitors; without it each has its own. ``web`` is where
-    `pr-monitor serve` reports its health; without it nothing listens.
+    `pr-monitor serve` reports its health, ``labeling_page`` where it lets people label; without
+    them nothing listens.
     """
 
     store: Annotated[str, AfterValidator(_store), Field(repr=False)] = "sqlite:///monitor.db"
@@ -212,6 +213,7 @@ class Config(Settings):
     hooks: dict[Annotated[Name, AfterValidator(_not_a_sink)], Hook] = Field(default_factory=dict)
     false_alarms: FalseAlarms | None = None
     web: WebSettings | None = None
+    labeling_page: LabelingPageSettings | None = None
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
