@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     ASGI = Callable[[Any, Any, Any], Awaitable[None]]
+    Refusal = tuple[HTTPStatus, str]
 
 MOST_BYTES = 4096
 """Of what a form sends: a key, a number, an answer and a token."""
+
+_TOO_LONG = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a form has up to {MOST_BYTES} bytes"
 
 HEADERS = {
     "cache-control": "no-store",
@@ -57,21 +60,18 @@ class Guard:
                 message["headers"] = [*message.get("headers", ()), *_PAIRS]
             await send(message)
 
-        refused = self._refusal(scope["method"], asked)
-        if refused is None:
-            await self._app(scope, receive, guarded)
+        if (refused := self._refusal(scope["method"], asked)) is not None:
+            await _refuse(guarded, *refused)
             return
-        status, why = refused
-        body = f"{why}\n".encode()
-        headers = [
-            (b"content-type", b"text/plain; charset=utf-8"),
-            (b"content-length", str(len(body)).encode()),
-            (b"connection", b"close"),  # a body that was not read must not pass for a request
-        ]
-        await guarded({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        body = await _body(receive)
+        if body is None:
+            return  # who asked has gone, in the middle of a form
+        if len(body) > MOST_BYTES:
+            await _refuse(guarded, *_TOO_LONG)
+            return
+        await self._app(scope, _given(body, receive), guarded)
 
-    def _refusal(self, method: str, asked: Mapping[str, str]) -> tuple[HTTPStatus, str] | None:
+    def _refusal(self, method: str, asked: Mapping[str, str]) -> Refusal | None:
         host = asked.get("host", "")
         if not is_ours(host, self._listen):
             why = "the labeling page is asked for as localhost or by its address"
@@ -82,12 +82,40 @@ class Guard:
         origin, site = asked.get("origin"), asked.get("sec-fetch-site", "same-origin")
         if origin not in {None, f"http://{host}"} or site != "same-origin":
             return HTTPStatus.FORBIDDEN, "this form is of another page"
-        size = asked.get("content-length", "")
-        if not size.isdecimal():
-            return HTTPStatus.LENGTH_REQUIRED, "say how long the request is"
-        if int(size) > MOST_BYTES:
-            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a form has up to {MOST_BYTES} bytes"
         return None
+
+
+async def _body(receive: Any) -> bytes | None:
+    """Read what is sent, but no more than shows that it is too long; None if its end never came."""
+    body, more = b"", True
+    while more and len(body) <= MOST_BYTES:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body
+
+
+def _given(body: bytes, receive: Any) -> Callable[[], Awaitable[Any]]:
+    """Give the body that was read, and then what comes after it."""
+    coming = [{"type": "http.request", "body": body}]
+
+    async def given() -> Any:
+        return coming.pop() if coming else await receive()
+
+    return given
+
+
+async def _refuse(send: Callable[[Any], Awaitable[None]], status: HTTPStatus, why: str) -> None:
+    body = f"{why}\n".encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),  # a body that was not read must not pass for a request
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 _PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]

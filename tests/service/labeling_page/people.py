@@ -148,17 +148,25 @@ class Place:
         return {row["external_id"]: row["answer"] for row in rows}
 
 
-def place_of(database: Database, folder: Path, *, labels=12, overlap=0.0, guideline=None) -> Place:
-    """Draw a round of so many labels, and put it on the page."""
-    asked = settings(
-        sample=Sample(max_labels=labels, bands=Bands(flagged=1, passed=1)), overlap=overlap
-    )
-    scene = Scene(database, asked)
+def scene_of(database: Database, *, labels=12, overlap=0.0) -> Scene:
+    """A classifier whose rounds ask for so many labels."""
+    sample = Sample(max_labels=labels, bands=Bands(flagged=1, passed=1))
+    return Scene(database, settings(sample=sample, overlap=overlap))
+
+
+def on_page(scene: Scene, folder: Path, **more) -> Scene:
+    """Let its rounds be labeled on the page."""
+    page = PageSettings.model_validate({"question": QUESTION, **more})
+    scene.labeler = PageLabeler(page, folder, lambda: scene.now, scene.database)
+    return scene
+
+
+def place_of(database: Database, folder: Path, *, guideline=None, **asked) -> Place:
+    """Draw a round, and put it on the page."""
     more = {} if guideline is None else {"guideline": "guideline.md"}
     if guideline is not None:
         (folder / "guideline.md").write_text(guideline)
-    page = PageSettings.model_validate({"question": QUESTION, **more})
-    scene.labeler = PageLabeler(page, folder, lambda: scene.now, database)
+    scene = on_page(scene_of(database, **asked), folder, **more)
     scene.week(1)
     scene.run(1)
     return Place(scene)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from datetime import timedelta
+from urllib.parse import urlencode
 
 import pytest
 from opentelemetry import trace
@@ -220,13 +222,21 @@ def test_a_revision_is_a_small_number(place, ada, revision):
     assert place.said == []
 
 
-def test_what_is_too_long_is_refused_before_it_is_read(place, ada):
+def test_what_is_too_long_is_refused_however_it_is_sent(place, ada):
     form = {**ada.page.forms["/answer"], "answer": "1"}
 
-    long = ada.client.post("/answer", data={**form, "more": "x" * MOST_BYTES})
-    unknown = ada.client.post("/answer", headers={"content-length": "x"}, content=b"")
+    async def pieces():
+        read.append(1)
+        for _ in range(1000):
+            yield b"x" * 1000
+            read.append(1000)
 
-    assert [long.status_code, unknown.status_code] == [413, 411]
+    long = ada.client.post("/answer", data={**form, "more": "x" * MOST_BYTES})
+    read: list[int] = []
+    endless = ada.client.post("/answer", content=pieces())
+
+    assert [long.status_code, endless.status_code] == [413, 413]
+    assert sum(read) < 10_000, "no more is read than shows that it is too long"
     assert place.said == []
 
 
@@ -236,6 +246,35 @@ def test_what_is_no_form_is_refused(place, ada, body):
 
     assert answer.status_code in {400, 403}
     assert place.said == []
+
+
+def test_half_a_form_of_who_has_gone_is_no_form(place, ada):
+    form = {**ada.page.forms["/answer"], "answer": "1"}
+    whole = urlencode(form).encode()
+    cookie = "; ".join(f"{name}={value}" for name, value in ada.client.cookies.items())
+    headers = {"host": f"127.0.0.1:{PORT}", "cookie": cookie}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/answer",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    messages = [
+        {"type": "http.request", "body": whole, "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[object] = []
+
+    async def receive():
+        return messages.pop(0)
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(place.application()(scope, receive, send))
+
+    assert (sent, place.said) == ([], [])
 
 
 # What is seen

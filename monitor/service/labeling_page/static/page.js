@@ -3,7 +3,7 @@
 // loses it. An answer that is sent twice is taken once: each says what it follows.
 "use strict";
 
-const FEW = 5; // items left on the screen when more are asked for
+const FEW = 7; // items left on the screen when more are asked for
 const MOST_WAITING = 10; // answers that may wait for the server before nobody goes on
 const KEYS = new Map([
   ["1", "1"], ["y", "1"], ["0", "0"], ["n", "0"], ["?", "cannot tell"],
@@ -85,6 +85,7 @@ function answer(value) {
   if (queue.length > 0) show();
   else item.replaceChildren(text("One moment..."));
   send(said);
+  refill();
 }
 
 function takeBack() {
