@@ -247,6 +247,14 @@ class Config(Settings):
             raise SettingRefused(setting="false_alarms", why=message)
         return self
 
+    @model_validator(mode="after")
+    def _an_address_each(self) -> Config:
+        page, web = self.labeling_page, self.web
+        if page is not None and web is not None and page.address.port == web.address.port:
+            message = f"port {page.address.port} is that of web.listen; choose another one"
+            raise SettingRefused(setting="labeling_page.listen", why=message)
+        return self
+
     def false_alarm_every(self, monitor: MonitorConfig) -> float:
         """Return the rounds per false alarm that a monitor promises, alone or as its share."""
         if self.false_alarms is None:

@@ -89,8 +89,11 @@ class Browser:
     def find(self, selector):
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
     def has(self, selector):
-        return bool(self.driver.find_elements(By.CSS_SELECTOR, selector))
+        return bool(self.all(selector))
 
     def press(self, key):
         self.driver.switch_to.active_element.send_keys(key)

@@ -120,7 +120,7 @@ class Person:
 class Place:
     """A page, the round that stands on it, and the link to it."""
 
-    scene: Scene
+    scene: Any
     links: Links = field(default_factory=Links)
     entered: list[str] = field(default_factory=list)
 

@@ -222,6 +222,58 @@ def test_the_page_works_by_touch_on_a_phone_and_a_double_tap_answers_once(small_
     assert wide <= 390, "nothing has to be scrolled sideways"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "height"), [(320, 256), (500, 380), (390, 780)])
+def test_nothing_is_cut_or_covered_where_there_is_little_room(small_shop, browser, width, height):
+    """320 by 256 is a screen of 1280 by 1024 at 400 %, 500 by 380 one of 1000 by 760 at 200 %."""
+    show(small_shop.folder, [{"subject": "word " * 300, "address": "x" * 500}] * 12)
+    room = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    with small_shop.running() as link:
+        browser.enter(link).until(browser.is_ready)
+        browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", room)
+        try:
+            wide = browser.driver.execute_script("return document.documentElement.scrollWidth")
+            share = browser.driver.execute_script(
+                "const footer = document.querySelector('footer');"
+                "if (getComputedStyle(footer).position !== 'sticky') return 0;"
+                "return footer.getBoundingClientRect().height / innerHeight;"
+            )
+        finally:
+            browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+    assert wide <= width
+    assert share < 0.4, "what stays on the screen leaves room for what is read"
+
+
+@pytest.mark.slow
+def test_who_does_not_see_the_page_is_told_what_stands_on_it(small_shop, browser):
+    """Names and roles as the browser gives them to a screen reader."""
+    with small_shop.running() as link:
+        browser.driver.get(link)
+        field = browser.find("#name")
+        named = (field.accessible_name, field.aria_role)
+        browser.enter(link).until(browser.is_ready)
+        buttons = [one.accessible_name for one in browser.all("button")]
+        browser.answer("1")
+        focused = browser.driver.switch_to.active_element
+        reached = (focused.aria_role, focused.accessible_name)
+        live = browser.find("#progress").aria_role
+        language = browser.find("html").get_attribute("lang")
+        headings = [one.text for one in browser.all("h1")]
+
+    assert named == ("Your name", "textbox")
+    assert [name.removeprefix("\u2713").strip() for name in buttons] == [
+        "Leave",
+        "Yes 1",
+        "No 0",
+        "Cannot tell ?",
+        "Undo the last answer u",
+        "Answer by keys",
+    ]
+    assert reached == ("article", "The item"), "and what stands in it is read out"
+    assert (live, language, headings) == ("status", "en", ["Is it about travel?"])
+
+
 def tap(browser, element):
     chain = ActionChains(browser.driver)
     chain.w3c_actions.pointer_action.source = finger = PointerInput(

@@ -10,6 +10,7 @@ import socket
 import httpx
 import pytest
 
+from monitor.domain.errors import ConfigRefused
 from tests.servers import free_port
 from tests.service.web.serving import COMMAND
 from tests.small_config import configure
@@ -98,6 +99,13 @@ def test_a_monitor_that_is_labeled_otherwise_is_refused_with_the_way_out(folder,
     assert (code, output) == (65, "")
     assert "nobody labels mail on the labeling page" in errors
     assert "labeling: {kind: page, question:" in errors
+
+
+def test_the_page_has_a_port_of_its_own(folder):
+    more = "web: {listen: 127.0.0.1:8089}\nlabeling_page: {listen: localhost:8089}\n"
+
+    with pytest.raises(ConfigRefused, match=r"port 8089 is that of web\.listen; choose another"):
+        configure(folder, more=more)
 
 
 def test_serve_has_the_page_with_a_link_in_its_log_and_ends_with_it(shop, port):
