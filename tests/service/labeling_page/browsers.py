@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if os.environ.get("CI") != "true":
+    pytest.importorskip("selenium", reason="selenium is not installed (requirements-dev.lock)")
 
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
