@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from monitor.cli.app import SECTIONS as GROUPS  # noqa: E402
 from monitor.cli.app import app  # noqa: E402
 from monitor.config.model import HOOKS, Config, MonitorConfig, ReferenceFile  # noqa: E402
-from monitor.config.web import WebSettings  # noqa: E402
+from monitor.config.web import LabelingPageSettings, WebSettings  # noqa: E402
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample  # noqa: E402
 from monitor.domain.settings import (  # noqa: E402
     LIMITED_METRICS,
@@ -40,6 +40,7 @@ from monitor.domain.settings import (  # noqa: E402
 )
 from monitor.labeling.column import ColumnSettings  # noqa: E402
 from monitor.labeling.files import FilesSettings  # noqa: E402
+from monitor.labeling.page_settings import PageSettings  # noqa: E402
 from monitor.sources.duckdb import Columns, DuckdbSettings  # noqa: E402
 from monitor.tracking.mlflow import MlflowSettings  # noqa: E402
 
@@ -52,6 +53,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "mlflow": MlflowSettings,
     "false_alarms": FalseAlarms,
     "web": WebSettings,
+    "labeling_page": LabelingPageSettings,
     "monitors": MonitorConfig,
     "monitors: source of kind duckdb": DuckdbSettings,
     "monitors: source.columns": Columns,
@@ -63,6 +65,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: sample.cost": Cost,
     "monitors: labeling of kind files": FilesSettings,
     "monitors: labeling of kind column": ColumnSettings,
+    "monitors: labeling of kind page": PageSettings,
     "monitors: labeling.audit": ClassAuditCounts,
     "monitors: labeling.audit, counts": AuditCounts,
     "monitors: reference, as a matrix": ReferenceMatrix,
@@ -121,6 +124,8 @@ NOTES = {
     "Cost.passed": "of a label of a predicted negative",
     "FilesSettings.folder": "relative to the config",
     "FilesSettings.format": "of the task files",
+    "PageSettings.guideline": "Markdown file, relative to the config",
+    "LabelingPageSettings.listen": "`HOST:PORT`, of this machine: `127.0.0.1:8089`",
     "ColumnSettings.path": "file, pattern or list of them, relative to the config",
     "ColumnSettings.table": "table or view of a DuckDB file; for no other kind",
     "ColumnSettings.id": "column that holds the id of the prediction",

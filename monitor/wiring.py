@@ -23,6 +23,7 @@ from monitor.hooks.log import LogHandler
 from monitor.labeling.absent import AbsentLabeler
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
+from monitor.labeling.page import PageLabeler
 from monitor.rounds.context import MonitorContext, ReferenceItems
 from monitor.storage import effect_admin
 from monitor.storage.database import Database
@@ -32,13 +33,14 @@ from monitor.tracking.shown import MlflowRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from monitor.config.model import Config, MonitorConfig
     from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
     from monitor.domain.report import Notice
     from monitor.domain.settings import Labeling, RoundSettings
     from monitor.hooks.links import Link
+
+    MakeLabeler = Callable[[Labeling], Labeler]
 
 
 def utc_now() -> datetime:
@@ -137,7 +139,8 @@ def _link(config: Config, database: Database) -> Link:
 def _context(
     config: Config, monitor: MonitorConfig, database: Database, clock: Clock
 ) -> MonitorContext:
-    labeler = _labeler(config, monitor.labeling, clock)
+    make = partial(_made_labeler, config, clock, database)
+    labeler = _labeler(monitor.labeling, make)
     return MonitorContext(
         settings=config.settings_of(monitor),
         database=database,
@@ -146,12 +149,12 @@ def _context(
         clock=clock,
         reference=_reference(config, monitor),
         runs=MlflowRuns(config.mlflow, config.folder),
-        labelers=partial(_labelers, config, monitor.labeling, labeler, clock),
+        labelers=partial(_labelers, monitor.labeling, labeler, make),
     )
 
 
 def _labelers(
-    config: Config, asked: Labeling, today: Labeler, clock: Clock, settings: RoundSettings
+    asked: Labeling, today: Labeler, make: MakeLabeler, settings: RoundSettings
 ) -> tuple[Labeler, ...]:
     """Labelers of a round, the one that it was opened with first.
 
@@ -162,7 +165,7 @@ def _labelers(
     is_same_kind = (settings.labeling or {}).get("kind") == asked.own()["kind"]
     if settings.labeling is None or (is_same_kind and type(today) is not FilesLabeler):
         return (today,)
-    kept = _kept_labeler(config, settings.labeling, clock)
+    kept = _kept_labeler(settings.labeling, make)
     # By the very class: a package may derive its own labeler from it.
     if type(kept) is not FilesLabeler or type(today) is not FilesLabeler:
         return (kept,)
@@ -178,9 +181,9 @@ def _folders(kept: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
     return (kept,) if kept.place == today.place else (kept, today)
 
 
-def _kept_labeler(config: Config, labeling: dict[str, Any], clock: Clock) -> Labeler:
+def _kept_labeler(labeling: dict[str, Any], make: MakeLabeler) -> Labeler:
     try:
-        return _made_labeler(LABELERS.settings(labeling), config.folder, clock)
+        return make(LABELERS.settings(labeling))
     except (SettingRefused, ValidationError) as error:
         # its package was uninstalled or changed while the round was open: that round alone stops
         return AbsentLabeler(" ".join(str(error).split()))
@@ -192,13 +195,15 @@ def _source(config: Config, monitor: MonitorConfig) -> Source:
         return source
 
 
-def _labeler(config: Config, labeling: Labeling, clock: Clock) -> Labeler:
+def _labeler(labeling: Labeling, make: MakeLabeler) -> Labeler:
     with _refused("labeling"):
-        return _made_labeler(labeling, config.folder, clock)
+        return make(labeling)
 
 
-def _made_labeler(labeling: Labeling, folder: Path, clock: Clock) -> Labeler:
-    labeler: Labeler = LABELERS.make(labeling, folder, clock)
+def _made_labeler(config: Config, clock: Clock, database: Database, labeling: Labeling) -> Labeler:
+    kind = labeling.own()["kind"]
+    more = (database,) if LABELERS.adapter(kind).wants_store else ()
+    labeler: Labeler = LABELERS.make(labeling, config.folder, clock, *more)
     return labeler
 
 
@@ -247,12 +252,15 @@ def check_labels(context: MonitorContext) -> str:
     Raises
     ------
     LabelsRefused
-        If the file or a column of it is missing, or the folder cannot be written.
+        If the file, a column of it or the guideline is missing, or the folder cannot be written.
     """
     labeler = context.labeler
     if isinstance(labeler, ColumnLabeler):
         labeler.columns()
         return f"column {labeler.settings.value} of {labeler.files}"
+    if isinstance(labeler, PageLabeler):
+        labeler.guideline()
+        return f"{labeler.place}: {labeler.settings.question}"
     if isinstance(labeler, FilesLabeler):
         labeler.make_folder()
         return f"files in {labeler.folder}"

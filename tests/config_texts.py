@@ -92,7 +92,7 @@ max_labels: 2000 => max_labels: 2.5
 max_labels: 2000 => max_labels: <nothing>
     14, monitors[mail-travel].sample.max_labels: it should be a valid integer, found nothing; write a value or leave the line out
 kind: files => kind: file
-    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column)
+    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column, page)
 late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
     15, monitors[mail-travel].labeling.gold: there is no such setting here; it is called audit now
 pooling: {hazard => carry: {hazard
@@ -102,7 +102,7 @@ pooling: {hazard => pooling: {lean: 0.4, hazard
 pooling: {hazard => pooling: {shift: 0.4, hazard
     19, monitors[mail-travel].pooling.shift: there is no such setting here; leave it out: rises and falls are treated alike now
 kind: files,  => <nothing>
-    15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column
+    15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column, page
 tp: 138 => tp: 0.3
     16, monitors[mail-travel].reference.tp: it should be a valid integer, found 0.3; this is a count, not a share
 tp: 138 => tp: -1
@@ -132,7 +132,7 @@ tenant: [eu, us] => tenant: !own [eu, us]
 store: sqlite:///monitor.db => stor: sqlite:///monitor.db
     1, stor: there is no such setting here; did you mean store?
 store: sqlite:///monitor.db => pages: {listen: 127.0.0.1:8080}
-    1, pages: there is no such setting here; known are false_alarms, hooks, mlflow, monitors, store, web
+    1, pages: there is no such setting here; known are false_alarms, hooks, labeling_page, mlflow, monitors, store, web
 store: sqlite:///monitor.db => store: mysql://h/db
     1, store: this is no address of a store; write sqlite:///monitor.db or postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE
 kind: webhook => kind: webhok

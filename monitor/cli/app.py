@@ -15,6 +15,7 @@ from monitor.cli.commands import (
     effects,
     estimates,
     keeping,
+    labeling,
     labels,
     plan,
     results,
@@ -26,7 +27,7 @@ from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
 
 SECTIONS = {
     "Get started": ("demo", "init", "plan", "check"),
-    "Run what is due": ("run-once", "backfill", "serve"),
+    "Run what is due": ("run-once", "backfill", "serve", "label"),
     "Results and labels": ("status", "rounds", "show", "compare", "labels", "alerts", "effects"),
     "Other": ("simulate", "estimate", "backup", "forget", "db"),
 }
@@ -93,6 +94,7 @@ def pr_monitor(
 
 setup.add_to(app)
 runs.add_to(app)
+labeling.add_to(app)
 results.add_to(app)
 effects.add_to(app)
 compare.add_to(app)

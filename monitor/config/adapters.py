@@ -22,6 +22,7 @@ from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
+from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from pydantic import GetCoreSchemaHandler, ValidationInfo
     from pydantic_core import CoreSchema
+
+    from monitor.domain.ports import Labeler
 
 AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter)
 SettingsT = TypeVar("SettingsT", bound=Settings)
@@ -183,6 +186,12 @@ def _described(entry: EntryPoint) -> str:
     return f"package {package} (entry point {entry.name} = {entry.value} of {entry.group})"
 
 
+def _page_labeler(*made_of: Any) -> Labeler:
+    from monitor.labeling.page import PageLabeler  # noqa: PLC0415  SQLAlchemy takes 0.2 s
+
+    return PageLabeler(*made_of)
+
+
 SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
     group="pr_monitor.sources",
     wanted=SourceAdapter,
@@ -202,5 +211,6 @@ LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
             ColumnSettings,
             lambda settings, folder, clock: ColumnLabeler(settings, folder, clock=clock),
         ),
+        "page": LabelerAdapter(PageSettings, _page_labeler, wants_store=True),
     },
 )

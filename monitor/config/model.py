@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from monitor.config.adapters import LABELERS, SOURCES
-from monitor.config.web import WebSettings
+from monitor.config.web import LabelingPageSettings, WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.refused_setting import SettingRefused
@@ -203,7 +203,8 @@ class Config(Settings):
     ``store`` is where rounds, labels and estimates are kept: ``sqlite:///FILE`` or
     ``postgresql+psycopg://USER@HOST/DATABASE``. Paths are relative to the folder of the file.
     ``false_alarms`` is a promise over all monitors; without it each has its own. ``web`` is where
-    `pr-monitor serve` reports its health; without it nothing listens.
+    `pr-monitor serve` reports its health, ``labeling_page`` where it lets people label; without
+    them nothing listens.
     """
 
     store: Annotated[str, AfterValidator(_store), Field(repr=False)] = "sqlite:///monitor.db"
@@ -212,6 +213,7 @@ class Config(Settings):
     hooks: dict[Annotated[Name, AfterValidator(_not_a_sink)], Hook] = Field(default_factory=dict)
     false_alarms: FalseAlarms | None = None
     web: WebSettings | None = None
+    labeling_page: LabelingPageSettings | None = None
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
@@ -243,6 +245,14 @@ class Config(Settings):
                 "one in every second round; promise fewer, or name a longer time in per"
             )
             raise SettingRefused(setting="false_alarms", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _an_address_each(self) -> Config:
+        page, web = self.labeling_page, self.web
+        if page is not None and web is not None and page.address.port == web.address.port:
+            message = f"port {page.address.port} is that of web.listen; choose another one"
+            raise SettingRefused(setting="labeling_page.listen", why=message)
         return self
 
     def false_alarm_every(self, monitor: MonitorConfig) -> float:

@@ -1,4 +1,4 @@
-"""Where `pr-monitor serve` answers to those who watch it."""
+"""Where `pr-monitor serve` answers to those who watch it, and to those who label."""
 
 from __future__ import annotations
 
@@ -80,6 +80,33 @@ class WebSettings(Settings):
             message = (
                 f"other machines can reach {self.address}, and nothing here asks for a "
                 "password; write 127.0.0.1, or add allow_remote: true where a firewall decides"
+            )
+            raise SettingRefused(setting="listen", why=message)
+        return self
+
+    @property
+    def address(self) -> Address:
+        """Host and port."""
+        return parse_address(self.listen)
+
+
+class LabelingPageSettings(Settings):
+    """Where `pr-monitor serve` has the page on which people label, in a browser on this machine.
+
+    Without this section it has none; `pr-monitor label` is the same page by itself. It is for
+    monitors with ``labeling: {kind: page}``. The log has a link that works once, for each person.
+    What `web` allows says nothing about this page, which shows what strangers wrote: it listens
+    on this machine only.
+    """
+
+    listen: str
+
+    @model_validator(mode="after")
+    def _for_this_machine(self) -> LabelingPageSettings:
+        if not self.address.is_loopback:
+            message = (
+                f"other machines can reach {self.address}, and the labeling page is for a "
+                f"browser on this machine; write 127.0.0.1:{self.address.port}"
             )
             raise SettingRefused(setting="listen", why=message)
         return self

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from monitor.domain.ports import Clock, Labeler, Source
+    from monitor.domain.ports import Labeler, Source
     from monitor.domain.settings import Labeling
 
 
@@ -70,7 +70,11 @@ class SourceAdapter:
 
 @dataclass(frozen=True, slots=True)
 class LabelerAdapter:
-    """A kind of labeler: its settings, and how one is made of them, the folder and the clock."""
+    """A kind of labeler: its settings, and how one is made of them, the folder and the clock.
+
+    One that ``wants_store`` is made of the store as well.
+    """
 
     settings: type[Labeling]
-    make: Callable[[Any, Path, Clock], Labeler]
+    make: Callable[..., Labeler]
+    wants_store: bool = False

@@ -10,7 +10,14 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import TryLater
 from monitor.presentation.moves import forgotten_item_reason
-from monitor.storage import label_store, payload_store, round_claims, round_moves, round_store
+from monitor.storage import (
+    label_store,
+    page_store,
+    payload_store,
+    round_claims,
+    round_moves,
+    round_store,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -79,6 +86,7 @@ def _forgotten(
     with database.write() as connection:
         keys = payload_store.task_keys(connection, this_round.id, item_id)
         deleted = payload_store.forget_item(connection, this_round.id, item_id)
+        deleted |= page_store.empty_tasks(connection, this_round.name, keys)
         if deleted:
             # Read again: it may have moved before it was claimed, and the event keeps its state.
             round_ = round_store.read_round(connection, this_round.id)
@@ -101,6 +109,7 @@ def forget_removed_monitors(database: Database, names: Collection[str], clock: C
     for round_ in rounds:
         with database.write() as connection:
             label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
+            page_store.empty_round(connection, round_.name)
         log.info(
             "payloads of a removed monitor deleted", monitor=round_.monitor, round=round_.number
         )

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import EffectHandler
     from monitor.rounds.context import MonitorContext
     from monitor.service.change_detection import Look
+    from monitor.service.labeling_page.serving import LabelingServer
     from monitor.service.web.server import WebServer
     from monitor.storage.effect_store import Waiting
     from monitor.wiring import Application
@@ -198,15 +199,15 @@ def serve(
     """
     asked = signals.listen()
     work = Work(application, path, tick)
-    web = _web(work.running)
+    servers = [one for one in (_web(work.running), _labeling_page(work.running)) if one]
     scheduler = _ticking(work, tick)
     log.info("serving", monitors=len(application.monitors), web=_address(application))
     while (number := _next_signal(asked, scheduler, application)) == signals.RELOAD:
         work.running.reload()
     log.info("stopping: finishing the step in flight", signal=signal.Signals(number).name)
     left = _left_after(grace, work, scheduler)
-    if web is not None:
-        web.stop()
+    for server in servers:
+        server.stop()
     if left:
         _abandon(left)
     application.database.close()
@@ -336,6 +337,28 @@ def _web(running: Running) -> WebServer | None:
 
     listen = None if settings.allow_remote else settings.address.host
     server = WebServer(Pages(running.answers(), listen=listen), settings.address)
+    server.start()
+    return server
+
+
+def _labeling_page(running: Running) -> LabelingServer | None:
+    """Let people label, if the config has an address for it."""
+    if (settings := running.application.config.labeling_page) is None:
+        return None
+    from monitor.service.labeling_page.serving import LabelingServer  # noqa: PLC0415
+
+    def told(link: str, entered: str | None) -> None:
+        log.info("labeling page: this link works once", link=link, used_by=entered)
+
+    server = LabelingServer(
+        running.application.database,
+        running.application.clock,
+        lambda: [context.settings.name for context in running.application.monitors],
+        address=settings.address,
+        setting="labeling_page.listen",
+        name="",
+        told=told,
+    )
     server.start()
     return server
 

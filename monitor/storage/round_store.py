@@ -13,11 +13,11 @@ from monitor.domain.model import Window
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.storage.claims import wait_for_turn, wait_if_known
-from monitor.storage.database import insert_new
+from monitor.storage.database import insert_new, listed
 from monitor.storage.tables import monitors, payloads, rounds, tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Row, Select
@@ -80,8 +80,12 @@ class Round:
     @property
     def name(self) -> str:
         """Name for files and for people: monitor and slot, and which time it is done again."""
-        again = "" if self.first_version == 1 else f"-v{self.first_version}"
-        return f"{self.monitor}-{self.slot:%Y-%m-%dT%H%M}{again}"
+        return _name(self.monitor, self.slot, self.first_version)
+
+
+def _name(monitor: str, slot: datetime, first_version: int) -> str:
+    again = "" if first_version == 1 else f"-v{first_version}"
+    return f"{monitor}-{slot:%Y-%m-%dT%H%M}{again}"
 
 
 def find_monitor(connection: Connection, name: str) -> int | None:
@@ -253,6 +257,22 @@ def waiting_items(connection: Connection, name: str, now: datetime) -> set[str]:
     query = select(tasks.c.item_id).join(rounds, rounds.c.id == tasks.c.round_id).join(monitors)
     mine = query.where(monitors.c.name == name, is_unfinished(now))
     return set(connection.scalars(mine))
+
+
+def unfinished_names(
+    connection: Connection, names: Sequence[str], now: datetime
+) -> list[tuple[str, RoundState]]:
+    """Read names and states of the unfinished rounds of some monitors, in slot order."""
+    query = (
+        select(monitors.c.name, rounds.c.slot, rounds.c.first_version, rounds.c.state)
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(monitors.c.name.in_(listed(connection, names)), is_unfinished(now))
+        .order_by(rounds.c.slot, monitors.c.name)
+    )
+    return [
+        (_name(row.name, row.slot, row.first_version), RoundState(row.state))
+        for row in connection.execute(query)
+    ]
 
 
 def finished_rounds_shown(connection: Connection, name: str, now: datetime) -> list[Round]:

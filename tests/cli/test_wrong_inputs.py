@@ -164,6 +164,13 @@ INPUTS = {
     "labels come late and the deadline early": config(
         deadline=("matures: 1s", "matures: 60d, deadline: 5d")
     ),
+    "the guideline is not there": config(
+        labeling='{kind: page, question: "Travel?", guideline: guideline.md}'
+    ),
+    "the labeling page asks nothing": config(labeling='{kind: page, question: " "}'),
+    "the labeling page is to be for other machines": config(
+        listen=("monitors:", 'labeling_page: {listen: "0.0.0.0:8089"}\nmonitors:')
+    ),
 }
 
 

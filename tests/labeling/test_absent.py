@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from monitor import wiring
@@ -26,7 +28,8 @@ def test_what_keeps_the_rounds_of_an_absent_kind_is_shown_until_the_kind_is_back
     scene.week(1)
     scene.run(1)
     present, kind = scene.labeler, {"kind": scene.labeler.name}
-    scene.labeler = wiring._kept_labeler(configure(tmp_path), kind, lambda: scene.now)
+    make = partial(wiring._made_labeler, configure(tmp_path), lambda: scene.now, scene.database)
+    scene.labeler = wiring._kept_labeler(kind, make)
 
     with pytest.raises(ConfigRefused):
         scene.run()

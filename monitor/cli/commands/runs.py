@@ -151,7 +151,7 @@ def serve(
 
     What run-once does, for every monitor, as one long-running process; its log goes to standard
     error. SIGHUP reads the config again. With `web` in the config it answers /health, /ready and
-    /metrics.
+    /metrics. With `labeling_page` people label in a browser; the log has the link for it.
     """
     from monitor.cli.logs import set_up_logs
     from monitor.service.loop import serve as run
@@ -297,10 +297,13 @@ def _counted_states(rounds: Sequence[Round]) -> str:
 def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
     """Say what rounds that wait for people need, and by when."""
     from monitor.labeling.files import FilesLabeler
+    from monitor.labeling.page import PageLabeler
 
     missing, due = _still_wanted(context, {round_.number for round_ in waiting})
     by = "" if due is None else f" by {minute(due)} UTC"
     needs = f"{plural(len(waiting), 'round')} waiting for {plural(missing, 'answer')} of people{by}"
+    if isinstance(context.labeler, PageLabeler):
+        return f"{needs}; they label with pr-monitor label; then run: pr-monitor run-once"
     if not isinstance(context.labeler, FilesLabeler):
         return f"{needs}; then run: pr-monitor run-once"
     return (

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.model import Task
+    from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_store import Round
@@ -32,6 +33,7 @@ __all__ = [
     "asks_people",
     "collect",
     "disputed",
+    "labelers_in_use",
     "retire",
     "send",
     "store_labels",
@@ -156,6 +158,14 @@ def asks_people(context: MonitorContext) -> bool:
     """Whether people label for a monitor: by today's config, or for a round opened before."""
     with context.database.read() as connection:
         return context.labeler.asks_people or bool(_asking_people(connection, context))
+
+
+def labelers_in_use(context: MonitorContext) -> list[Labeler]:
+    """Labelers of a monitor: today's, and those of rounds that still take labels."""
+    with context.database.read() as connection:
+        rounds = round_store.unfinished_rounds(connection, context.settings.name, context.clock())
+    used = [one for round_ in rounds for one in context.labelers_of(round_.settings)]
+    return [context.labeler, *used]
 
 
 def _asking_people(connection: Connection, context: MonitorContext) -> list[Round]:

@@ -14,8 +14,12 @@ from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.service.web.patience import PatientProtocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
     from monitor.config.web import Address
-    from monitor.service.web.app import Pages
+
+    ASGI = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
 
 _START = 30.0  # seconds; uvicorn needs a few milliseconds on an idle machine
 _STOP = 5
@@ -34,9 +38,9 @@ class WebServer:
         If this machine has no such address, or this user may not listen there.
     """
 
-    def __init__(self, pages: Pages, address: Address) -> None:
+    def __init__(self, pages: ASGI, address: Address, setting: str = "web.listen") -> None:
         # Bound here, since uvicorn calls sys.exit where an address is taken.
-        self._socket = _bound(address)
+        self._socket = _bound(address, setting)
         self._server = uvicorn.Server(
             uvicorn.Config(
                 pages,
@@ -71,11 +75,12 @@ class WebServer:
         self._socket.close()
 
 
-def _bound(address: Address) -> socket.socket:
+def _bound(address: Address, setting: str) -> socket.socket:
     try:
         return _listening(address)
     except OSError as error:
-        raise _refusal(address, error) from error
+        where = f"{setting}: {address}"
+        raise _refusal(where, error) from error
 
 
 def _listening(address: Address) -> socket.socket:
@@ -91,8 +96,7 @@ def _listening(address: Address) -> socket.socket:
     return socket_
 
 
-def _refusal(address: Address, error: OSError) -> ConfigRefused | TryLater:
-    where = f"web.listen: {address}"
+def _refusal(where: str, error: OSError) -> ConfigRefused | TryLater:
     if error.errno == errno.EADDRINUSE:
         message = f"{where} is taken by another program; end that one, or choose another port"
         return TryLater(message)

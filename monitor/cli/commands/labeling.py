@@ -1,0 +1,127 @@
+"""The command that lets a person label in a browser: label."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened
+from monitor.cli.views.printing import say, say_error, say_json
+
+if TYPE_CHECKING:
+    from monitor.wiring import Application
+
+PORT = 8089
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("label")(label)
+
+
+def label(
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    port: Annotated[
+        int,
+        typer.Option(
+            "--port", help="Where it listens, on 127.0.0.1.", min=1, max=65_535, metavar="PORT"
+        ),
+    ] = PORT,
+    name: Annotated[
+        str | None,
+        typer.Option("--as", help="Your name, else that of your account.", metavar="NAME"),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the link and open nothing.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Label in a browser on this machine, until Ctrl-C.
+
+    For monitors with labeling: {kind: page}. The link works once; when somebody has used it, one
+    for the next person is printed. run-once or serve hands out the items and takes the answers
+    into the estimates, also while this runs.
+    """
+    from monitor.config.web import Address
+    from monitor.service import signals
+    from monitor.service.labeling_page.serving import LabelingServer
+
+    with opened(config) as application:
+        names = _on_the_page(application, monitor)
+
+        def told(link: str, entered: str | None) -> None:
+            if json:
+                say_json({"link": link, "entered": entered})
+            else:
+                say(_told(link, entered))
+            sys.stdout.flush()
+            if entered is None and not no_browser:
+                _open(link)
+
+        server = LabelingServer(
+            application.database,
+            application.clock,
+            lambda: names,
+            address=Address("127.0.0.1", port),
+            setting="--port",
+            name=name or _account(),
+            told=told,
+        )
+        asked = signals.listen()
+        server.start()
+        while asked.get() == signals.RELOAD:
+            say_error("the config is read at the start only; end this and begin it again")
+        server.stop()
+    if not json:
+        say("stopped; every answer is kept")
+
+
+def _told(link: str, entered: str | None) -> str:
+    if entered is None:
+        return f"The labeling page, until Ctrl-C: {link}"
+    return f"{entered} is labeling; a link for another person: {link}"
+
+
+def _on_the_page(application: Application, monitor: str | None) -> list[str]:
+    """Name the monitors that people label on the page: today, or in a round opened before."""
+    from monitor.domain.errors import InputRefused
+    from monitor.labeling.page import PageLabeler
+    from monitor.rounds.labels.collect import labelers_in_use
+
+    chosen = application.monitors if monitor is None else (application.context(monitor),)
+    names = [
+        context.settings.name
+        for context in chosen
+        if any(isinstance(one, PageLabeler) for one in labelers_in_use(context))
+    ]
+    if not names:
+        asked = ", ".join(context.settings.name for context in chosen)
+        message = (
+            f"nobody labels {asked} on the labeling page; it is for monitors with "
+            'labeling: {kind: page, question: "Is it really ...?"}'
+        )
+        raise InputRefused(message)
+    return names
+
+
+def _account() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # an account without a name, as in some containers
+        return ""
+
+
+def _open(link: str) -> None:
+    """Open a browser that has a window; one in the terminal would take it from this program."""
+    import webbrowser
+
+    has_windows = sys.platform in {"darwin", "win32"} or any(
+        name in os.environ for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+    if has_windows and not webbrowser.open(link):
+        say_error("no browser could be opened; open the link yourself")

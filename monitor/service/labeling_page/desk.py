@@ -1,0 +1,244 @@
+"""Which task comes next for whom, and what they say about it.
+
+Tasks are handed out in the random order of their round, so whatever part of it is answered first
+is a random part. A task on somebody's screen is nobody else's for a while; if it is not answered by
+then it comes back. Nothing that decides here depends on an answer, but whether there is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from monitor.domain.state import RoundState
+from monitor.service.labeling_page.pace import Progress, seconds_each
+from monitor.storage import page_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.model import Answer
+    from monitor.domain.ports import Clock
+    from monitor.storage.database import Database
+    from monitor.storage.page_store import PageRound, PageStatement, PageTask
+
+    Standing = Mapping[str, Mapping[str, PageStatement]]
+    """The latest statement about each task, by its key and the annotator."""
+
+HELD = timedelta(minutes=15)
+"""How long a task on somebody's screen is nobody else's."""
+
+AT_ONCE = 10
+"""Tasks that a screen has at a time: enough that nobody waits for the next one."""
+
+_LOOKED_BACK = 21
+"""Answers whose times make the pace of a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A task for somebody's screen; ``revision`` counts what they said about it before."""
+
+    key: str
+    revision: int
+    shown: Mapping[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer that somebody gave, and may take back."""
+
+    key: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What somebody's screen shows: the tasks of one round, none where nothing is left for them."""
+
+    round_: PageRound | None
+    tasks: tuple[Handed, ...]
+    progress: Progress
+    last: Given | None
+
+
+class Outcome(Enum):
+    """What became of what somebody said."""
+
+    TAKEN = auto()
+    NOT_OPEN = auto()
+    OUTDATED = auto()
+    NOT_YOURS = auto()
+
+
+class Desk:
+    """Hands out tasks and takes answers.
+
+    Parameters
+    ----------
+    database, clock
+        The store and the present.
+    monitors
+        Names of the monitors whose tasks are handed out.
+    """
+
+    def __init__(
+        self, database: Database, clock: Clock, monitors: Callable[[], Sequence[str]]
+    ) -> None:
+        self.database = database
+        self.clock = clock
+        self._monitors = monitors
+
+    def screen(self, annotator: str, *, first: str = "") -> Screen:
+        """Hand somebody the next tasks, those that they have already among them.
+
+        ``first`` is the key of a task that comes before others if it is theirs.
+        """
+        now = self.clock()
+        with self.database.write() as connection:
+            asking = self._rounds(connection, now, asking=True)
+            rounds = {round_.name: round_ for round_ in page_store.lock(connection, asking)}
+            names = [name for name in asking if name in rounds]
+            work = _Work.read(connection, names, annotator, now)
+            chosen = work.chosen(first)
+            page_store.hold(connection, chosen, annotator, now + HELD)
+            shown = page_store.read_shown(connection, chosen)
+            progress = self._progress(connection, work, annotator)
+            last = self._last(connection, annotator, now)
+        tasks = (Handed(task.key, work.revision(task.key), shown[task.key]) for task in chosen)
+        return Screen(
+            rounds[chosen[0].round_name] if chosen else None, tuple(tasks), progress, last
+        )
+
+    def say(self, annotator: str, key: str, answer: Answer | None, revision: int) -> Outcome:
+        """Take an answer to a task, or with None take back the one before.
+
+        ``revision`` counts what the person had said about it when they saw it. What is sent again,
+        since its receipt was lost, is taken once.
+        """
+        now = self.clock()
+        with self.database.write() as connection:
+            names = self._rounds(connection, now, asking=False)
+            task = page_store.find_task(connection, names, key)
+            if task is None:
+                return Outcome.NOT_OPEN
+            page_store.lock(connection, [task.round_name])
+            work = _Work.read(connection, [task.round_name], annotator, now)
+            before = work.standing.get(key, {}).get(annotator)
+            if before is not None and (before.revision, before.answer) == (revision + 1, answer):
+                return Outcome.TAKEN
+            if work.revision(key) != revision or (answer is None and not _stands(before)):
+                return Outcome.OUTDATED
+            if work.has_other_copy(task):
+                return Outcome.NOT_YOURS
+            page_store.say(connection, key, annotator, answer, before=before, now=now)
+            if answer is None:
+                page_store.hold(connection, [task], annotator, now + HELD)
+        return Outcome.TAKEN
+
+    def progress(self, annotator: str) -> Progress:
+        """Count what is left for somebody."""
+        now = self.clock()
+        with self.database.read() as connection:
+            asking = self._rounds(connection, now, asking=True)
+            work = _Work.read(connection, asking, annotator, now)
+            return self._progress(connection, work, annotator)
+
+    def _rounds(self, connection: Connection, now: datetime, *, asking: bool) -> list[str]:
+        """Name the rounds that take answers, or only those that still ask for them."""
+        found = round_store.unfinished_names(connection, list(self._monitors()), now)
+        return [name for name, state in found if not asking or state is RoundState.LABELING]
+
+    def _progress(self, connection: Connection, work: _Work, annotator: str) -> Progress:
+        times = page_store.answer_times(connection, annotator, _LOOKED_BACK)
+        left = work.left()
+        elsewhere = sum(not work.is_free(task) for task in left)
+        return Progress(len(left), elsewhere, seconds_each(times))
+
+    def _last(self, connection: Connection, annotator: str, now: datetime) -> Given | None:
+        """Find the last answer of somebody that stands and may be taken back."""
+        names = self._rounds(connection, now, asking=False)
+        said = (
+            of[annotator]
+            for of in page_store.standing(connection, names).values()
+            if annotator in of
+        )
+        stands = [statement for statement in said if statement.answer is not None]
+        newest = max(stands, key=lambda statement: statement.at, default=None)
+        return None if newest is None else Given(newest.task_key, newest.revision)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The tasks of some rounds as one person may work on them."""
+
+    tasks: Sequence[PageTask]
+    standing: Standing
+    annotator: str
+    now: datetime
+
+    @classmethod
+    def read(
+        cls, connection: Connection, names: Sequence[str], annotator: str, now: datetime
+    ) -> _Work:
+        tasks = page_store.read_page_tasks(connection, names)
+        return cls(tasks, page_store.standing(connection, names), annotator, now)
+
+    def revision(self, key: str) -> int:
+        """Count what the person has said about a task."""
+        said = self.standing.get(key, {}).get(self.annotator)
+        return 0 if said is None else said.revision
+
+    def chosen(self, first: str) -> list[PageTask]:
+        """Choose the next tasks for the person, of one round, no two of the same item."""
+        free = [task for task in self.left() if self.is_free(task)]
+        free.sort(key=lambda task: task.key != first)
+        by_item: dict[str, PageTask] = {}
+        for task in free:
+            if task.round_name == free[0].round_name:
+                by_item.setdefault(task.item, task)
+        return list(by_item.values())[:AT_ONCE]
+
+    def left(self) -> list[PageTask]:
+        """Find the tasks without an answer that the person might be asked."""
+        mine = self._items_of_mine()
+        return [
+            task
+            for task in self.tasks
+            if not self._is_answered(task) and mine.get(task.item, task.key) == task.key
+        ]
+
+    def is_free(self, task: PageTask) -> bool:
+        """Whether nobody else has the task on the screen."""
+        return task.held_by in {None, self.annotator} or not self._is_held(task)
+
+    def has_other_copy(self, task: PageTask) -> bool:
+        """Whether the person has answered another copy of the same item."""
+        return any(
+            other.item == task.item and other.key != task.key and self._answered_by_me(other)
+            for other in self.tasks
+        )
+
+    def _items_of_mine(self) -> dict[str, str]:
+        """Find the items that the person has answered, or has on the screen, by the task's key."""
+        held = [t for t in self.tasks if t.held_by == self.annotator and self._is_held(t)]
+        answered = [task for task in self.tasks if self._answered_by_me(task)]
+        return {task.item: task.key for task in [*reversed(held), *answered]}
+
+    def _is_held(self, task: PageTask) -> bool:
+        return task.held_until is not None and task.held_until > self.now
+
+    def _answered_by_me(self, task: PageTask) -> bool:
+        return _stands(self.standing.get(task.key, {}).get(self.annotator))
+
+    def _is_answered(self, task: PageTask) -> bool:
+        return any(map(_stands, self.standing.get(task.key, {}).values()))
+
+
+def _stands(said: PageStatement | None) -> bool:
+    return said is not None and said.answer is not None

@@ -1,0 +1,121 @@
+"""What holds for every request and every answer of the page, whatever it is for."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from monitor.service.web.door import is_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    ASGI = Callable[[Any, Any, Any], Awaitable[None]]
+    Refusal = tuple[HTTPStatus, str]
+
+MOST_BYTES = 4096
+"""Of what a form sends: a key, a number, an answer and a token."""
+
+_TOO_LONG = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a form has up to {MOST_BYTES} bytes"
+
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "same-origin",  # with none at all a form would not say where it is from
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+class Guard:
+    """Lets in requests for a name of this machine, of its own pages and of a bounded size.
+
+    Parameters
+    ----------
+    app
+        The page.
+    listen
+        The address that it is on.
+    """
+
+    def __init__(self, app: ASGI, listen: str) -> None:
+        self._app = app
+        self._listen = listen
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request (ASGI), or say why not."""
+        asked = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+
+        async def guarded(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *_PAIRS]
+            await send(message)
+
+        if (refused := self._refusal(scope["method"], asked)) is not None:
+            await _refuse(guarded, *refused)
+            return
+        body = await _body(receive)
+        if body is None:
+            return  # who asked has gone, in the middle of a form
+        if len(body) > MOST_BYTES:
+            await _refuse(guarded, *_TOO_LONG)
+            return
+        await self._app(scope, _given(body, receive), guarded)
+
+    def _refusal(self, method: str, asked: Mapping[str, str]) -> Refusal | None:
+        host = asked.get("host", "")
+        if not is_ours(host, self._listen):
+            why = "the labeling page is asked for as localhost or by its address"
+            return HTTPStatus.MISDIRECTED_REQUEST, why
+        if method in {"GET", "HEAD"}:
+            return None
+        # No browser lets a page of another place choose these headers.
+        origin, site = asked.get("origin"), asked.get("sec-fetch-site", "same-origin")
+        if origin not in {None, f"http://{host}"} or site != "same-origin":
+            return HTTPStatus.FORBIDDEN, "this form is of another page"
+        return None
+
+
+async def _body(receive: Any) -> bytes | None:
+    """Read what is sent, but no more than shows that it is too long; None if its end never came."""
+    body, more = b"", True
+    while more and len(body) <= MOST_BYTES:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body
+
+
+def _given(body: bytes, receive: Any) -> Callable[[], Awaitable[Any]]:
+    """Give the body that was read, and then what comes after it."""
+    coming = [{"type": "http.request", "body": body}]
+
+    async def given() -> Any:
+        return coming.pop() if coming else await receive()
+
+    return given
+
+
+async def _refuse(send: Callable[[Any], Awaitable[None]], status: HTTPStatus, why: str) -> None:
+    body = f"{why}\n".encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),  # a body that was not read must not pass for a request
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+_PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]

@@ -1,0 +1,239 @@
+// One key answers and shows the next item at once; answers are sent behind it, in their order.
+// What was not sent yet is kept in the tab, so that neither a reload nor a server that is away
+// loses it. An answer that is sent twice is taken once: each says what it follows.
+"use strict";
+
+const FEW = 7; // items left on the screen when more are asked for
+const MOST_WAITING = 10; // answers that may wait for the server before nobody goes on
+const KEYS = new Map([
+  ["1", "1"], ["y", "1"], ["0", "0"], ["n", "0"], ["?", "cannot tell"],
+]);
+
+const main = document.querySelector("main");
+const item = document.getElementById("item");
+const answers = document.getElementById("answers");
+const undo = document.getElementById("undo");
+const keys = document.getElementById("keys");
+const guideline = document.getElementById("guideline");
+const notice = document.getElementById("notice");
+const progress = document.getElementById("progress");
+const formToken = undo.elements.form_token.value;
+const store = `answers of ${main.dataset.annotator}`;
+
+let waiting = JSON.parse(sessionStorage.getItem(store) ?? "[]");
+let queue = []; // items to come, the one on the screen first
+let given = []; // answers of this page, the last one last
+let sending = false;
+let asking = false;
+let away = false;
+
+function later(milliseconds) {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+function tell(message) {
+  notice.textContent = message;
+  notice.hidden = message === "";
+}
+
+function keep() {
+  sessionStorage.setItem(store, JSON.stringify(waiting));
+}
+
+// Showing
+
+function element(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+function text(of) {
+  return element("div", { class: "text", dir: "auto" }, of); // a string becomes a text node
+}
+
+function section(part) {
+  const made = element("section", { class: "part" });
+  if (part.name) made.append(element("h2", {}, part.name));
+  made.append(text(part.text));
+  if (part.rest) {
+    const summary = element("summary", {}, part.more);
+    made.append(element("details", { class: "rest" }, summary, text(part.rest)));
+  }
+  return made;
+}
+
+function show() {
+  const [now] = queue;
+  answers.elements.task.value = now.task;
+  answers.elements.revision.value = now.revision;
+  item.replaceChildren(...now.parts.map(section));
+  window.scrollTo(0, 0);
+  item.focus({ preventScroll: true });
+}
+
+// Answering
+
+function answer(value) {
+  if (queue.length === 0 || waiting.length >= MOST_WAITING) return;
+  const now = queue.shift();
+  const said = { path: "/answer", task: now.task, revision: now.revision, answer: value };
+  now.revision += 1;
+  given.push(now);
+  undo.querySelector("button").disabled = false;
+  if (queue.length > 0) show();
+  else item.replaceChildren(text("One moment..."));
+  send(said);
+  refill();
+}
+
+function takeBack() {
+  if (given.length === 0 || !given.at(-1).parts) {
+    takeBackByForm();
+    return;
+  }
+  const last = given.pop();
+  const said = { path: "/undo", task: last.task, revision: last.revision };
+  last.revision += 1;
+  queue.unshift(last);
+  show();
+  undo.querySelector("button").disabled = given.length === 0 && !undo.elements.task.value;
+  send(said);
+}
+
+// Takes back an answer to an item that this page cannot show again: the server shows it.
+function takeBackByForm() {
+  if (waiting.length > 0) return;
+  const last = given.pop();
+  if (last) {
+    undo.elements.task.value = last.task;
+    undo.elements.revision.value = last.revision;
+  }
+  if (undo.elements.task.value) undo.submit();
+}
+
+function send(said) {
+  waiting.push(said);
+  keep();
+  flush();
+}
+
+async function flush() {
+  if (sending) return;
+  sending = true;
+  while (waiting.length > 0) {
+    const { path, ...fields } = waiting[0];
+    const body = new URLSearchParams({ form_token: formToken, ...fields });
+    const response = await asked(path, { method: "POST", body, keepalive: true });
+    if (response === null) {
+      await later(1000);
+      continue;
+    }
+    if (response.status === 401 || response.status === 403) {
+      tell((await response.json()).message);
+      return; // kept: a new visit sends it
+    }
+    waiting.shift();
+    keep();
+    const said = await response.json();
+    if (response.ok) progress.textContent = said.progress;
+    else tell(said.message);
+  }
+  sending = false;
+  await refill();
+}
+
+// Asks the server; null while it is away.
+async function asked(path, options = {}) {
+  try {
+    const response = await fetch(path, { headers: { accept: "application/json" }, ...options });
+    if (response.status < 500) {
+      if (away) tell("");
+      away = false;
+      return response;
+    }
+  } catch {
+    // it does not answer
+  }
+  away = true;
+  const kept = waiting.length === 0 ? "" : ` Answers kept in this tab: ${waiting.length}.`;
+  tell(`The server does not answer; trying again.${kept} Do not close this tab.`);
+  return null;
+}
+
+async function refill() {
+  if (!item || asking || queue.length > FEW) return;
+  asking = true;
+  const response = await asked("/next");
+  if (response?.ok) {
+    const next = await response.json();
+    if (next.round === main.dataset.round) next.items.forEach(add);
+  }
+  asking = false;
+  if (response === null) {
+    await later(1000);
+    refill();
+  } else if (queue.length === 0 && waiting.length === 0) location.assign("/");
+  else if (queue.length > 0 && answers.elements.task.value !== queue[0].task) show();
+}
+
+function add(one) {
+  const known = [...queue, ...given].find((other) => other.task === one.task);
+  if (known) known.parts ??= one.parts;
+  else queue.push(one);
+}
+
+// What begins it
+
+function onKey(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
+  if (event.target.closest("input, textarea, select")) return;
+  if (keys.getAttribute("aria-pressed") === "false") return;
+  const key = event.key.toLowerCase();
+  if (KEYS.has(key)) answer(KEYS.get(key));
+  else if (key === "u") takeBack();
+  else if (key === "g" && guideline) guideline.open = !guideline.open;
+  else return;
+  event.preventDefault();
+}
+
+function onForm(event) {
+  event.preventDefault();
+  answer(event.submitter.value);
+}
+
+function begin() {
+  const { task, revision } = answers.elements; // on the screen already; its texts come again
+  queue.push({ task: task.value, revision: Number(revision.value), parts: null });
+  keys.hidden = false;
+  keys.setAttribute("aria-pressed", localStorage.getItem("keys") !== "off");
+  keys.addEventListener("click", () => {
+    const on = keys.getAttribute("aria-pressed") === "false";
+    keys.setAttribute("aria-pressed", on);
+    localStorage.setItem("keys", on ? "on" : "off");
+  });
+  document.addEventListener("keydown", onKey);
+  answers.addEventListener("submit", onForm);
+  // The second click of a double one meets the next item, which nobody has read.
+  answers.addEventListener("click", (event) => event.detail > 1 && event.preventDefault());
+  undo.addEventListener("submit", (event) => {
+    event.preventDefault();
+    takeBack();
+  });
+  refill();
+}
+
+async function resume() {
+  const count = waiting.length;
+  if (count > 0) {
+    tell(`Answers kept in this tab are sent now: ${count}.`);
+    await flush();
+    if (waiting.length === 0) location.reload();
+    return;
+  }
+  if (item) begin();
+}
+
+window.addEventListener("beforeunload", (event) => away && waiting.length > 0 && event.preventDefault());
+resume();

@@ -1,0 +1,287 @@
+"""The labeling page's own tables: tasks in a random order, and what people said about them.
+
+Nothing here reads a round, an item or a stratum, so the page can show none of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import delete, func, insert, select, update
+
+from monitor.domain.model import Answer
+from monitor.storage.database import add_missing, listed
+from monitor.storage.tables import page_answers, page_rounds, page_sessions, page_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.model import Task
+
+_INSTANT = timedelta(microseconds=1)
+
+
+class PageTask(NamedTuple):
+    """A task on the page, without what is shown; ``item`` is the same for copies of an item."""
+
+    round_name: str
+    key: str
+    item: str
+    held_by: str | None
+    held_until: datetime | None
+
+
+class PageStatement(NamedTuple):
+    """What somebody said about a task; an ``answer`` of None takes back what was said before."""
+
+    task_key: str
+    annotator: str
+    revision: int
+    answer: Answer | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PageRound:
+    """What a round asks."""
+
+    name: str
+    question: str
+    guideline: str | None
+
+
+# Tasks: written by the labeler
+
+
+def open_round(connection: Connection, round_: PageRound, now: datetime) -> None:
+    """Note what a round asks, unless that was done before."""
+    row = {
+        "name": round_.name,
+        "question": round_.question,
+        "guideline": round_.guideline,
+        "sent_at": now,
+    }
+    add_missing(connection, page_rounds, [row])
+
+
+def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) -> None:
+    """Put tasks on the page; those that are there stay as they are.
+
+    Their order is that of a hash of their keys, which knows nothing of strata, so whatever part of
+    it comes first is a random part.
+    """
+    rows = [
+        {
+            "round_name": round_name,
+            "key": task.key,
+            "place": _digest(task.key),
+            "item": _digest(f"{round_name}|{task.item_id}"),
+            "shown": dict(task.shown),
+        }
+        for task in tasks
+    ]
+    add_missing(connection, page_tasks, rows)
+
+
+def empty_round(connection: Connection, round_name: str) -> None:
+    """Delete what was shown of a round's tasks; the tasks and what was said of them stay."""
+    connection.execute(
+        update(page_tasks).where(page_tasks.c.round_name == round_name).values(shown=None)
+    )
+
+
+def empty_tasks(connection: Connection, round_name: str, keys: Collection[str]) -> bool:
+    """Delete what was shown of some tasks of a round; false if there was nothing."""
+    held = update(page_tasks).where(
+        page_tasks.c.round_name == round_name,
+        page_tasks.c.key.in_(keys),
+        page_tasks.c.shown.is_not(None),
+    )
+    return connection.execute(held.values(shown=None)).rowcount > 0
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+# What the page asks
+
+
+def lock(connection: Connection, names: Collection[str]) -> list[PageRound]:
+    """Read those of some rounds that are on the page, and let no other write about them meanwhile.
+
+    SQLite, where one process writes at a time, needs no lock.
+    """
+    query = select(page_rounds).where(page_rounds.c.name.in_(names)).order_by(page_rounds.c.name)
+    return _page_rounds(connection, query.with_for_update())
+
+
+def read_page_rounds(connection: Connection, names: Collection[str]) -> list[PageRound]:
+    """Read those of some rounds that are on the page."""
+    return _page_rounds(connection, select(page_rounds).where(page_rounds.c.name.in_(names)))
+
+
+def _page_rounds(connection: Connection, query: Any) -> list[PageRound]:
+    rows = connection.execute(query)
+    return [PageRound(row.name, row.question, row.guideline) for row in rows]
+
+
+def read_page_tasks(connection: Connection, names: Sequence[str]) -> list[PageTask]:
+    """Read the tasks of some rounds, the rounds in the order given, each in its random order."""
+    columns = (page_tasks.c[name] for name in PageTask._fields)
+    query = select(*columns).where(page_tasks.c.round_name.in_(names))
+    rows = connection.execute(query.order_by(page_tasks.c.place, page_tasks.c.key))
+    first = {name: place for place, name in enumerate(names)}
+    return sorted((PageTask(*row) for row in rows), key=lambda task: first[task.round_name])
+
+
+def find_task(connection: Connection, names: Collection[str], key: str) -> PageTask | None:
+    """Find a task of some rounds by its key; None where none of them asks it."""
+    columns = (page_tasks.c[name] for name in PageTask._fields)
+    query = select(*columns).where(page_tasks.c.key == key, page_tasks.c.round_name.in_(names))
+    row = connection.execute(query.limit(1)).one_or_none()
+    return None if row is None else PageTask(*row)
+
+
+def read_shown(
+    connection: Connection, tasks: Collection[PageTask]
+) -> dict[str, Mapping[str, str] | None]:
+    """Read what is shown of some tasks, by key; None where it was deleted."""
+    names = {task.round_name for task in tasks}
+    query = select(page_tasks.c.key, page_tasks.c.shown).where(
+        page_tasks.c.round_name.in_(names),
+        page_tasks.c.key.in_([task.key for task in tasks]),
+    )
+    return {row.key: row.shown for row in connection.execute(query)}
+
+
+def hold(
+    connection: Connection, tasks: Collection[PageTask], annotator: str, until: datetime
+) -> None:
+    """Note that somebody has these tasks on the screen."""
+    connection.execute(
+        update(page_tasks)
+        .where(
+            page_tasks.c.round_name.in_({task.round_name for task in tasks}),
+            page_tasks.c.key.in_([task.key for task in tasks]),
+        )
+        .values(held_by=annotator, held_until=until)
+    )
+
+
+# What people said
+
+
+def standing(connection: Connection, names: Collection[str]) -> dict[str, dict[str, PageStatement]]:
+    """Read the latest statement of each annotator about each task of some rounds, by key."""
+    keys = select(page_tasks.c.key).where(page_tasks.c.round_name.in_(names))
+    latest: dict[str, dict[str, PageStatement]] = defaultdict(dict)
+    for said in _statements(connection, keys):
+        latest[said.task_key][said.annotator] = said
+    return dict(latest)
+
+
+def statements(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
+    """Read all that was said about some tasks; of each annotator in the order it was said."""
+    return _statements(connection, listed(connection, keys)) if keys else []
+
+
+def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
+    query = (
+        select(
+            page_answers.c.task_key,
+            page_answers.c.annotator,
+            page_answers.c.revision,
+            page_answers.c.answer,
+            page_answers.c.at,
+        )
+        .where(page_answers.c.task_key.in_(keys))
+        .order_by(page_answers.c.task_key, page_answers.c.annotator, page_answers.c.revision)
+    )
+    return [
+        PageStatement(
+            row.task_key,
+            row.annotator,
+            row.revision,
+            None if row.answer is None else Answer(row.answer),
+            row.at,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def say(
+    connection: Connection,
+    task_key: str,
+    annotator: str,
+    answer: Answer | None,
+    *,
+    before: PageStatement | None,
+    now: datetime,
+) -> None:
+    """Add what somebody says now about a task, after what they said ``before``.
+
+    Its time is later than that of the statement before, also where the clock was set back: the
+    store takes the latest.
+    """
+    at = now if before is None else max(now, before.at + _INSTANT)
+    connection.execute(
+        insert(page_answers).values(
+            task_key=task_key,
+            annotator=annotator,
+            revision=1 if before is None else before.revision + 1,
+            answer=answer,
+            at=at,
+        )
+    )
+
+
+def state(connection: Connection) -> str:
+    """Text that differs whenever somebody said something more, to any round.
+
+    The count as well as the last id, since of two transactions of PostgreSQL the one with the
+    lower id may end later.
+    """
+    query = select(func.count(), func.max(page_answers.c.id)).select_from(page_answers)
+    count, last = connection.execute(query).one()
+    return f"{count} {last}"
+
+
+def answer_times(connection: Connection, annotator: str, at_most: int) -> list[datetime]:
+    """When somebody said the last things, to any round; the newest first."""
+    query = select(page_answers.c.at).where(page_answers.c.annotator == annotator)
+    newest = query.order_by(page_answers.c.at.desc()).limit(at_most)
+    return list(connection.execute(newest).scalars())
+
+
+# Who may use the page
+
+
+def add_session(
+    connection: Connection, digest: str, annotator: str, *, now: datetime, until: datetime
+) -> None:
+    """Let somebody use the page for a while; forget whose time is over."""
+    connection.execute(delete(page_sessions).where(page_sessions.c.expires_at <= now))
+    connection.execute(
+        insert(page_sessions).values(digest=digest, annotator=annotator, expires_at=until)
+    )
+
+
+def end_session(connection: Connection, digest: str) -> None:
+    """Let somebody use the page no longer."""
+    connection.execute(delete(page_sessions).where(page_sessions.c.digest == digest))
+
+
+def session_of(connection: Connection, digest: str, now: datetime) -> str | None:
+    """Whose session it is; None where there is no such session, or none any more."""
+    query = select(page_sessions.c.annotator).where(
+        page_sessions.c.digest == digest, page_sessions.c.expires_at > now
+    )
+    return connection.execute(query).scalar()

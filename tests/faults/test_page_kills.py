@@ -1,0 +1,136 @@
+"""R1 for the labeling page: `kill -9` while a person labels; what got no receipt is sent again."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from tests.workers import worker
+
+# Each line is a life in which a round is drawn, labeled and closed; it kills itself at its n-th
+# crash point. The browser lives on: its notes say what it sent and what was receipted.
+LIVES = """
+import signal
+from itertools import count
+from pathlib import Path
+
+import structlog
+
+from monitor.domain import crashpoint
+from monitor.domain.model import Answer
+from monitor.service.labeling_page.desk import Desk, Outcome
+from monitor.storage.database import Database
+from tests.service.labeling_page.people import on_page, scene_of
+
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+url, folder = sys.argv[1], Path(sys.argv[2])
+notes = folder / "browser.jsonl"
+
+
+def noted():
+    return [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
+
+
+def note(**what):
+    with notes.open("a") as stream:
+        stream.write(json.dumps(what) + "\\n")
+        stream.flush()
+
+
+def send(desk, said):
+    answer = None if said["answer"] is None else Answer(said["answer"])
+    outcome = desk.say("ada", said["task"], answer, said["revision"])
+    assert outcome is Outcome.TAKEN, (outcome, said)
+    note(receipt=said)
+
+
+def label(desk):
+    lines = noted()
+    if lines and "sent" in lines[-1]:
+        send(desk, lines[-1]["sent"])
+    while (screen := desk.screen("ada")).tasks:
+        receipts = [line["receipt"] for line in noted() if "receipt" in line]
+        if len(receipts) in (3, 7):  # every now and then the last answer is taken back
+            last = receipts[-1]
+            said = {"task": last["task"], "revision": last["revision"] + 1, "answer": None}
+        else:
+            task = screen.tasks[0]
+            answer = "1" if len(receipts) % 2 else "0"
+            said = {"task": task.key, "revision": task.revision, "answer": answer}
+        note(sent=said)
+        send(desk, said)
+
+
+def live(last):
+    points = count(1)
+
+    def point(_):
+        if next(points) == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    scene = on_page(scene_of(Database(url), labels=8), folder)
+    crashpoint.hook = point
+    scene.week(1)
+    scene.run(1)
+    label(Desk(scene.database, lambda: scene.now, lambda: [scene.name]))
+    scene.run()
+    os._exit(0)
+
+
+pause()
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        try:
+            live(int(line))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+def test_answers_on_the_page_are_kept_once_wherever_it_is_killed(database, tmp_path, tell_figures):
+    url = database.engine.url.render_as_string(hide_password=False)
+    codes: list[int] = []
+
+    with worker(LIVES, url, tmp_path) as lives:
+        lives.wait_for()
+        lives.go()
+        while not codes or codes[-1] == -9:
+            lives.go(len(codes) + 1)
+            codes.append(int(lives.said.readline()))
+            assert codes[-1] in {0, -9}, lives.end()[2]
+
+    receipts = [
+        line["receipt"]
+        for line in map(json.loads, (tmp_path / "browser.jsonl").read_text().splitlines())
+        if "receipt" in line
+    ]
+    wanted = [(one["task"], one["revision"] + 1, one["answer"]) for one in receipts]
+    with database.read() as connection:
+        said = [
+            tuple(row)
+            for row in connection.exec_driver_sql(
+                "select task_key, revision, answer from page_answers order by id"
+            )
+        ]
+        labels = dict(
+            connection.exec_driver_sql(
+                "select external_id, answer from label_events order by at"
+            ).fetchall()
+        )
+        states = list(connection.exec_driver_sql("select state from rounds").scalars())
+    assert len(codes) > 10
+    lost, doubled = Counter(wanted) - Counter(said), Counter(said) - Counter(wanted)
+    assert (lost, doubled) == (Counter(), Counter())
+    assert max(Counter(wanted).values()) == 1
+    assert labels == {f"{task}/ada": answer for task, _, answer in wanted}
+    assert len(labels) == 8
+    assert states == ["closed"]
+    tell_figures(
+        "R1",
+        what=f"kill -9 while a person labels on the page, {database.engine.dialect.name}",
+        size=f"{len(codes) - 1} kills",
+        violations=lost.total() + doubled.total(),
+    )

@@ -1,0 +1,172 @@
+"""A labeling page over a round of a classifier in memory, and people who use it without a browser.
+
+They read the page as a browser without JavaScript shows it: the fields of its forms are all they
+can send.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.labeling.page import PageLabeler
+from monitor.labeling.page_settings import PageSettings
+from monitor.service.labeling_page.app import Entrance, labeling_page
+from monitor.service.labeling_page.desk import Desk
+from monitor.service.labeling_page.visits import Links
+from tests.rounds.scene import Scene, settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from monitor.storage.database import Database
+
+HOST, PORT = "127.0.0.1", 8089
+BASE = f"http://{HOST}:{PORT}"
+QUESTION = "Is this mail really about travel?"
+
+
+class Client:
+    """A browser as far as it asks and keeps cookies; what is asked goes straight to the page."""
+
+    def __init__(self, application, **more):
+        self._asking = httpx.AsyncClient(
+            transport=httpx.ASGITransport(application),
+            base_url=BASE,
+            follow_redirects=True,
+            **more,
+        )
+        self.cookies = self._asking.cookies
+
+    def request(self, method, path, **more):
+        return asyncio.run(self._asking.request(method, path, **more))
+
+    def get(self, path, **more):
+        return self.request("GET", path, **more)
+
+    def post(self, path, **more):
+        return self.request("POST", path, **more)
+
+
+class Reader(HTMLParser):
+    """Texts, forms and addresses of a page."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.forms: dict[str, dict[str, str]] = {}
+        self.buttons: list[dict[str, str | None]] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self._form = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        named = dict(attrs)
+        self.elements.append((tag, named))
+        if tag == "form":
+            self._form = named["action"] or ""
+            self.forms[self._form] = {}
+        if tag == "input":
+            self.forms[self._form][named["name"] or ""] = named.get("value") or ""
+        if tag == "button":
+            self.buttons.append(named)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+
+@dataclass
+class Person:
+    """Somebody with a browser."""
+
+    client: Client
+    page: Any = None
+    response: Any = None
+
+    def get(self, path="/"):
+        self.response = self.client.get(path)
+        self.page = Reader(self.response.text)
+        return self
+
+    def post(self, path, **more):
+        self.response = self.client.post(path, data={**self.page.forms[path], **more})
+        self.page = Reader(self.response.text)
+        return self
+
+    def answer(self, value):
+        return self.post("/answer", answer=value)
+
+    @property
+    def task(self):
+        """The task on the screen; None where nothing is left."""
+        form = self.page.forms.get("/answer")
+        return None if form is None else form["task"]
+
+    @property
+    def form_token(self):
+        return self.page.forms["/leave"]["form_token"]
+
+
+@dataclass
+class Place:
+    """A page, the round that stands on it, and the link to it."""
+
+    scene: Any
+    links: Links = field(default_factory=Links)
+    entered: list[str] = field(default_factory=list)
+
+    def application(self):
+        """The page as it is after a start; what people said before is in the store."""
+        desk = Desk(self.scene.database, lambda: self.scene.now, lambda: [self.scene.name])
+        entrance = Entrance(self.links, "account", self.entered.append)
+        return labeling_page(desk, entrance, host=HOST, port=PORT)
+
+    def client(self, **more):
+        return Client(self.application(), **more)
+
+    def person(self, name):
+        """Let somebody come in by the link that works."""
+        one = Person(self.client()).get(f"/enter?key={self.links.key}")
+        return one.post("/enter", name=name)
+
+    @property
+    def said(self):
+        return self.scene.rows("select * from page_answers order by id")
+
+    def labels(self):
+        """Current label events that the round has, by task and annotator."""
+        rows = self.scene.rows("select external_id, answer from label_events order by at")
+        return {row["external_id"]: row["answer"] for row in rows}
+
+
+def scene_of(database: Database, *, labels=12, overlap=0.0) -> Scene:
+    """A classifier whose rounds ask for so many labels."""
+    sample = Sample(max_labels=labels, bands=Bands(flagged=1, passed=1))
+    return Scene(database, settings(sample=sample, overlap=overlap))
+
+
+def on_page(scene: Scene, folder: Path, **more) -> Scene:
+    """Let its rounds be labeled on the page."""
+    page = PageSettings.model_validate({"question": QUESTION, **more})
+    scene.labeler = PageLabeler(page, folder, lambda: scene.now, scene.database)
+    return scene
+
+
+def place_of(database: Database, folder: Path, *, guideline=None, **asked) -> Place:
+    """Draw a round, and put it on the page."""
+    more = {} if guideline is None else {"guideline": "guideline.md"}
+    if guideline is not None:
+        (folder / "guideline.md").write_text(guideline)
+    scene = on_page(scene_of(database, **asked), folder, **more)
+    scene.week(1)
+    scene.run(1)
+    return Place(scene)

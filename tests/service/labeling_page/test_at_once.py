@@ -1,0 +1,65 @@
+"""What comes at the same moment, from several people or twice from one."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from monitor.domain.model import Answer
+from monitor.service.labeling_page.desk import AT_ONCE, Desk, Outcome
+from tests.service.labeling_page.people import place_of
+
+PEOPLE = ("ada", "bob", "eve", "joe")
+
+
+def desk_of(place):
+    return Desk(place.scene.database, lambda: place.scene.now, lambda: [place.scene.name])
+
+
+def at_once(*calls):
+    """Let each call begin when all are there; returns what they return."""
+    barrier = Barrier(len(calls))
+
+    def begin(call):
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(begin, calls))
+
+
+def test_people_who_come_at_the_same_moment_get_different_items(database, tmp_path):
+    desk = desk_of(place_of(database, tmp_path, labels=60))
+
+    screens = at_once(*(lambda name=name: desk.screen(name) for name in PEOPLE))
+
+    keys = [task.key for screen in screens for task in screen.tasks]
+    assert len(keys) == len(set(keys)) == AT_ONCE * len(PEOPLE)
+
+
+def test_two_tabs_of_one_person_never_get_both_copies_of_an_item(database, tmp_path):
+    place = place_of(database, tmp_path, labels=30, overlap=1.0)
+    desk = desk_of(place)
+    item_of = {row["key"]: row["item_id"] for row in place.scene.rows("select * from tasks")}
+
+    at_once(*[lambda: desk.screen("ada")] * 4)
+
+    held = place.scene.rows("select key from page_tasks where held_by = 'ada'")
+    items = [item_of[row["key"]] for row in held]
+    assert len(items) == len(set(items)) == AT_ONCE
+
+
+def test_an_answer_that_comes_twice_at_the_same_moment_is_taken_once(database, tmp_path):
+    place = place_of(database, tmp_path)
+    desk = desk_of(place)
+    key = desk.screen("ada").tasks[0].key
+
+    same = at_once(*[lambda: desk.say("ada", key, Answer.POSITIVE, 0)] * 4)
+    two = at_once(
+        lambda: desk.say("ada", key, Answer.NEGATIVE, 1),
+        lambda: desk.say("ada", key, None, 1),
+    )
+
+    assert same == [Outcome.TAKEN] * 4
+    assert sorted(outcome.name for outcome in two) == ["OUTDATED", "TAKEN"]
+    assert [row["revision"] for row in place.said] == [1, 2]

@@ -1,0 +1,127 @@
+"""`pr-monitor label`, and the page of `pr-monitor serve`, as processes."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+
+import httpx
+import pytest
+
+from monitor.domain.errors import ConfigRefused
+from tests.servers import free_port
+from tests.service.web.serving import COMMAND
+from tests.small_config import configure
+from tests.workers import worker
+
+PAGE = 'labeling: {kind: page, question: "Is it about travel?"}'
+LABEL = """
+from monitor.cli import main
+
+sys.argv = ["pr-monitor", "label", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.fixture
+def port():
+    return free_port()
+
+
+@pytest.fixture
+def shop(folder, port):
+    """A folder whose monitor is labeled on the page, on which nothing is yet."""
+    configure(folder, more=f"labeling_page: {{listen: 127.0.0.1:{port}}}\n")
+    path = folder / "config.yaml"
+    path.write_text(path.read_text().replace("labeling: {kind: files}", PAGE))
+    return folder
+
+
+def come_in(link, name):
+    """Use a link as a browser does; returns the page after it."""
+    with httpx.Client(trust_env=False, follow_redirects=True, timeout=30) as client:
+        entrance = client.get(link)
+        key = link.partition("key=")[2]
+        proposed = re.search(r'name="name" value="([^"]*)"', entrance.text)
+        assert proposed is not None
+        data = {"key": key, "name": name or proposed[1]}
+        return client.post(link.partition("?")[0], data=data)
+
+
+def test_label_prints_a_link_for_each_person_and_stops_on_ctrl_c(shop, port):
+    with worker(LABEL, "--port", port, "--as", "Ada", cwd=shop) as one:
+        first = one.said.readline().split()[-1]
+        page = come_in(first, name="")
+        told = one.said.readline()
+        again = httpx.get(first, trust_env=False)
+        one.process.send_signal(signal.SIGINT)
+        code, output, errors = one.end()
+
+    assert first.startswith(f"http://127.0.0.1:{port}/enter?key=")
+    assert page.status_code == 200
+    assert "Labeling as <bdi>Ada</bdi>" in page.text
+    assert told.startswith("Ada is labeling; a link for another person: http://")
+    assert again.status_code == 403
+    assert (code, output, errors) == (0, "stopped; every answer is kept\n", "")
+
+
+def test_label_speaks_json(shop, port):
+    with worker(LABEL, "--port", port, "--json", cwd=shop) as one:
+        lines = [one.said.readline() for _ in range(4)]
+        one.process.send_signal(signal.SIGTERM)
+        code, output, _ = one.end()
+
+    said = json.loads("".join(lines))
+    assert said["entered"] is None
+    assert said["link"].startswith(f"http://127.0.0.1:{port}/enter?key=")
+    assert (code, output) == (0, "")
+
+
+def test_a_port_that_is_taken_is_told_with_the_option(shop, port):
+    with (
+        socket.create_server(("127.0.0.1", port)),
+        worker(LABEL, "--port", port, cwd=shop) as one,
+    ):
+        code, output, errors = one.end()
+
+    assert (code, output) == (75, "")
+    assert f"--port: 127.0.0.1:{port} is taken by another program" in errors
+
+
+def test_a_monitor_that_is_labeled_otherwise_is_refused_with_the_way_out(folder, port):
+    configure(folder)
+
+    with worker(LABEL, "--port", port, "-m", "mail", cwd=folder) as one:
+        code, output, errors = one.end()
+
+    assert (code, output) == (65, "")
+    assert "nobody labels mail on the labeling page" in errors
+    assert "labeling: {kind: page, question:" in errors
+
+
+def test_the_page_has_a_port_of_its_own(folder):
+    more = "web: {listen: 127.0.0.1:8089}\nlabeling_page: {listen: localhost:8089}\n"
+
+    with pytest.raises(ConfigRefused, match=r"port 8089 is that of web\.listen; choose another"):
+        configure(folder, more=more)
+
+
+def test_serve_has_the_page_with_a_link_in_its_log_and_ends_with_it(shop, port):
+    with worker(COMMAND, cwd=shop) as one:
+        line = next(line for line in one.errors if "this link works once" in line)
+        found = re.search(r"http://[^\s\"]+", line)
+        assert found is not None
+        page = come_in(found[0], name="ada")
+        after = next(line for line in one.errors if "this link works once" in line)
+        one.process.send_signal(signal.SIGTERM)
+        code = one.end()[0]
+
+    assert page.status_code == 200
+    assert "Labeling as <bdi>ada</bdi>" in page.text
+    assert "used_by=ada" in after
+    assert found[0] not in after
+    assert code == 0
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.1:{port}/", trust_env=False)

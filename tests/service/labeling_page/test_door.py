@@ -1,0 +1,446 @@
+"""Who may do what on the labeling page, and what nobody sees there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import timedelta
+from urllib.parse import urlencode
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from sqlalchemy import event, text
+
+from monitor.config.web import LabelingPageSettings
+from monitor.domain.errors import StoreUnavailable
+from monitor.service.labeling_page.guard import HEADERS, MOST_BYTES
+from monitor.service.labeling_page.visits import VISIT
+from tests.service.labeling_page.people import BASE, PORT, Person, place_of
+
+COOKIE = f"pr_monitor_{PORT}"
+
+
+# Coming in
+
+
+@pytest.mark.parametrize("path", ["/", "/next", "/?task=t0"])
+def test_nothing_is_shown_to_who_did_not_come_by_a_link(place, path):
+    answer = place.client().get(path)
+
+    assert answer.status_code == 401
+    assert "item " not in answer.text
+    assert "it shows a link: open that" in answer.text
+
+
+def test_a_link_works_once_and_another_is_made_for_the_next_person(place):
+    key = place.links.key
+    place.person("ada")
+
+    again = place.client().get(f"/enter?key={key}")
+    used = place.client().post("/enter", data={"key": key, "name": "mallory"})
+    bob = place.person("bob")
+
+    assert [again.status_code, used.status_code] == [403, 403]
+    assert bob.response.status_code == 200
+    assert place.entered == ["ada", "bob"]
+
+
+def test_a_link_that_is_looked_at_is_not_used(place):
+    client = place.client()
+
+    codes = [client.get(f"/enter?key={place.links.key}").status_code for _ in range(2)]
+
+    assert codes == [200, 200]
+    assert place.person("ada").response.status_code == 200
+
+
+@pytest.mark.parametrize("key", ["", "guess", "\u00e4\u4e2d"])
+def test_no_other_link_works(place, key):
+    got = place.client().get("/enter", params={"key": key})
+    sent = place.client().post("/enter", data={"key": key, "name": "mallory"})
+
+    assert [got.status_code, sent.status_code] == [403, 403]
+    assert place.scene.rows("select * from page_sessions") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "Write a name"),
+        (" \t ", "Write a name"),
+        ("a" * 101, "up to 100 characters"),
+        ("ada\u202e", "letters, digits and signs that show"),
+        ("ada\x00", "letters, digits and signs that show"),
+    ],
+)
+def test_a_name_that_cannot_be_kept_is_refused_and_the_link_still_works(place, name, said):
+    person = Person(place.client()).get(f"/enter?key={place.links.key}").post("/enter", name=name)
+
+    assert person.response.status_code == 422
+    assert said in person.page.text
+    assert person.post("/enter", name=" Ada  Lovelace ").response.status_code == 200
+    assert "Labeling as Ada Lovelace" in person.page.text
+
+
+def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites_and_the_store_has_its_hash(place):
+    client = place.client()
+    client._asking.follow_redirects = False
+
+    answer = client.post("/enter", data={"key": place.links.key, "name": "ada"})
+
+    cookie = answer.headers["set-cookie"].lower()
+    token = answer.cookies[COOKIE]
+    [session] = place.scene.rows("select * from page_sessions")
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert len(token) >= 43
+    assert token not in str(session)
+
+
+def test_a_visit_ends_after_a_day_of_work(place, ada):
+    place.scene.now += VISIT
+
+    assert ada.get().response.status_code == 401
+
+
+def test_who_leaves_has_left_also_with_a_kept_cookie(place, ada):
+    kept = dict(ada.client.cookies)
+
+    ada.post("/leave")
+
+    assert "You have left" in ada.page.text
+    assert place.client(cookies=kept).get("/").status_code == 401
+
+
+# What is sent
+
+
+def test_a_form_needs_the_token_of_its_visit(place, ada):
+    form = {**ada.page.forms["/answer"], "answer": "1"}
+    others = place.person("bob").form_token
+
+    codes = [
+        ada.client.post(path, data={**form, "form_token": token}).status_code
+        for path in ("/answer", "/undo", "/leave")
+        for token in ("", others, "x" * 64)
+    ]
+
+    assert codes == [403] * 9
+    assert place.said == []
+    assert ada.get().response.status_code == 200, "nobody has left"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.test"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:5000"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_a_form_of_another_page_is_refused(place, ada, headers):
+    form = {**ada.page.forms["/answer"], "answer": "1"}
+
+    answer = ada.client.post("/answer", data=form, headers=headers)
+
+    assert answer.status_code == 403
+    assert place.said == []
+    assert ada.client.post("/answer", data=form, headers={"origin": BASE}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.test", "evil.test:8089", "127.0.0.1.evil.test", "10.0.0.1"])
+def test_the_page_answers_under_names_of_this_machine_only(place, ada, host):
+    answer = ada.client.get("/", headers={"host": host})
+
+    assert answer.status_code == 421
+    assert ada.client.get("/", headers={"host": "localhost:8089"}).status_code == 200
+
+
+def test_only_open_tasks_of_monitors_that_are_served_take_answers(database, tmp_path):
+    place = place_of(database, tmp_path)
+    ada = place.person("ada")
+    form = {**ada.page.forms["/answer"], "answer": "1"}
+    place.scene.name = "another monitor"  # that of the page; the round stays mail's
+
+    codes = [
+        ada.client.post("/answer", data={**form, "task": task}).status_code
+        for task in (form["task"], "t" + "0" * 16, "", "'; drop table page_answers; --")
+    ]
+
+    assert codes == [404] * 4
+    assert place.said == []
+    assert "Nobody asks about this item here" in ada.client.post("/answer", data=form).text
+
+
+def test_a_task_of_a_round_that_takes_no_more_labels_takes_none(place, ada):
+    form = {**ada.page.forms["/answer"], "answer": "1"}
+    place.scene.now += timedelta(hours=1)
+    with place.scene.database.write() as connection:
+        connection.execute(text("update rounds set state = 'abandoned'"))
+
+    answer = ada.client.post("/answer", data=form)
+
+    assert answer.status_code == 404
+    assert place.said == []
+
+
+def test_the_other_copy_of_an_item_is_not_for_the_same_person(database, tmp_path):
+    place = place_of(database, tmp_path, overlap=1.0)
+    ada = place.person("ada")
+    copies = place.scene.rows("select * from tasks")
+    [item] = [row["item_id"] for row in copies if row["key"] == ada.task]
+    [other] = [r["key"] for r in copies if r["item_id"] == item and r["key"] != ada.task]
+    form = {**ada.page.forms["/answer"], "answer": "1"}
+    ada.answer("1")
+
+    answer = ada.client.post("/answer", data={**form, "task": other})
+
+    assert answer.status_code == 409
+    assert "needs a second person" in answer.text
+    assert len(place.said) == 1
+
+
+@pytest.mark.parametrize("answer", ["", "2", "yes", "1 ", "true", "CANNOT TELL", "\x00"])
+def test_no_other_answer_is_taken(place, ada, answer):
+    ada.answer(answer)
+
+    assert ada.response.status_code == 400
+    assert "An answer is one of 1, 0, cannot tell" in ada.page.text
+    assert place.said == []
+
+
+@pytest.mark.parametrize("revision", ["", "-1", "1.5", "x", "9" * 30, "\u0661"])
+def test_a_revision_is_a_small_number(place, ada, revision):
+    ada.post("/answer", answer="1", revision=revision)
+
+    assert ada.response.status_code in {400, 409}
+    assert place.said == []
+
+
+def test_what_is_too_long_is_refused_however_it_is_sent(place, ada):
+    form = {**ada.page.forms["/answer"], "answer": "1"}
+
+    async def pieces():
+        read.append(1)
+        for _ in range(1000):
+            yield b"x" * 1000
+            read.append(1000)
+
+    long = ada.client.post("/answer", data={**form, "more": "x" * MOST_BYTES})
+    read: list[int] = []
+    endless = ada.client.post("/answer", content=pieces())
+
+    assert [long.status_code, endless.status_code] == [413, 413]
+    assert sum(read) < 10_000, "no more is read than shows that it is too long"
+    assert place.said == []
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfe", b"&".join(b"a%d=1" % n for n in range(20)), b"{}"])
+def test_what_is_no_form_is_refused(place, ada, body):
+    answer = ada.client.post("/answer", content=body)
+
+    assert answer.status_code in {400, 403}
+    assert place.said == []
+
+
+def test_half_a_form_of_who_has_gone_is_no_form(place, ada):
+    form = {**ada.page.forms["/answer"], "answer": "1"}
+    whole = urlencode(form).encode()
+    cookie = "; ".join(f"{name}={value}" for name, value in ada.client.cookies.items())
+    headers = {"host": f"127.0.0.1:{PORT}", "cookie": cookie}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/answer",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    messages = [
+        {"type": "http.request", "body": whole, "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[object] = []
+
+    async def receive():
+        return messages.pop(0)
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(place.application()(scope, receive, send))
+
+    assert (sent, place.said) == ([], [])
+
+
+# What is seen
+
+
+def test_every_answer_carries_the_headers_that_keep_strangers_texts_in_their_place(place, ada):
+    client = ada.client
+    answers = [
+        client.get("/"),
+        client.get("/next"),
+        client.get("/static/page.js"),
+        client.get("/static/page.css"),
+        client.get("/nowhere"),
+        client.get("/static/nowhere"),
+        client.post("/answer", data={}),
+        client.get("/", headers={"host": "evil.test"}),
+        place.client().get("/"),
+        place.client().get(f"/enter?key={place.links.key}"),
+    ]
+
+    missing = [
+        (str(answer.url), name)
+        for answer in answers
+        for name, value in HEADERS.items()
+        if answer.headers.get_list(name) != [value]
+    ]
+
+    assert missing == []
+    assert "default-src 'none'" in HEADERS["content-security-policy"]
+    assert "unsafe" not in HEADERS["content-security-policy"]
+    assert HEADERS["cache-control"] == "no-store"
+
+
+def test_no_page_has_a_script_or_a_style_of_its_own(place, ada):
+    done = [place.person("bob").response.text, ada.response.text, ada.get("/nowhere").response.text]
+    ada.get()
+    while ada.task is not None:
+        ada.answer("1")
+    done.append(ada.response.text)
+
+    for html in done:
+        assert re.findall(r"<script(?![^>]* src=\"/static/)", html) == []
+        assert re.findall(r"<style|\sstyle=|\son[a-z]+=|javascript:", html) == []
+        assert re.findall(r"(?:src|href|action)=\"(?!/)", html) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/docs", "/redoc", "/openapi.json", "/static/../app.py", "/answer"]
+)
+def test_there_is_nothing_else_to_see(ada, path):
+    answer = ada.client.get(path)
+
+    assert answer.status_code in {404, 405}
+    assert answer.text.count("There is no such page here.") == 1
+
+
+def test_page_source_and_requests_are_the_same_whatever_was_predicted(place, ada):
+    def seen():
+        answers = [ada.client.get("/"), ada.client.get("/next")]
+        return [(answer.text, sorted(answer.headers.items())) for answer in answers]
+
+    before = seen()
+    with place.scene.database.write() as connection:
+        flags = "case when predicted then false else true end"
+        connection.execute(text(f"update items set score = 1 - score, predicted = {flags}"))
+        connection.execute(text("update strata set size = size + 7, low = 0.25, high = 0.75"))
+    after = seen()
+
+    assert before == after
+    ids = {row["id"] for row in place.scene.rows("select id from items")}
+    words = ("flagged", "passed", "score", "stratum", "predicted", *ids)
+    assert [word for word in words if word in str(before)] == []
+
+
+def test_the_page_asks_the_store_for_nothing_that_tells_what_was_predicted(place):
+    asked: list[str] = []
+    event.listen(
+        place.scene.database.engine,
+        "before_cursor_execute",
+        lambda *given: asked.append(given[2].lower()),
+    )
+
+    ada = place.person("ada")
+    ada.answer("1").post("/undo")
+    ada.client.get("/next")
+
+    tables = set(re.findall(r"(?:from|join|update|into) \"?(\w+)", " ".join(asked)))
+    assert "page_tasks" in tables
+    assert tables <= {"page_rounds", "page_tasks", "page_answers", "page_sessions", "rounds"} | {
+        "monitors",
+        "json_each",
+        "json_array_elements_text",
+    }
+
+
+def test_what_is_left_is_the_same_whatever_was_answered(database, tmp_path):
+    place = place_of(database, tmp_path)
+    words = []
+    for name, answer in (("ada", "1"), ("bob", "0"), ("eve", "cannot tell")):
+        person = place.person(name)
+        said = []
+        for _ in range(3):
+            person.answer(answer)
+            said.append(re.findall(r"role=\"status\">([^<]*)", person.response.text))
+            place.scene.now += timedelta(seconds=4)
+        words.append(said)
+        for _ in range(3):
+            person.post("/undo")
+        place.scene.now += timedelta(hours=1)
+
+    assert words[0] == words[1] == words[2]
+
+
+def test_texts_of_strangers_are_texts(place, ada):
+    from tests.service.labeling_page.test_labeling import put_on_screen  # noqa: PLC0415
+
+    hostile = "</div><script>alert(1)</script><img src=x onerror=alert(1)>\u202egnp\x1b[31m"
+    put_on_screen(place, ada.task, {"subject <b>": hostile})
+
+    ada.get()
+
+    assert "alert(1)" in ada.page.text
+    assert "\\u202egnp\\x1b[31m" in ada.page.text
+    assert [tag for tag, _ in ada.page.elements if tag in {"img", "b"}] == []
+    assert len([tag for tag, _ in ada.page.elements if tag == "script"]) == 1
+
+
+def test_a_name_is_text_too(place):
+    person = place.person("<img src=x onerror=alert(1)>")
+
+    assert [tag for tag, _ in person.page.elements if tag == "img"] == []
+    assert "Labeling as <img" in person.page.text
+
+
+def test_a_store_that_is_away_is_said_in_a_sentence(place, ada, monkeypatch):
+    def away():
+        message = "the store sqlite:///secret-path cannot be used now"
+        raise StoreUnavailable(message)
+
+    monkeypatch.setattr(place.scene.database, "read", away)
+
+    page = ada.client.get("/")
+    script = ada.client.get("/next", headers={"accept": "application/json"})
+
+    assert [page.status_code, script.status_code] == [503, 503]
+    assert "Nothing was lost; try again in a moment." in page.text
+    assert "secret-path" not in page.text + script.text
+
+
+def test_no_telemetry_of_the_process_learns_what_is_asked(place, monkeypatch):
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+
+    place.person("ada").answer("1")
+
+    assert spans.get_finished_spans() == ()
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:8089", "192.168.1.5:8089", "[::]:8089"])
+def test_the_page_listens_on_this_machine_only(listen):
+    with pytest.raises(ValueError, match=r"other machines can reach .* write 127\.0\.0\.1:8089"):
+        LabelingPageSettings(listen=listen)
+
+
+@pytest.mark.parametrize("listen", ["127.0.0.1:8089", "localhost:8089", "[::1]:8089"])
+def test_addresses_of_this_machine_are_taken(listen):
+    assert LabelingPageSettings(listen=listen).address.port == 8089

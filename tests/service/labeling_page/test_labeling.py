@@ -1,0 +1,226 @@
+"""A person labels a round: by plain forms, alone and with others, through restarts."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from monitor.domain.model import Answer
+from monitor.domain.state import RoundState
+from monitor.service.labeling_page.desk import HELD
+from tests.service.labeling_page.people import QUESTION, place_of
+
+
+def answer_all(person, values=("1", "0")):
+    """Answer until nothing is left; returns what was said, by task."""
+    said: dict[str, str] = {}
+    while person.task is not None:
+        assert person.task not in said
+        said[person.task] = values[len(said) % len(values)]
+        person.answer(said[person.task])
+    return said
+
+
+def test_a_round_is_labeled_by_plain_forms_and_closes_with_these_answers(place, ada):
+    said = answer_all(ada, ("1", "0", "cannot tell"))
+    place.scene.run()
+
+    assert len(said) == 12
+    assert place.labels() == {f"{task}/ada": answer for task, answer in said.items()}
+    assert place.scene.round(1).state is RoundState.CLOSED
+    assert "Nothing left to label" in ada.page.text
+
+
+def test_the_page_shows_question_text_and_what_is_left(place, ada):
+    first = ada.page.text
+
+    ada.answer("1")
+
+    assert QUESTION in first
+    assert "item " in first
+    assert "12 to go, about 1 minute" in first
+    assert "11 to go, less than a minute" in ada.page.text
+    assert "Labeling as ada" in ada.page.text
+
+
+def test_undo_takes_the_last_answer_back_and_shows_its_item_again(place, ada):
+    first = ada.task
+    ada.answer("1")
+    second = ada.task
+
+    ada.post("/undo")
+    again = ada.task
+    ada.answer("0")
+    place.scene.run()
+
+    assert again == first != second
+    assert [row["answer"] for row in place.said] == ["1", None, "0"]
+    assert place.labels() == {f"{first}/ada": "0"}
+
+
+def test_a_round_that_was_collected_meanwhile_loses_an_answer_that_is_taken_back(place, ada):
+    first = ada.task
+    ada.answer("1")
+    place.scene.run()
+    ada.post("/undo")
+    place.scene.run()
+
+    assert place.labels() == {f"{first}/ada": None}
+
+
+def test_the_last_answer_of_a_closed_round_can_still_be_taken_back(place, ada):
+    answer_all(ada)
+    place.scene.run()
+
+    ada.get().post("/undo")
+    place.scene.now += timedelta(minutes=1)
+    place.scene.run()
+
+    assert ada.response.status_code == 200
+    assert [row["answer"] for row in place.said][-1] is None
+    assert list(place.labels().values()).count(None) == 1
+    assert "Nothing left" in ada.page.text, "a closed round asks nobody any more"
+
+
+def test_an_item_that_was_opened_and_not_answered_comes_back(place, ada):
+    first = ada.task
+
+    reloaded = ada.get().task
+    ada.answer("1")
+    other = ada.task
+    place.scene.now += HELD + timedelta(seconds=1)
+    bob = place.person("bob")
+
+    assert reloaded == first
+    assert bob.task == other, "once its time is over it is anybody's"
+
+
+def test_two_people_at_once_never_have_the_same_item(place):
+    people = [place.person("ada"), place.person("bob")]
+    seen = []
+
+    while any(person.get().task for person in people):
+        for person in people:
+            if person.get().task:
+                seen.append(person.task)
+                person.answer("01"[len(seen) % 2])
+        place.scene.now += timedelta(minutes=3)
+
+    assert len(seen) == len(set(seen)) == 12
+    assert {row["annotator"] for row in place.said} == {"ada", "bob"}
+
+
+def test_who_finds_all_that_is_left_on_other_screens_is_told_when_to_come_back(place, ada):
+    place.person("bob")
+    for _ in range(10):
+        ada.answer("1")
+
+    assert ada.task is None
+    assert "2 more are on somebody else's screen" in ada.page.text
+    assert "within 15 minutes" in ada.page.text
+
+
+def test_both_copies_of_an_item_go_to_different_people(database, tmp_path):
+    place = place_of(database, tmp_path, overlap=1.0)
+    copies = {row["key"]: row["item_id"] for row in place.scene.rows("select * from tasks")}
+
+    mine = answer_all(place.person("ada"))
+    theirs = answer_all(place.person("bob"))
+    place.scene.run()
+
+    assert len(copies) == 24
+    assert len(mine) == len(theirs) == 12
+    assert {copies[task] for task in mine} == {copies[task] for task in theirs}
+    assert not set(mine) & set(theirs)
+    assert len(place.labels()) == 24
+
+
+def test_an_answer_that_is_sent_twice_is_taken_once(place, ada):
+    form = {**ada.page.forms["/answer"], "answer": "1"}
+
+    first = ada.client.post("/answer", data=form)
+    again = ada.client.post("/answer", data=form)
+
+    assert first.status_code == again.status_code == 200
+    assert len(place.said) == 1
+
+
+def test_an_answer_that_comes_after_its_undoing_is_not_taken(place, ada):
+    form = {**ada.page.forms["/answer"], "answer": "1"}
+    ada.answer("1").post("/undo")
+
+    late = ada.client.post("/answer", data=form)
+
+    assert late.status_code == 409
+    assert "Undo brings the item back" in late.text
+    assert [row["answer"] for row in place.said] == ["1", None]
+
+
+def test_an_undoing_that_is_sent_twice_takes_back_once(place, ada):
+    ada.answer("1")
+    form = ada.page.forms["/undo"]
+
+    codes = [ada.client.post("/undo", data=form).status_code for _ in range(2)]
+
+    assert codes == [200, 200]
+    assert [row["answer"] for row in place.said] == ["1", None]
+
+
+def test_a_visit_goes_on_when_the_page_is_started_again(place, ada):
+    ada.answer("1")
+    answered = ada.task
+
+    restarted = place.client(cookies=ada.client.cookies)
+    page = restarted.get("/")
+
+    assert page.status_code == 200
+    assert answered in page.text
+    assert restarted.post("/answer", data={**ada.page.forms["/answer"], "answer": "0"}).is_success
+    assert len(place.said) == 2
+
+
+def test_the_guideline_stands_on_the_page_and_its_html_stays_text(database, tmp_path):
+    guideline = (
+        "# Yes\n\n- a **booked** trip\n\n<script>alert(1)</script> ![x](http://a.test/x.png)"
+    )
+    ada = place_of(database, tmp_path, guideline=guideline).person("ada")
+
+    html = ada.response.text
+
+    assert "<strong>booked</strong>" in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    assert "<img" not in html
+
+
+def test_a_long_text_shows_its_beginning_and_the_rest_on_demand(place, ada):
+    text = "a" * 4000 + "b" * 1000
+    put_on_screen(place, ada.task, {"body": text})
+
+    ada.get()
+
+    [summary] = [tag for tag, named in ada.page.elements if tag == "details"]
+    assert summary == "details"
+    assert "Show all 5,000 characters" in ada.page.text
+    assert "b" * 1000 in ada.page.text
+
+
+def test_a_deleted_text_is_said_to_be_deleted(place, ada):
+    put_on_screen(place, ada.task, None)
+
+    assert "What this item showed was deleted." in ada.get().page.text
+
+
+def test_cannot_tell_is_an_answer(place, ada):
+    first = ada.task
+    ada.answer("cannot tell")
+    place.scene.run()
+
+    assert place.labels() == {f"{first}/ada": Answer.CANNOT_TELL}
+
+
+def put_on_screen(place, task, shown):
+    from sqlalchemy import update  # noqa: PLC0415
+
+    from monitor.storage.tables import page_tasks  # noqa: PLC0415
+
+    with place.scene.database.write() as connection:
+        connection.execute(update(page_tasks).where(page_tasks.c.key == task).values(shown=shown))

@@ -1,0 +1,153 @@
+"""Rounds on the labeling page from their draw to the end of what they showed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from monitor.config.load import load_config
+from monitor.domain.model import Answer
+from monitor.rounds import run
+from monitor.rounds.retention import forget_item, forget_removed_monitors
+from monitor.service.change_detection import Idle
+from monitor.storage import schema
+from monitor.wiring import build
+from tests.service.labeling_page.people import Person, Place
+from tests.service.labeling_page.test_labeling import answer_all
+from tests.small_config import configure, rows
+
+PAGE = 'labeling: {kind: page, question: "Is it about travel?"}'
+LATE = timedelta(days=90)
+
+
+def texts(place):
+    """How many tasks of the page still show something."""
+    return place.scene.rows("select count(*) as n from page_tasks where shown is not null")[0]["n"]
+
+
+def test_what_the_page_showed_goes_when_the_round_takes_no_more_labels(place, ada):
+    answer_all(ada)
+    place.scene.run()
+    place.scene.settings = place.scene.settings.model_copy(
+        update={"schedule": place.scene.settings.schedule.model_copy(update={"cron": "0 6 1 1 *"})}
+    )
+    place.scene.now = place.scene.round(1).closed_at + LATE
+    place.scene.run()
+    last_day = texts(place)
+
+    place.scene.now += timedelta(seconds=1)
+    place.scene.run()
+
+    assert last_day == 12
+    assert texts(place) == 0
+    assert len(place.said) == 12
+
+
+def test_what_the_page_showed_of_a_removed_monitor_goes_in_due_time(place):
+    def forget():
+        forget_removed_monitors(place.scene.database, ["another"], lambda: place.scene.now)
+
+    forget()
+    before = texts(place)
+    place.scene.now += timedelta(days=5) + LATE + timedelta(seconds=1)
+    forget()
+
+    assert before == 12
+    assert texts(place) == 0
+
+
+@pytest.mark.parametrize("reached", [True, False])
+def test_one_item_is_forgotten_on_the_page_too(place, ada, reached):
+    [item] = [
+        row["item_id"] for row in place.scene.rows("select * from tasks") if row["key"] == ada.task
+    ]
+    labelers = [place.scene.labeler] if reached else []
+
+    done = forget_item(
+        place.scene.database, place.scene.round(1), item, labelers, lambda: place.scene.now
+    )
+
+    assert done.deleted
+    assert texts(place) == 11
+    assert "What this item showed was deleted." in ada.get().page.text
+
+
+def test_an_answer_on_the_page_is_a_reason_to_look_at_the_monitor(place, ada):
+    idle = Idle(place.scene.database, lambda: place.scene.now)
+    context = place.scene.context
+
+    def looks():
+        found = idle.needed([context])
+        for look in found:
+            run.run(look.context)
+            idle.looked(look, well=True)
+        return len(found)
+
+    while looks():
+        pass
+    ada.answer("1")
+
+    assert (looks(), looks(), looks()) == (1, 1, 0), "what moved something is looked at again"
+    assert list(place.labels().values()) == [Answer.POSITIVE]
+
+
+def test_a_round_stays_on_the_page_that_it_was_opened_with(folder):
+    """Whatever the config says since, who began goes on, and their answers count."""
+    path = folder / "config.yaml"
+    configure(folder)
+    files = path.read_text()
+    path.write_text(files.replace("labeling: {kind: files}", PAGE))
+    opened = application(path)
+    run.run(opened.context("mail"))
+    path.write_text(files)
+
+    changed = application(path)
+    scene = SceneOf(changed)
+    person = Place(scene).person("ada")
+    said = answer_all(person)
+    run.run(changed.context("mail"))
+
+    assert len(said) == 20
+    assert rows(changed.database, "select count(*) from label_events") == [(20,)]
+    assert rows(changed.database, "select state from rounds") == [("closed",)]
+
+
+def test_a_question_that_is_changed_is_asked_from_the_next_round_on(place, ada):
+    before = ada.page.text
+
+    place.scene.labeler.settings = place.scene.labeler.settings.model_copy(
+        update={"question": "Is it urgent?"}
+    )
+    place.scene.run()
+
+    assert "Is this mail really about travel?" in before
+    assert "Is this mail really about travel?" in ada.get().page.text
+
+
+def application(path):
+    made = build(load_config(path))
+    schema.ready(made.database)
+    return made
+
+
+class SceneOf:
+    """What a `Place` needs of an application."""
+
+    name = "mail"
+
+    def __init__(self, application):
+        self.database = application.database
+        self._clock = application.clock
+
+    @property
+    def now(self):
+        return self._clock()
+
+
+def test_the_other_monitors_of_a_store_are_not_on_the_page(place):
+    place.scene.name = "another"
+
+    person = Person(place.client()).get(f"/enter?key={place.links.key}")
+
+    assert "Nothing left to label" in person.post("/enter", name="ada").page.text

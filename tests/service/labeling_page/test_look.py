@@ -1,0 +1,70 @@
+"""Colours that can be read, in light and in dark (WCAG 2.2, 1.4.3 and 1.4.11)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from monitor.service import labeling_page
+
+CSS = (Path(labeling_page.__file__).parent / "static" / "page.css").read_text()
+TEXT, SHAPE = 4.5, 3.0
+PAIRS = [
+    ("text", "page", TEXT),
+    ("text", "card", TEXT),
+    ("faint", "page", TEXT),
+    ("faint", "card", TEXT),
+    ("strong", "page", TEXT),
+    ("on-strong", "strong", TEXT),
+    ("alarm", "page", TEXT),
+    ("line", "page", SHAPE),
+    ("line", "card", SHAPE),
+]
+
+
+def colours(dark):
+    """Colours by name; the dark ones stand second."""
+    found: dict[str, str] = {}
+    blocks = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
+    for block in blocks if dark else blocks[:1]:
+        found |= re.findall(r"--([a-z-]+): #([0-9a-f]{6});", block)
+    return found
+
+
+def luminance(colour):
+    shares = [int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = (
+        share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    darker, lighter = sorted([luminance(one), luminance(other)])
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_the_contrast_of_black_and_white_is_known():
+    assert contrast("000000", "ffffff") == pytest.approx(21)
+    assert contrast("767676", "ffffff") == pytest.approx(4.54, abs=0.01)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(("front", "back", "least"), PAIRS)
+def test_what_is_read_stands_out(dark, front, back, least):
+    known = colours(dark)
+
+    assert contrast(known[front], known[back]) >= least
+
+
+def test_light_and_dark_name_the_same_colours():
+    blocks = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
+    names = [set(re.findall(r"--([a-z-]+):", block)) for block in blocks]
+
+    assert len(blocks) == 2
+    assert names[0] == names[1]
+    assert set(re.findall(r"#[0-9a-fA-F]{3,8}\b(?=;)", CSS)) <= {
+        f"#{colour}" for dark in (False, True) for colour in colours(dark).values()
+    }
