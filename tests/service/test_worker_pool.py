@@ -119,6 +119,7 @@ def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_lef
 def test_a_monitor_that_hangs_is_not_begun_again_and_others_are(scenes, slow, work):
     work.rounds()
     assert slow.begun.wait(60)
+    eventually(lambda: states(scenes[1]) == ["abandoned"])  # before its next slot comes
     for scene in scenes:
         scene.now = MONDAY + WEEK
 
