@@ -56,7 +56,7 @@ def label(
 
         def told(link: str, entered: str | None) -> None:
             if json:
-                say_json({"link": link, "entered": entered})
+                say_json({"link": link, "entered": entered}, indent=None)
             else:
                 say(_told(link, entered))
             sys.stdout.flush()

@@ -47,9 +47,9 @@ def say_error(text: str) -> None:
     print(_wrapped(text, sys.stderr, "  "), file=sys.stderr)  # noqa: T201
 
 
-def say_json(value: Any) -> None:
-    """Print a value as JSON."""
-    text = json.dumps(value, default=_plain, indent=2, ensure_ascii=False, allow_nan=False)
+def say_json(value: Any, *, indent: int | None = 2) -> None:
+    """Print a value as JSON; without an indent on one line, for a command that prints more."""
+    text = json.dumps(value, default=_plain, indent=indent, ensure_ascii=False, allow_nan=False)
     print(text)  # noqa: T201
 
 
