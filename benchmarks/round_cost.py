@@ -159,6 +159,7 @@ def play(folder: Path, wanted: list[int], *, is_told: bool = True) -> Figures:
         now += WEEK
     figures["-"] = dict(zip(ONCE, (told.loading, memory, _memory()), strict=True))
     application.database.close()
+    gc.unfreeze()
     return figures
 
 
