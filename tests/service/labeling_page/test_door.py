@@ -361,7 +361,7 @@ def test_the_page_asks_the_store_for_nothing_that_tells_what_was_predicted(place
     ada.answer("1").post("/undo")
     ada.client.get("/next")
 
-    tables = set(re.findall(r"(?:from|join|update|into) \"?(\w+)", " ".join(asked)))
+    tables = set(re.findall(r"(?:from|join|update|into) \"?(\w+)", "; ".join(asked)))
     assert "page_tasks" in tables
     assert tables <= {"page_rounds", "page_tasks", "page_answers", "page_sessions", "rounds"} | {
         "monitors",
