@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_STEERING = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_STEERING = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 """Control characters but tab and line breaks, and those that turn the direction of what follows.
+
+Halves of a character (surrogates) too, which no page or file in UTF-8 can hold.
 
 Joiners and spaces of other scripts are none of them: a text would not read right without.
 """

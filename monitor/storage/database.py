@@ -15,6 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoneFree
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -172,6 +173,12 @@ class Database:
             if said is None:
                 raise
             raise said from error
+        except NoneFree as error:  # of the pool, which waits half a minute
+            message = (
+                f"the store {self.shown} cannot be used now: all connections to it are in use. "
+                "Nothing changed; running again is safe"
+            )
+            raise StoreUnavailable(message) from error
 
     def _sentence(self, error: DBAPIError) -> MonitorError | None:
         """Say what an error of the database means for a person; None for a bug of ours."""

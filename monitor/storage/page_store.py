@@ -39,13 +39,17 @@ class PageTask(NamedTuple):
 
 
 class PageStatement(NamedTuple):
-    """What somebody said about a task; an ``answer`` of None takes back what was said before."""
+    """What somebody said about a task; an ``answer`` of None takes back what was said before.
+
+    Of one annotator a later statement has the higher ``id``.
+    """
 
     task_key: str
     annotator: str
     revision: int
     answer: Answer | None
     at: datetime
+    id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +205,7 @@ def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
             page_answers.c.revision,
             page_answers.c.answer,
             page_answers.c.at,
+            page_answers.c.id,
         )
         .where(page_answers.c.task_key.in_(keys))
         .order_by(page_answers.c.task_key, page_answers.c.annotator, page_answers.c.revision)
@@ -212,6 +217,7 @@ def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
             row.revision,
             None if row.answer is None else Answer(row.answer),
             row.at,
+            row.id,
         )
         for row in connection.execute(query)
     ]

@@ -183,7 +183,7 @@ def undo_answer(request: Request, visit: Visitor, form: OwnForm) -> Response:
 def _said(request: Request, visit: Visit, form: dict[str, str], answer: Answer | None) -> Response:
     desk: Desk = request.app.state.desk
     task, revision = form.get("task", ""), form.get("revision", "")
-    if not revision.isdecimal() or int(revision) > _HIGHEST_REVISION:
+    if "\0" in task or not revision.isdecimal() or int(revision) > _HIGHEST_REVISION:
         raise PageRefused(HTTPStatus.BAD_REQUEST, "This is no form of the page.")
     outcome = desk.say(visit.annotator, task, answer, int(revision))
     if outcome is not Outcome.TAKEN:

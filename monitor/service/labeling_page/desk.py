@@ -169,7 +169,8 @@ class Desk:
             if annotator in of
         )
         stands = [statement for statement in said if statement.answer is not None]
-        newest = max(stands, key=lambda statement: statement.at, default=None)
+        # By its row and not by its time, since a clock may have been set back.
+        newest = max(stands, key=lambda statement: statement.id, default=None)
         return None if newest is None else Given(newest.task_key, newest.revision)
 
 
@@ -218,23 +219,27 @@ class _Work:
         return task.held_by in {None, self.annotator} or not self._is_held(task)
 
     def has_other_copy(self, task: PageTask) -> bool:
-        """Whether the person has answered another copy of the same item."""
+        """Whether the person has spoken of another copy of the same item."""
         return any(
-            other.item == task.item and other.key != task.key and self._answered_by_me(other)
+            other.item == task.item and other.key != task.key and self._spoken_of_by_me(other)
             for other in self.tasks
         )
 
     def _items_of_mine(self) -> dict[str, str]:
-        """Find the items that the person has answered, or has on the screen, by the task's key."""
+        """Find the items that the person has spoken of, or has on the screen, by the task's key."""
         held = [t for t in self.tasks if t.held_by == self.annotator and self._is_held(t)]
-        answered = [task for task in self.tasks if self._answered_by_me(task)]
-        return {task.item: task.key for task in [*reversed(held), *answered]}
+        spoken_of = [task for task in self.tasks if self._spoken_of_by_me(task)]
+        return {task.item: task.key for task in [*reversed(held), *spoken_of]}
 
     def _is_held(self, task: PageTask) -> bool:
-        return task.held_until is not None and task.held_until > self.now
+        if task.held_until is None:
+            return False
+        # An end beyond the longest was noted by a clock that has been set back since.
+        return self.now < task.held_until <= self.now + HELD
 
-    def _answered_by_me(self, task: PageTask) -> bool:
-        return _stands(self.standing.get(task.key, {}).get(self.annotator))
+    def _spoken_of_by_me(self, task: PageTask) -> bool:
+        # Also where it was taken back: estimates take one copy of an item from a person, the first.
+        return self.annotator in self.standing.get(task.key, {})
 
     def _is_answered(self, task: PageTask) -> bool:
         return any(map(_stands, self.standing.get(task.key, {}).values()))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from monitor.service.web.door import is_ours
+from monitor.service.web.patience import REQUEST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -17,6 +19,8 @@ MOST_BYTES = 4096
 """Of what a form sends: a key, a number, an answer and a token."""
 
 _TOO_LONG = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a form has up to {MOST_BYTES} bytes"
+# Not 408: the script of the page sends again what met a fault of the server.
+_TOO_SLOW = HTTPStatus.SERVICE_UNAVAILABLE, f"no form came within {REQUEST_SECONDS:g} seconds"
 
 HEADERS = {
     "cache-control": "no-store",
@@ -63,7 +67,12 @@ class Guard:
         if (refused := self._refusal(scope["method"], asked)) is not None:
             await _refuse(guarded, *refused)
             return
-        body = await _body(receive)
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                body = await _body(receive)
+        except TimeoutError:
+            await _refuse(guarded, *_TOO_SLOW)
+            return
         if body is None:
             return  # who asked has gone, in the middle of a form
         if len(body) > MOST_BYTES:

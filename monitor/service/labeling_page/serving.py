@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from monitor.service.labeling_page.app import Entrance, labeling_page
@@ -63,7 +64,11 @@ class LabelingServer:
 
     @property
     def _link(self) -> str:
-        return f"http://{self._address}/enter?key={self._links.key}"
+        # A browser may look for localhost at [::1] first, where another program may listen.
+        host = "127.0.0.1" if self._address.host == "localhost" else self._address.host
+        return f"http://{self._address._replace(host=host)}/enter?key={self._links.key}"
 
     def _entered(self, annotator: str) -> None:
-        self._told(self._link, annotator)
+        # Who came in is in, also where nobody reads any more what this process prints.
+        with suppress(OSError):
+            self._told(self._link, annotator)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 import unicodedata
 from dataclasses import dataclass
@@ -27,6 +28,10 @@ VISIT = timedelta(hours=12)
 """How long a session lasts: a day of work."""
 
 LONGEST_NAME = 100
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that leave no trace, so that two names would look the same."""
 _BYTES = 32
 
 
@@ -98,21 +103,21 @@ class Visits:
 def annotator_name(text: str) -> str:
     """Read the name of who labels; a `ValueError` says what is wrong with it.
 
-    Names that look alike are the same.
+    The wide and narrow forms of a letter are the same, and so are those of a letter with its marks.
 
     Examples
     --------
     >>> annotator_name("  Ada   Lovelace ")
     'Ada Lovelace'
     """
-    name = " ".join(unicodedata.normalize("NFC", text).split())
+    name = " ".join(unicodedata.normalize("NFKC", text).split())
     if not name:
         message = "Write a name: answers are kept under it."
         raise ValueError(message)
     if len(name) > LONGEST_NAME:
         message = f"A name has up to {LONGEST_NAME} characters; this one has {len(name)}."
         raise ValueError(message)
-    if not all(map(shows, name)):
+    if _UNSEEN.search(name) or not all(map(shows, name)):
         message = "A name has letters, digits and signs that show; leave the others out."
         raise ValueError(message)
     return name

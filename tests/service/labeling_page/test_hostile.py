@@ -1,0 +1,182 @@
+"""What strangers, clocks and slow connections do to the labeling page, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from monitor.config.web import Address
+from monitor.domain.errors import StoreUnavailable
+from monitor.service.labeling_page import guard
+from monitor.service.labeling_page.desk import HELD
+from monitor.service.labeling_page.serving import LabelingServer
+from monitor.service.labeling_page.visits import annotator_name
+from tests.servers import free_port
+from tests.service.labeling_page.people import PORT, Person, place_of
+from tests.service.labeling_page.test_labeling import put_on_screen
+
+
+@pytest.mark.parametrize("path", ["/", "/next"])
+def test_half_a_character_is_shown_as_its_code(place, ada, path):
+    put_on_screen(place, ada.task, {"sub\udfffject": "a\ud800b"})
+
+    answer = ada.client.get(path)
+
+    assert answer.status_code == 200
+    assert "\\ud800" in answer.text
+    assert "\\udfff" in answer.text
+
+
+def test_a_task_that_no_store_can_look_for_is_no_fault_of_the_store(place, ada):
+    form = {**ada.page.forms["/answer"], "answer": "1"}
+
+    answer = ada.client.post("/answer", data={**form, "task": "t\x00"})
+
+    assert answer.status_code == 400
+    assert place.said == []
+
+
+def test_a_form_that_never_comes_to_its_end_is_given_up(place, monkeypatch):
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.05)
+    headers = [(b"host", f"127.0.0.1:{PORT}".encode())]
+    scope = {"type": "http", "method": "POST", "path": "/enter", "headers": headers}
+    sent = []
+
+    async def receive():
+        await asyncio.sleep(0.01)
+        return {"type": "http.request", "body": b"k", "more_body": True}
+
+    async def send(message):
+        sent.append(message)
+
+    async def ask():
+        await asyncio.wait_for(place.application()(scope, receive, send), 5)
+
+    asyncio.run(ask())
+
+    assert sent[0]["status"] == 503, "the script of the page sends it again"
+    assert (b"connection", b"close") in sent[0]["headers"]
+
+
+def test_items_come_back_also_where_the_clock_was_ahead(place):
+    place.scene.now += timedelta(days=3)
+    place.person("bob")
+    place.scene.now -= timedelta(days=3)
+
+    ada = place.person("ada")
+
+    assert "on somebody else's screen" not in ada.page.text
+    assert ada.task is not None
+    place.scene.now += HELD - timedelta(seconds=1)
+    assert len(place.scene.rows("select * from page_tasks where held_by = 'ada'")) == 10
+
+
+def test_who_took_an_answer_back_is_not_asked_for_the_other_copy_which_would_not_count(
+    database, tmp_path
+):
+    place = place_of(database, tmp_path, overlap=1.0)
+    items = {row["key"]: row["item_id"] for row in place.scene.rows("select * from tasks")}
+    ada = place.person("ada")
+    first = ada.task
+    [other] = [key for key in items if items[key] == items[first] and key != first]
+    ada.answer("1").post("/undo")
+    place.scene.now += HELD + timedelta(seconds=1)
+    place.person("bob").answer("0")
+
+    asked = []
+    while ada.get().task is not None:
+        asked.append(ada.task)
+        ada.answer("1")
+    place.scene.run()
+
+    assert other not in asked
+    assert len(asked) == 11
+    assert {f"{task}/ada" for task in asked} < set(place.labels()), "what was taken counts"
+
+
+def test_undo_takes_back_what_was_said_last_also_where_the_clock_was_set_back(place, ada):
+    ada.answer("1")
+    second = ada.task
+    place.scene.now -= timedelta(hours=1)
+
+    ada.answer("0").get().post("/undo")
+
+    assert ada.task == second
+    assert [row["answer"] for row in place.said] == ["1", "0", None]
+
+
+def test_a_store_without_a_free_connection_is_away_for_now(place, monkeypatch):
+    database = place.scene.database
+    pool = database.engine.pool
+    monkeypatch.setattr(pool, "_timeout", 0.05)
+    taken = [database.engine.connect() for _ in range(pool.size() + pool._max_overflow)]
+
+    try:
+        with pytest.raises(StoreUnavailable, match="all connections to it are in use"):
+            database.read().__enter__()
+        answer = place.client().get("/")
+    finally:
+        for connection in taken:
+            connection.close()
+
+    assert answer.status_code == 503
+    assert place.client().get("/").status_code == 401
+
+
+@pytest.mark.parametrize("name", ["\u3164", "\u2800", "ada\ufe00", "ada\u034f", "\u115f"])
+def test_a_name_of_which_something_does_not_show_is_refused(place, name):
+    person = Person(place.client()).get(f"/enter?key={place.links.key}").post("/enter", name=name)
+
+    assert person.response.status_code == 422
+
+
+def test_one_person_has_one_name_however_a_keyboard_writes_it():
+    assert annotator_name("\uff21\uff44\uff41\u3000Lovelace") == "Ada Lovelace"
+
+
+def test_the_link_names_the_address_that_is_listened_on(place):
+    told = []
+
+    with_page(place, told=lambda link, _: told.append(link), host="localhost")
+
+    assert told[0].startswith("http://127.0.0.1:")
+
+
+def test_who_came_in_is_in_also_where_nobody_reads_what_is_printed(place):
+    links = []
+
+    def told(link, entered):
+        links.append(link)
+        if entered is not None:
+            raise BrokenPipeError
+
+    def come_in():
+        address, _, key = links[0].partition("?key=")
+        data = {"key": key, "name": "ada"}
+        return httpx.post(address, data=data, trust_env=False, follow_redirects=False)
+
+    answer = with_page(place, told=told, do=come_in)
+
+    assert answer.status_code == 303
+    assert "set-cookie" in answer.headers
+
+
+def with_page(place, *, told, host="127.0.0.1", do=lambda: None):
+    """Do something while the page is served."""
+    server = LabelingServer(
+        place.scene.database,
+        lambda: place.scene.now,
+        lambda: [place.scene.name],
+        address=Address(host, free_port()),
+        setting="--port",
+        name="",
+        told=told,
+    )
+    server.start()
+    try:
+        return do()
+    finally:
+        server.stop()
