@@ -55,7 +55,8 @@ class MlflowProcess:
             self._ask(application)
             for line in said:
                 beat()
-                _log(line)
+                if line.endswith("\n"):  # else the process was killed while it wrote
+                    _log(line)
         if process.returncode:
             log.warning("the process that delivers to MLflow ended", code=process.returncode)
 

@@ -215,6 +215,35 @@ def test_it_ends_after_the_delivery_in_flight_when_the_service_is_killed(folder,
     assert states(told) == DONE
 
 
+def test_a_delivery_that_hangs_ends_some_time_after_the_service(folder, told):
+    hung = HELD.replace("\nmain()", "\nmlflow_child.GRACE = timedelta(seconds=0.1)\nmain()")
+    imported = "from datetime import timedelta\nfrom monitor.service import mlflow_child\n"
+    with worker(SERVICE, imported + hung, cwd=folder) as service:
+        name = worker_name(reached(folder))
+        service.process.kill()
+        service.process.wait()
+        deadline = time.monotonic() + 60
+        while not is_gone(name) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        has_ended = is_gone(name)
+        (folder / "go").touch()
+    deliver(told)
+
+    assert has_ended
+    assert states(told) == DONE
+    assert [len(runs(folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
+
+
+def test_a_line_that_was_cut_off_with_the_process_is_told_of_as_its_end(told, monkeypatch):
+    cut = 'import os; os.write(1, b\'{"level": "warn\'); os.abort()'
+    runs_as(monkeypatch, cut)
+
+    with capture_logs() as logged:
+        deliver(told)
+
+    assert [line["code"] for line in logged] == [-signal.SIGABRT]
+
+
 def test_what_the_process_has_to_say_is_in_the_log_of_the_service(folder):
     down = configure(folder, mlflow=f"http://127.0.0.1:{free_port()}")
     application = with_a_closed_round(folder, down)
