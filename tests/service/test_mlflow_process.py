@@ -271,6 +271,18 @@ def test_what_libraries_warn_of_there_is_in_the_log_of_the_service_too(told, mon
     assert logged == [{"event": "the pool is full", "log_level": "warning", "logger": "urllib3"}]
 
 
+def test_the_process_finds_the_modules_that_the_service_has_found(told, tmp_path, monkeypatch):
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside" / "only_here.py").touch()
+    monkeypatch.syspath_prepend(tmp_path / "beside")
+    runs_as(monkeypatch, "import only_here")
+
+    with capture_logs() as logged:
+        deliver(told)
+
+    assert logged == []
+
+
 def test_a_process_that_cannot_begin_is_told_of(told, monkeypatch):
     runs_as(monkeypatch, "raise SystemExit(3)")
 
