@@ -38,6 +38,9 @@ _TABLES = ("numpy", "pandas", "polars", "pyarrow")
 """MLflow imports them for the datasets of notebooks where they are installed, and its client does
 without them, as it does in mlflow-skinny: .6 s and 100 MB less."""
 
+_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
+"""Those to the service, which all of its group may get; it says itself when to stop."""
+
 GRACE = timedelta(seconds=60)
 """How long the delivery in flight may go on once the service is stopping, or gone. What hangs for
 longer is abandoned, as the service does with its own steps: nobody would end it otherwise."""
@@ -47,8 +50,9 @@ log = structlog.get_logger("monitor.service.loop")
 
 def main() -> None:
     """Deliver what is due, then end."""
-    for number in (signal.SIGTERM, signal.SIGINT):  # sent to all of a group; the service says stop
-        signal.signal(number, signal.SIG_IGN)
+    for name in _SIGNALS:
+        if (number := getattr(signal, name, None)) is not None:
+            signal.signal(number, signal.SIG_IGN)
     service = Service()
     structlog.configure(
         processors=[

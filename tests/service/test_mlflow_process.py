@@ -195,6 +195,18 @@ def test_asked_to_stop_it_ends_after_the_delivery_in_flight(folder, told, monkey
     assert states(told) == [("round_run", "done"), ("fleet_point", "waiting")]
 
 
+def test_a_reload_of_the_service_and_all_its_processes_ends_no_delivery(folder, told, monkeypatch):
+    runs_as(monkeypatch, HELD)
+    delivering = threading.Thread(target=deliver, args=(told,))
+    delivering.start()
+
+    os.kill(reached(folder), signal.SIGHUP)
+    (folder / "go").touch()
+    delivering.join(60)
+
+    assert states(told) == DONE
+
+
 def test_it_ends_after_the_delivery_in_flight_when_the_service_is_killed(folder, told):
     with worker(SERVICE, HELD, cwd=folder) as service:
         name = worker_name(reached(folder))
