@@ -27,7 +27,8 @@ class _QuickEnd:
         if self.code is None:
             return
         for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+            if stream is not None:  # as where it was closed by whoever started this
+                stream.flush()
         os._exit(self.code)
 
 

@@ -111,7 +111,9 @@ def main() -> None:
         try:
             app(prog_name="pr-monitor")
         finally:
-            sys.stdout.flush()  # here, since at exit Python reports a failed write with a traceback
+            if sys.stdout is not None:  # as where it was closed by whoever started this
+                # Here, since at exit Python reports a failed write with a traceback.
+                sys.stdout.flush()
     except MonitorError as error:
         _end(str(error), error.exit_code)
     except BrokenPipeError:  # the reader of our output has gone

@@ -49,7 +49,11 @@ class Source(Protocol):
         """Count the rows inside the window, good and bad, without reading more than their times."""
 
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
-        """Return the columns that labelers may see, as text, for each id."""
+        """Return the columns that labelers may see, as text, for each id found in the window.
+
+        An id of which there is nothing to show comes back with empty texts, or none: one that is
+        missing has left the predictions, and a round is not drawn from such as change.
+        """
 
     def span(self) -> tuple[datetime, datetime] | None:
         """Return the earliest and latest prediction time, or None where there are no rows."""

@@ -4,9 +4,9 @@
 
 The service starts it (`monitor.service.mlflow_process`). The first line of standard input says
 which store and which MLflow, as JSON; when standard input ends, so does the process, after the
-delivery in flight. Standard output is one JSON object a line: what is to be logged, or an empty
-one as a sign of life. To the store this is one more worker: whatever ends it, its claims are free
-then, and the next one goes on with what is left.
+delivery in flight if that comes to an end. Standard output is one JSON object a line: what is to
+be logged, or an empty one as a sign of life. To the store this is one more worker: whatever ends
+it, its claims are free then, and the next one goes on with what is left.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -37,13 +38,21 @@ _TABLES = ("numpy", "pandas", "polars", "pyarrow")
 """MLflow imports them for the datasets of notebooks where they are installed, and its client does
 without them, as it does in mlflow-skinny: .6 s and 100 MB less."""
 
+_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
+"""Those to the service, which all of its group may get; it says itself when to stop."""
+
+GRACE = timedelta(seconds=60)
+"""How long the delivery in flight may go on once the service is stopping, or gone. What hangs for
+longer is abandoned, as the service does with its own steps: nobody would end it otherwise."""
+
 log = structlog.get_logger("monitor.service.loop")
 
 
 def main() -> None:
     """Deliver what is due, then end."""
-    for number in (signal.SIGTERM, signal.SIGINT):  # sent to all of a group; the service says stop
-        signal.signal(number, signal.SIG_IGN)
+    for name in _SIGNALS:
+        if (number := getattr(signal, name, None)) is not None:
+            signal.signal(number, signal.SIG_IGN)
     service = Service()
     structlog.configure(
         processors=[
@@ -94,12 +103,14 @@ class Service:
         return dict(json.loads(line)) if line else None
 
     def over(self) -> threading.Event:
-        """Give what is set once the service is stopping, or gone."""
+        """Give what is set once the service is stopping, or gone; some time later, end."""
         over = threading.Event()
 
         def wait() -> None:
             self._given.read(1)  # nothing more comes, until it ends
             over.set()
+            time.sleep(GRACE.total_seconds())
+            os._exit(0)
 
         threading.Thread(target=wait, name="service", daemon=True).start()
         return over

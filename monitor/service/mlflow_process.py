@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -55,7 +56,8 @@ class MlflowProcess:
             self._ask(application)
             for line in said:
                 beat()
-                _log(line)
+                if line.endswith("\n"):  # else the process was killed while it wrote
+                    _log(line)
         if process.returncode:
             log.warning("the process that delivers to MLflow ended", code=process.returncode)
 
@@ -70,7 +72,12 @@ class MlflowProcess:
             if self._stopping:
                 return None
             process = subprocess.Popen(  # noqa: S603  nothing of it comes from outside
-                COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+                COMMAND,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                encoding="utf-8",
+                # Else `python -m monitor` beside the code would start that of another place.
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
             self._task = process.stdin
         return process

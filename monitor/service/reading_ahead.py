@@ -59,14 +59,15 @@ class Ahead:
             labeler.expect(items, askers)
 
     def _take(self, first: str, untold: dict[str, None]) -> tuple[set[str], int]:
-        """Gather the items of the next monitors, and how many they are."""
-        items = self._waiting(first)
-        askers = 1
+        """Gather the items of the next monitors, and how many of these wait for any."""
+        waiting = self._waiting(first)
+        items, askers = set(waiting), int(bool(waiting))
         while untold and len(items) < MOST:
             name = next(iter(untold))
             del untold[name]
-            items |= self._waiting(name)
-            askers += 1
+            waiting = self._waiting(name)
+            items |= waiting
+            askers += bool(waiting)  # who waits for nothing never asks
         return items, askers
 
     def _waiting(self, name: str) -> set[str]:

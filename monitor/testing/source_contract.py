@@ -252,6 +252,16 @@ class SourceContract:
 
         assert shown == {"00003": {"text": "message 3"}, "00050": {"text": "message 50"}}
 
+    def test_an_id_of_which_nothing_can_be_shown_comes_back_all_the_same(self) -> None:
+        """One that does not has left the predictions since they were drawn from."""
+        rows = example_rows()
+        rows[3]["text"] = ""
+        source = self.source(rows)
+
+        shown = source.show(["00003", "00050"], self.window)
+
+        assert shown == {"00003": {"text": ""}, "00050": {"text": "message 50"}}
+
     def test_a_window_counts_all_its_rows_good_and_bad(self) -> None:
         """So rows that come late are seen without a scan."""
         rows = [*example_rows(), {**example_rows()[0], "id": None}]

@@ -201,6 +201,23 @@ def test_a_reader_that_has_gone_ends_a_command_quietly(words):
     assert done.returncode in {0, 1}
 
 
+def without(stream, *words):
+    """Run the command line with a standard stream closed, as some start a service."""
+    asked = command(*words)
+    shell = ["sh", "-c", f'exec "$@" {stream}>&-', "sh", *asked["args"]]
+    return subprocess.run(shell, env=asked["env"], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--version"], 0), (["status", "--wrong"], 2)])
+@pytest.mark.parametrize("stream", [1, 2])
+def test_a_command_that_was_given_no_output_ends_as_with_one(stream, words, code):
+    done = without(stream, *words)
+
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert ("pr-monitor 0.1.0" in done.stdout) == (stream == 2 and code == 0)
+
+
 def test_a_full_disk_is_one_line_and_worth_another_try():
     with open("/dev/full", "w") as full:  # noqa: PTH123  a device, not a file
         done = subprocess.run(

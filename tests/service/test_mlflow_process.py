@@ -206,6 +206,18 @@ def test_asked_to_stop_it_ends_after_the_delivery_in_flight(folder, told, monkey
     assert states(told) == [("round_run", "done"), ("fleet_point", "waiting")]
 
 
+def test_a_reload_of_the_service_and_all_its_processes_ends_no_delivery(folder, told, monkeypatch):
+    runs_as(monkeypatch, HELD)
+    delivering = threading.Thread(target=deliver, args=(told,))
+    delivering.start()
+
+    os.kill(reached(folder), signal.SIGHUP)
+    (folder / "go").touch()
+    delivering.join(60)
+
+    assert states(told) == DONE
+
+
 def test_it_ends_after_the_delivery_in_flight_when_the_service_is_killed(folder, told):
     with worker(SERVICE, HELD, cwd=folder) as service:
         name = worker_name(reached(folder))
@@ -224,6 +236,35 @@ def test_it_ends_after_the_delivery_in_flight_when_the_service_is_killed(folder,
     assert before == [("round_run", "done"), ("fleet_point", "waiting")]
     assert errors == ""
     assert states(told) == DONE
+
+
+def test_a_delivery_that_hangs_ends_some_time_after_the_service(folder, told):
+    hung = HELD.replace("\nmain()", "\nmlflow_child.GRACE = timedelta(seconds=0.1)\nmain()")
+    imported = "from datetime import timedelta\nfrom monitor.service import mlflow_child\n"
+    with worker(SERVICE, imported + hung, cwd=folder) as service:
+        name = worker_name(reached(folder))
+        service.process.kill()
+        service.process.wait()
+        deadline = time.monotonic() + 60
+        while not is_gone(name) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        has_ended = is_gone(name)
+        (folder / "go").touch()
+    deliver(told)
+
+    assert has_ended
+    assert states(told) == DONE
+    assert [len(runs(folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
+
+
+def test_a_line_that_was_cut_off_with_the_process_is_told_of_as_its_end(told, monkeypatch):
+    cut = 'import os; os.write(1, b\'{"level": "warn\'); os.abort()'
+    runs_as(monkeypatch, cut)
+
+    with capture_logs() as logged:
+        deliver(told)
+
+    assert [line["code"] for line in logged] == [-signal.SIGABRT]
 
 
 def test_what_the_process_has_to_say_is_in_the_log_of_the_service(folder):
@@ -251,6 +292,18 @@ def test_what_libraries_warn_of_there_is_in_the_log_of_the_service_too(told, mon
         deliver(told)
 
     assert logged == [{"event": "the pool is full", "log_level": "warning", "logger": "urllib3"}]
+
+
+def test_the_process_finds_the_modules_that_the_service_has_found(told, tmp_path, monkeypatch):
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside" / "only_here.py").touch()
+    monkeypatch.syspath_prepend(tmp_path / "beside")
+    runs_as(monkeypatch, "import only_here")
+
+    with capture_logs() as logged:
+        deliver(told)
+
+    assert logged == []
 
 
 def test_a_process_that_cannot_begin_is_told_of(told, monkeypatch):

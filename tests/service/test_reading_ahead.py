@@ -17,6 +17,8 @@ from monitor.rounds import claims
 from monitor.service import reading_ahead
 from monitor.service.change_detection import Idle
 from monitor.service.loop import TICK, Work, one_pass
+from monitor.service.reading_ahead import Ahead
+from monitor.storage import label_store
 from monitor.wiring import Application
 from tests.rounds.scene import Log, Scene, settings
 
@@ -28,6 +30,11 @@ join rounds on rounds.id = label_events.round_id
 join monitors on monitors.id = rounds.monitor_id
 group by monitors.name order by monitors.name
 """
+
+
+def tasks_of(scene):
+    with scene.database.read() as connection:
+        return label_store.all_tasks(connection, [scene.round(1).id])
 
 
 class Fleet:
@@ -123,6 +130,19 @@ def test_monitors_with_more_items_than_fit_into_memory_share_several_readings(
 
     assert len(reads) == 2
     assert sum(fleet.labeled().values()) == fleet.asked()
+
+
+def test_what_was_read_is_forgotten_though_a_monitor_of_the_file_waits_for_nothing(fleet, reads):
+    fleet.write(len(fleet.scenes[0].truth))
+    names = ("first", "second", "not drawn yet")
+    labelers = {name: [scene.labeler] for name, scene in zip(names, fleet.scenes, strict=True)}
+    ahead = Ahead(fleet.application.database, lambda: fleet.now, labelers)
+
+    ahead.before("first")
+    for scene in (*fleet.scenes[:2], fleet.scenes[0]):
+        scene.labeler.collect(tasks_of(scene), None)
+
+    assert len(reads) == 2  # one for both who wait, and one for who comes again
 
 
 def test_the_lanes_of_a_service_share_a_reading(fleet, reads, monkeypatch):
