@@ -54,7 +54,7 @@ from pathlib import Path
 from monitor.service.mlflow_child import main
 
 main()
-named = ("mlflow", "pandas", "pyarrow", "polars", "numpy")
+named = ("mlflow", "pandas", "polars", "numpy")
 Path("loaded").write_text(" ".join(name for name in named if sys.modules.get(name)))
 """
 SERVICE = """
