@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 HELD = timedelta(minutes=15)
 """How long a task on somebody's screen is nobody else's."""
 
+LAST_DAY = timedelta(days=1)
+"""How long before a closed round takes no more labels the page takes none for it: what it takes has
+to be read by a pass of ``run-once`` or ``serve`` first."""
+
 AT_ONCE = 10
 """Tasks that a screen has at a time: enough that nobody waits for the next one."""
 
@@ -151,7 +155,7 @@ class Desk:
 
     def _rounds(self, connection: Connection, now: datetime, *, asking: bool) -> list[str]:
         """Name the rounds that take answers, or only those that still ask for them."""
-        found = round_store.unfinished_names(connection, list(self._monitors()), now)
+        found = round_store.unfinished_names(connection, list(self._monitors()), now + LAST_DAY)
         return [name for name, state in found if not asking or state is RoundState.LABELING]
 
     def _progress(self, connection: Connection, work: _Work, annotator: str) -> Progress:

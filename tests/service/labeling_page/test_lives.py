@@ -11,6 +11,7 @@ from monitor.domain.model import Answer
 from monitor.rounds import run
 from monitor.rounds.retention import forget_item, forget_removed_monitors
 from monitor.service.change_detection import Idle
+from monitor.service.labeling_page.desk import LAST_DAY
 from monitor.storage import schema
 from monitor.wiring import build
 from tests.service.labeling_page.people import Person, Place
@@ -26,12 +27,16 @@ def texts(place):
     return place.scene.rows("select count(*) as n from page_tasks where shown is not null")[0]["n"]
 
 
+def let_no_slot_come(place):
+    """Let the rest of the year have no round but the one that is there."""
+    yearly = place.scene.settings.schedule.model_copy(update={"cron": "0 6 1 1 *"})
+    place.scene.settings = place.scene.settings.model_copy(update={"schedule": yearly})
+
+
 def test_what_the_page_showed_goes_when_the_round_takes_no_more_labels(place, ada):
     answer_all(ada)
     place.scene.run()
-    place.scene.settings = place.scene.settings.model_copy(
-        update={"schedule": place.scene.settings.schedule.model_copy(update={"cron": "0 6 1 1 *"})}
-    )
+    let_no_slot_come(place)
     place.scene.now = place.scene.round(1).closed_at + LATE
     place.scene.run()
     last_day = texts(place)
@@ -42,6 +47,27 @@ def test_what_the_page_showed_goes_when_the_round_takes_no_more_labels(place, ad
     assert last_day == 12
     assert texts(place) == 0
     assert len(place.said) == 12
+
+
+def test_late_answers_are_taken_for_as_long_as_a_pass_a_day_later_reads_them(place, ada):
+    answer_all(ada)
+    place.scene.run()
+    let_no_slot_come(place)
+    until = place.scene.round(1).labels_until
+
+    place.scene.now = until - LAST_DAY
+    ada = place.person("ada")
+    undo = ada.page.forms["/undo"]
+    ada.post("/undo")
+    place.scene.now = until
+    place.scene.run()
+    read = list(place.labels().values()).count(None)
+    place.scene.run()
+    late = place.person("ada")
+
+    assert read == 1
+    assert late.page.forms["/undo"]["task"] == ""
+    assert late.client.post("/undo", data=undo | {"form_token": late.form_token}).status_code == 404
 
 
 def test_what_the_page_showed_of_a_removed_monitor_goes_in_due_time(place):
