@@ -83,7 +83,9 @@ copy (
     from judged
 ) to '{path}'
 """
-MLFLOW_CHILD = """
+MLFLOW_CHILD = (
+    SLEEP
+    + """
 import ctypes, signal
 from monitor.service.mlflow_child import main
 from monitor.storage import effect_store
@@ -92,6 +94,7 @@ effect_store.CLAIM_MS = 12 * 3600_000  # as the clock moves by hours
 ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: killed with its service
 main()
 """
+)
 PROGRAM = (
     SLEEP
     + f"""
