@@ -92,6 +92,18 @@ def finish(browser, given, keys="1y0n?"):
     return given
 
 
+def test_a_refusal_in_plain_words_is_told_and_the_answer_kept(small_shop, browser):
+    refuse = "window.fetch = async () => new Response('not from here', { status: 403 })"
+    with small_shop.running() as link:
+        browser.enter(link).until(browser.is_ready)
+        browser.driver.execute_script(refuse)
+
+        browser.press("1")
+        browser.until(lambda: browser.text("#notice") == "not from here")
+
+        assert not browser.is_sent()
+
+
 def test_fifty_items_are_labeled_by_keyboard_with_an_undo_and_a_reload_in_the_middle(shop, browser):
     given: dict[str, str] = {}
     with shop.running() as link:

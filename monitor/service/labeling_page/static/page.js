@@ -131,17 +131,27 @@ async function flush() {
       continue;
     }
     if (response.status === 401 || response.status === 403) {
-      tell((await response.json()).message);
+      tell((await saidIn(response)).message);
       return; // kept: a new visit sends it
     }
     waiting.shift();
     keep();
-    const said = await response.json();
+    const said = await saidIn(response);
     if (response.ok) progress.textContent = said.progress;
     else tell(said.message);
   }
   sending = false;
   await refill();
+}
+
+// What an answer of the server says; what refuses a request before the page sees it says so in words.
+async function saidIn(response) {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { message: text };
+  }
 }
 
 // Asks the server; null while it is away.
