@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, exists, func, insert, select, update
 
 from monitor.domain.model import Answer
 from monitor.storage.database import add_missing, listed
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row, Select
 
     from monitor.domain.model import Task
 
@@ -50,6 +50,9 @@ class PageStatement(NamedTuple):
     answer: Answer | None
     at: datetime
     id: int
+
+
+_SAID = [page_answers.c[name] for name in PageStatement._fields]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +127,7 @@ def lock(connection: Connection, names: Collection[str]) -> list[PageRound]:
     SQLite, where one process writes at a time, needs no lock.
     """
     query = select(page_rounds).where(page_rounds.c.name.in_(names)).order_by(page_rounds.c.name)
-    return _page_rounds(connection, query.with_for_update())
-
-
-def read_page_rounds(connection: Connection, names: Collection[str]) -> list[PageRound]:
-    """Read those of some rounds that are on the page."""
-    return _page_rounds(connection, select(page_rounds).where(page_rounds.c.name.in_(names)))
-
-
-def _page_rounds(connection: Connection, query: Any) -> list[PageRound]:
-    rows = connection.execute(query)
+    rows = connection.execute(query.with_for_update())
     return [PageRound(row.name, row.question, row.guideline) for row in rows]
 
 
@@ -185,9 +179,8 @@ def hold(
 
 def standing(connection: Connection, names: Collection[str]) -> dict[str, dict[str, PageStatement]]:
     """Read the latest statement of each annotator about each task of some rounds, by key."""
-    keys = select(page_tasks.c.key).where(page_tasks.c.round_name.in_(names))
     latest: dict[str, dict[str, PageStatement]] = defaultdict(dict)
-    for said in _statements(connection, keys):
+    for said in _statements(connection, _keys_of(names)):
         latest[said.task_key][said.annotator] = said
     return dict(latest)
 
@@ -197,30 +190,42 @@ def statements(connection: Connection, keys: Sequence[str]) -> list[PageStatemen
     return _statements(connection, listed(connection, keys)) if keys else []
 
 
-def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
-    query = (
-        select(
-            page_answers.c.task_key,
-            page_answers.c.annotator,
-            page_answers.c.revision,
-            page_answers.c.answer,
-            page_answers.c.at,
-            page_answers.c.id,
-        )
-        .where(page_answers.c.task_key.in_(keys))
-        .order_by(page_answers.c.task_key, page_answers.c.annotator, page_answers.c.revision)
+def last_answer(
+    connection: Connection, names: Collection[str], annotator: str
+) -> PageStatement | None:
+    """Find the answer that somebody gave last, by row, to a task of some rounds and that stands."""
+    later = page_answers.alias()
+    is_followed = exists().where(
+        later.c.task_key == page_answers.c.task_key,
+        later.c.annotator == annotator,
+        later.c.revision > page_answers.c.revision,
     )
-    return [
-        PageStatement(
-            row.task_key,
-            row.annotator,
-            row.revision,
-            None if row.answer is None else Answer(row.answer),
-            row.at,
-            row.id,
-        )
-        for row in connection.execute(query)
-    ]
+    query = select(*_SAID).where(
+        page_answers.c.annotator == annotator,
+        page_answers.c.answer.is_not(None),
+        page_answers.c.task_key.in_(_keys_of(names)),
+        ~is_followed,
+    )
+    # By its row and not by its time, since a clock may have been set back.
+    newest = connection.execute(query.order_by(page_answers.c.id.desc()).limit(1)).one_or_none()
+    return None if newest is None else _statement(newest)
+
+
+def _keys_of(names: Collection[str]) -> Select[tuple[str]]:
+    return select(page_tasks.c.key).where(page_tasks.c.round_name.in_(names))
+
+
+def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
+    query = select(*_SAID).where(page_answers.c.task_key.in_(keys))
+    ordered = query.order_by(
+        page_answers.c.task_key, page_answers.c.annotator, page_answers.c.revision
+    )
+    return [_statement(row) for row in connection.execute(ordered)]
+
+
+def _statement(row: Row[Any]) -> PageStatement:
+    said = PageStatement._make(row)
+    return said if said.answer is None else said._replace(answer=Answer(said.answer))
 
 
 def say(

@@ -139,8 +139,8 @@ def test_a_round_keeps_its_question_and_guideline(database, tmp_path):
     changed = page_labeler(database, tmp_path, guideline="guideline.md", question="Is it urgent?")
     changed.send("r", list(TASKS.values()))
 
-    with database.read() as connection:
-        [asked] = page_store.read_page_rounds(connection, ["r"])
+    with database.write() as connection:
+        [asked] = page_store.lock(connection, ["r"])
         keys = {task.key for task in page_store.read_page_tasks(connection, ["r"])}
     assert (asked.question, asked.guideline) == ("Is it about travel?", "first")
     assert keys == set(TASKS)

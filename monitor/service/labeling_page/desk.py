@@ -167,14 +167,7 @@ class Desk:
     def _last(self, connection: Connection, annotator: str, now: datetime) -> Given | None:
         """Find the last answer of somebody that stands and may be taken back."""
         names = self._rounds(connection, now, asking=False)
-        said = (
-            of[annotator]
-            for of in page_store.standing(connection, names).values()
-            if annotator in of
-        )
-        stands = [statement for statement in said if statement.answer is not None]
-        # By its row and not by its time, since a clock may have been set back.
-        newest = max(stands, key=lambda statement: statement.id, default=None)
+        newest = page_store.last_answer(connection, names, annotator)
         return None if newest is None else Given(newest.task_key, newest.revision)
 
 
