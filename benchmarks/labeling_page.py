@@ -7,18 +7,12 @@ window, and prints the median and the 95th percentile. Needs Chromium, its drive
 from __future__ import annotations
 
 import argparse
-import shutil
-import socket
 import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
-
-from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 
 from monitor.config.web import Address
 from monitor.domain.sample_settings import Bands, Sample
@@ -28,16 +22,9 @@ from monitor.service.labeling_page.serving import LabelingServer
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.rounds.scene import Scene, settings
+from tests.servers import free_port
+from tests.service.labeling_page.browsers import chromium
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 # A frame is asked for after the key was handled; what is posted from it runs once that is painted.
 WATCH = """
 const done = arguments[0];
@@ -72,24 +59,17 @@ def milliseconds(items: int, texts: int) -> list[float]:
             database,
             lambda: datetime.now(UTC),
             lambda: [scene.name],
-            address=Address("127.0.0.1", _free_port()),
+            address=Address("127.0.0.1", free_port()),
             setting="port",
             name="ada",
             told=lambda link, _: links.append(link),
         )
         server.start()
         try:
-            return _labeled(links[0], Path(folder) / "browser", items)
+            return _labeled(links[0], items)
         finally:
             server.stop()
             database.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _scene(database: Database, folder: Path, items: int, texts: int) -> Any:
@@ -104,34 +84,15 @@ def _scene(database: Database, folder: Path, items: int, texts: int) -> Any:
     return scene
 
 
-def _labeled(link: str, profile: Path, items: int) -> list[float]:
-    options = Options()
-    options.binary_location = _program("chromium")
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    # With both named selenium asks no server which of them to take.
-    driver = webdriver.Chrome(options=options, service=Service(_program("chromedriver")))
-    try:
-        driver.get(link)
-        driver.find_element("css selector", "button").click()
-        driver.implicitly_wait(30)
-        driver.find_element("css selector", "#keys:not([hidden])")
-        driver.execute_async_script(WATCH)
+def _labeled(link: str, items: int) -> list[float]:
+    with chromium() as browser:
+        browser.enter(link).until(browser.is_ready)
+        browser.driver.execute_async_script(WATCH)
         for place in range(items - 1):
-            driver.switch_to.active_element.send_keys("10"[place % 2])
+            browser.press("10"[place % 2])
             time.sleep(LOOKS)
-        found: list[float] = driver.execute_script("return window.took")
+        found: list[float] = browser.driver.execute_script("return window.took")
         return found
-    finally:
-        driver.quit()
-
-
-def _program(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        message = f"{name} is not installed (Debian: apt install chromium chromium-driver)"
-        raise SystemExit(message)
-    return found
 
 
 def main() -> None:
