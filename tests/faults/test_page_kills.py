@@ -18,9 +18,9 @@ import structlog
 
 from monitor.domain import crashpoint
 from monitor.domain.model import Answer
-from monitor.service.labeling_page.desk import Desk, Outcome
+from monitor.service.pages.labeling.desk import Desk, Outcome
 from monitor.storage.database import Database
-from tests.service.labeling_page.people import on_page, scene_of
+from tests.service.pages.people import on_page, scene_of
 
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 url, folder = sys.argv[1], Path(sys.argv[2])
