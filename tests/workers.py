@@ -122,7 +122,7 @@ def worker(program, *arguments, cwd=None):
 
 
 def lives_until_one_is_whole(program, *arguments):
-    """Run a program that calls ``lives``; yields exit codes, of lives that die a point further each."""
+    """Run a program that calls ``lives``, each of which dies a point further; yields exit codes."""
     with worker(program, *arguments) as lives:
         lives.wait_for()
         lives.go()
