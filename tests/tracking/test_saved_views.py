@@ -102,10 +102,11 @@ def test_mlflows_pages_show_the_verdict_the_charts_and_the_rounds(
         browser.driver.set_window_size(1600, 1000)
         browser.driver.get(f"{mlflow_url}/#/experiments/{own.experiment_id}")
         browser.until(lambda: "ALERT since round 10. Precision 0.81" in browser.text())
+        browser.driver.get("about:blank")
         browser.driver.get(f"{mlflow_url}/{charts}")
         browser.until(lambda: "Point, interval and limit" in browser.text())
         browser.until(lambda: "precision/limit" in browser.driver.page_source)
+        browser.driver.get("about:blank")  # else only what is behind the # differs
         browser.driver.get(f"{mlflow_url}/{rounds}")
-        browser.driver.refresh()  # only what is behind the # differs
         browser.until(lambda: "2025-03-10 ALERT P .81" in browser.text())
         browser.until(lambda: "monitor.status" in browser.text())
