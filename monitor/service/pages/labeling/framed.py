@@ -26,6 +26,10 @@ HEADERS = {
 
 _LEADING = re.compile(r"<(/?)(a|area|base|link|meta)(?=[\s/>])", re.IGNORECASE)
 _REFERENCE = re.compile(r"&#(?:x0*([0-9a-f]{1,6})|0*([0-9]{1,7}))(?![0-9a-f]);?", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+_BLOCK = re.compile(r"<(?:p|br|div|tr|li|h[1-6])(?=[\s/>])")
+_LINE = 70  # letters
+_LEAST, _MOST = 96, 600
 _FIRST_STEERING = 0x2000  # below it browsers read many of these numbers as other characters
 _PAGE = (
     '<!doctype html><meta charset="utf-8"><style>:root{color-scheme:light;background:#fff;'
@@ -44,6 +48,19 @@ def framed(html: str) -> str:
     cut = _CUT.format(shown=AT_MOST, all=len(html)) if len(html) > AT_MOST else ""
     text = _REFERENCE.sub(_seen, visible_lines(html[:AT_MOST]))
     return _PAGE + _LEADING.sub(r"<\1x-\2", text) + cut
+
+
+def height_of(html: str) -> int:
+    """Guess how many pixels a page of HTML needs, since a sandbox does not tell; beyond it scrolls.
+
+    >>> height_of("<p>short</p>"), height_of("<p>line</p>" * 100)
+    (96, 600)
+    """
+    pieces = html[:AT_MOST].lower().split("</style")
+    read = " ".join(piece.partition("<style")[0] for piece in pieces)
+    letters = len(" ".join(_TAG.sub(" ", read).split()))
+    lines = letters / _LINE + len(_BLOCK.findall(read)) + 6 * read.count("data:image/")
+    return round(min(max(_LEAST, 56 + 28 * lines), _MOST))
 
 
 def _seen(reference: re.Match[str]) -> str:

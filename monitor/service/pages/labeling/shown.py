@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.visible import visible, visible_lines
+from monitor.service.pages.labeling.framed import height_of
 from monitor.service.pages.labeling.json_rows import rows_of
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ class Part(NamedTuple):
     """A part of an item; ``kind`` says which of the rest it has.
 
     ``text`` is what is shown first of a text, ``more`` what is said about its ``rest``. ``rows``
-    are those of a table. An ``image`` and ``html`` lie at an ``address`` of their own. ``note`` is
-    said about the part by the page itself.
+    are those of a table. An ``image`` and ``html`` lie at an ``address`` of their own, ``html`` in a
+    frame of some ``height``. ``note`` is said about the part by the page itself.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Part(NamedTuple):
     rest: str = ""
     rows: Sequence[Row] = ()
     address: str = ""
+    height: int = 0
 
 
 def parts_of(shown: Shown | None, task: str = "") -> list[Part]:
@@ -71,7 +73,8 @@ def _of_kind(name: str, value: Mapping[str, Any], query: str) -> Part:
         case "image":
             return Part(name, kind="image", address=f"/label/picture{query}")
         case "html":
-            return Part(name, kind="html", address=f"/label/html{query}")
+            height = height_of(value["value"])
+            return Part(name, kind="html", address=f"/label/html{query}", height=height)
         case "link":
             return Part(name, kind="link", text=_line(value["value"][:AT_FIRST]))
         case "table":

@@ -32,7 +32,8 @@ function table(rows) {
 function body(part) {
   if (part.kind === "image") return element("img", { src: part.address, alt: part.name });
   if (part.kind === "html") {
-    return element("iframe", { src: part.address, sandbox: "", title: part.name });
+    const { address: src, height, name: title } = part;
+    return element("iframe", { src, height, sandbox: "", title });
   }
   if (part.kind === "table") return table(part.rows);
   return part.text ? text(part.text) : "";
