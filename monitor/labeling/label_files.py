@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, LabelEvent, Refusal
+from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.files.atomic_write import write_whole
 from monitor.labeling.cells import (
@@ -76,7 +77,7 @@ def _write_csv(stream: IO[str], tasks: Sequence[Task]) -> None:
     writer = csv.writer(stream)
     writer.writerow(["task", *(escape(_beside_ours(name)) for name in names), *OWN_COLUMNS[1:]])
     for task in tasks:
-        texts = (escape(readable(task.shown.get(name, ""))) for name in names)
+        texts = (escape(readable(plain_text(task.shown.get(name, "")))) for name in names)
         writer.writerow([escape(task.key), *texts, "", "", ""])
 
 
@@ -94,7 +95,9 @@ def readable(text: str) -> str:
 
 def _write_jsonl(stream: IO[str], tasks: Sequence[Task]) -> None:
     for task in tasks:
-        shown = {visible_lines(name): readable(text) for name, text in task.shown.items()}
+        shown = {
+            visible_lines(name): readable(plain_text(value)) for name, value in task.shown.items()
+        }
         row: dict[str, object] = {"task": task.key, "shown": shown}
         row.update(dict.fromkeys(OWN_COLUMNS[1:]))
         stream.write(json.dumps(row, ensure_ascii=False) + "\n")

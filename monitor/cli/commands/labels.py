@@ -52,6 +52,7 @@ def export(
     are labeled by a second person too, from --second; nobody may label both copies. --disputed
     has the items on which they differ: the answer of labeling.adjudicator decides.
     """
+    from monitor.domain.shown import plain_texts
     from monitor.labeling.label_files import write_tasks
 
     _refuse_options(out, second, disputed)
@@ -61,7 +62,7 @@ def export(
     if out is not None:
         _write(out, tasks)
     if json:
-        say_json({"tasks": [{"task": task.key, **task.shown} for task in tasks]})
+        say_json({"tasks": [{"task": task.key, **plain_texts(task.shown)} for task in tasks]})
     elif out is None:
         write_tasks(sys.stdout, tasks, "csv")
     else:

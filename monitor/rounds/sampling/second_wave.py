@@ -18,6 +18,7 @@ from monitor.presentation.windows import gone_items_sentence
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.overlap import doubled
+from monitor.rounds.sampling.pictures import broken_pictures
 from monitor.rounds.sampling.plan import positions
 from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.storage import frame_store, round_claims, round_moves, wave_store
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
+    from monitor.domain.shown import Shown
     from monitor.rounds.context import MonitorContext
     from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_claims import Claim
@@ -98,7 +100,8 @@ def hand_out_rest(
     Raises
     ------
     SourceRefused
-        If people are to be asked about items that are no longer among the predictions.
+        If people are to be asked about items that are no longer among the predictions, or whose
+        pictures cannot be shown.
     """
     asks_people = context.asks_people(round_.settings)
     if asks_people and round_.is_late(context.clock()):
@@ -110,9 +113,7 @@ def hand_out_rest(
     return True
 
 
-def _shown(
-    context: MonitorContext, round_: Round, drawn: Sequence[Item]
-) -> Mapping[str, Mapping[str, str]]:
+def _shown(context: MonitorContext, round_: Round, drawn: Sequence[Item]) -> Mapping[str, Shown]:
     """Read what people are shown of wave 2; as in a window, few rows may be unusable."""
     if not drawn:
         return {}
@@ -122,6 +123,7 @@ def _shown(
     gone = sum(item.id not in shown for item in drawn)
     if gone > round_.settings.bad_rows_max * len(drawn):
         raise SourceRefused(gone_items_sentence(gone, len(drawn)), is_public=True)
+    broken_pictures(shown.values(), round_.settings)
     return shown
 
 
@@ -142,7 +144,7 @@ def _write(
     labels: RoundLabels,
     claim: Claim,
     drawn: Sequence[Item],
-    shown: Mapping[str, Mapping[str, str]],
+    shown: Mapping[str, Shown],
 ) -> None:
     # Not as wished for: an item that was to be forgotten has left the reserve, or the source.
     late = [item for item in drawn if item.id in shown]

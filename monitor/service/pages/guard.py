@@ -26,7 +26,8 @@ HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "frame-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     ),
     "cross-origin-opener-policy": "same-origin",
@@ -61,7 +62,9 @@ class Guard:
 
         async def guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *_PAIRS]
+                own = message.get("headers", [])
+                named = {name for name, _ in own}  # an answer that needs others has its own
+                message["headers"] = [*own, *(pair for pair in _PAIRS if pair[0] not in named)]
             await send(message)
 
         if (refused := self._refusal(scope["method"], asked)) is not None:
