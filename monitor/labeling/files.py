@@ -71,6 +71,11 @@ class FilesLabeler:
         self.folder = Path(base_folder) / settings.folder
         self.filled = self.folder / "filled"
 
+    @property
+    def question(self) -> str | None:
+        """What people are asked, if the config says."""
+        return self.settings.question
+
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Write the tasks that stand in no file of this round yet.
 
@@ -95,8 +100,7 @@ class FilesLabeler:
             return True
         path = self._free_part(round_name, parts, second=second)
         try:
-            asked = self.settings.question
-            write_tasks(path, missing, self.settings.format, question=asked, new=True)
+            write_tasks(path, missing, self.settings.format, question=self.question, new=True)
         except FileExistsError:
             return False
         except OSError as error:

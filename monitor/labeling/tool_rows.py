@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Write = Callable[[Task, str, str | None], dict[str, Any]]
 
 _PRODIGY_ANSWERS = {"accept": 1, "reject": 0, "ignore": "cannot tell", None: None}
-_PRODIGY_BINARY = frozenset({"classification", "text", "html", "image"})
+_PRODIGY_BINARY = ("classification", "text", "html", "image")
 _PRODIGY_KEPT = ("answer", "_annotator_id", "_session_id", "_timestamp", "_view_id")
 # What Prodigy calls a session that nobody named: the time at which it was started.
 _NO_NAME = re.compile(r"(?:.*-)?\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d")

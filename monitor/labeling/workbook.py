@@ -19,7 +19,6 @@ from monitor.labeling.cells import is_answer_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from types import ModuleType
 
 LONGEST_TEXT = 32_000
 """Characters of a text; a cell holds 32,767."""
@@ -77,7 +76,7 @@ def _width(name: str) -> int:
     return _LABEL_WIDTH if is_answer_column(name) else _WIDTHS.get(name, _SHOWN_WIDTH)
 
 
-def _choice(openpyxl: ModuleType, letter: str, header: str) -> Any:
+def _choice(openpyxl: Any, letter: str, header: str) -> Any:
     validation: Any = openpyxl.worksheet.datavalidation.DataValidation(
         type="list",
         formula1=f'"{",".join(_CHOICES)}"',
@@ -92,7 +91,7 @@ def _choice(openpyxl: ModuleType, letter: str, header: str) -> Any:
     return validation
 
 
-def _cell(openpyxl: ModuleType, sheet: Any, value: object, font: Any = None) -> Any:
+def _cell(openpyxl: Any, sheet: Any, value: object, font: Any = None) -> Any:
     cell = openpyxl.cell.WriteOnlyCell(sheet)
     cell.alignment = openpyxl.styles.Alignment(wrap_text=True, vertical="top")
     cell.number_format = "@"  # what is typed there stays as it was typed
@@ -213,7 +212,7 @@ def _declares(archive: zipfile.ZipFile) -> str | None:
     return None
 
 
-def _openpyxl(name: str | None = None) -> ModuleType:
+def _openpyxl(name: str | None = None) -> Any:
     try:
         import openpyxl  # noqa: PLC0415  an extra
         import openpyxl.cell  # noqa: PLC0415

@@ -7,6 +7,8 @@ import io
 import json
 
 from hypothesis import strategies as st
+from openpyxl import Workbook
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
 KEYS = ("aa", "bb", "00123", "NA", "1e5")
 """Task keys, some of them such as spreadsheets like to change."""
@@ -69,7 +71,44 @@ json_rows = st.one_of(
     JSON.map(json.dumps),
     st.sampled_from(['{"task"', "[" * 3000, "nul", '{"task": "aa", "label": 1} x', "1" * 5000]),
 )
-jsonl_texts = st.lists(json_rows, max_size=5).map("\n".join)
+tool_rows = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "meta": st.fixed_dictionaries({"task": st.sampled_from(KEYS) | JSON}),
+            "answer": st.sampled_from(["accept", "reject", "ignore"]) | JSON,
+        },
+        optional={"_annotator_id": JSON, "_timestamp": JSON, "_view_id": JSON},
+    ),
+    st.fixed_dictionaries(
+        {
+            "id": st.sampled_from(KEYS) | JSON,
+            "label.responses": st.lists(st.sampled_from(["yes", "no"]), max_size=2) | JSON,
+            "label.responses.users": st.lists(st.sampled_from(["u1", "u2"]), max_size=2) | JSON,
+            "label.responses.status": st.lists(st.just("submitted"), max_size=2) | JSON,
+        },
+    ),
+    st.fixed_dictionaries(
+        {"task": st.sampled_from(KEYS), "label": st.lists(st.sampled_from(["yes", "no"]) | JSON)}
+    ),
+).map(json.dumps)
+jsonl_texts = st.lists(json_rows | tool_rows, max_size=5).map("\n".join)
+
+
+@st.composite
+def workbooks(draw):
+    """Mostly what a spreadsheet saves; with bytes of it changed now and then."""
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet()
+    sheet.append(draw(st.sampled_from([["task", "label"], ["label: Is it?", "task", "annotator"]])))
+    odd = ODD_TEXTS.map(lambda text: ILLEGAL_CHARACTERS_RE.sub("", text).encode(errors="replace"))
+    cells = odd.map(bytes.decode) | st.integers(-9, 10**9) | st.booleans() | st.none()
+    for row in draw(st.lists(st.lists(cells | st.sampled_from(KEYS), max_size=4), max_size=5)):
+        sheet.append(row)
+    stream = io.BytesIO()
+    book.save(stream)
+    content = stream.getvalue()
+    at = draw(st.integers(0, len(content)))
+    return content[:at] + draw(st.sampled_from([b""] * 3 + [b"\0", b"PK"])) + content[at:]
 
 
 def coded(texts):
@@ -82,4 +121,5 @@ junk = st.binary(max_size=80) | st.binary(max_size=40).map(lambda end: b"task,la
 odd_files = st.one_of(
     st.tuples(st.just("odd.csv"), coded(csv_texts() | written_tables()) | junk),
     st.tuples(st.just("odd.jsonl"), coded(jsonl_texts) | junk),
+    st.tuples(st.just("odd.xlsx"), workbooks()),
 )
