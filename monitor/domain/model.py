@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from monitor.domain.shown import Shown
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -186,7 +188,8 @@ class Item:
 class Task:
     """A request to label one item: what the labeler may know, and nothing else.
 
-    ``key`` is opaque; ``shown`` holds the payload columns the config names. Score, predicted
+    ``key`` is opaque; ``shown`` holds the payload columns the config names
+    (`monitor.domain.shown`). Score, predicted
     class and stratum never get here. ``item_id``, ``predicted_before`` (the end of the round's
     window) and ``slot`` are for the adapter only. Tasks of one item with different slots are
     copies that must go to different people, none of whom may learn of the other.
@@ -194,7 +197,7 @@ class Task:
 
     key: str
     item_id: str
-    shown: Mapping[str, str] = field(default_factory=dict)
+    shown: Shown = field(default_factory=dict)
     predicted_before: datetime | None = None
     slot: int = 1
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Task,
         Window,
     )
+    from monitor.domain.shown import Shown
 
 Clock = Callable[[], datetime]
 """Gives the present time, aware, in UTC."""
@@ -48,8 +49,10 @@ class Source(Protocol):
     def count(self, window: Window) -> int:
         """Count the rows inside the window, good and bad, without reading more than their times."""
 
-    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
-        """Return the columns that labelers may see, as text, for each id found in the window.
+    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
+        """Return what labelers may see, by columns, for each id found in the window.
+
+        It is text, or what `monitor.domain.shown` makes of other kinds.
 
         An id of which there is nothing to show comes back with empty texts, or none: one that is
         missing has left the predictions, and a round is not drawn from such as change.

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, LabelEvent, Refusal
+from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.files.atomic_write import write_whole, write_whole_bytes
 from monitor.labeling import workbook
@@ -107,7 +108,7 @@ def _write_csv(stream: IO[str], tasks: Sequence[Task], question: str | None) -> 
     writer = csv.writer(stream)
     writer.writerow([escape(name) for name in _header(names, question)])
     for task in tasks:
-        texts = (escape(readable(task.shown.get(name, ""))) for name in names)
+        texts = (escape(readable(plain_text(task.shown.get(name, "")))) for name in names)
         writer.writerow([escape(task.key), *texts, "", "", ""])
 
 
@@ -116,12 +117,16 @@ def _workbook(tasks: Sequence[Task], question: str | None) -> bytes:
     rows = [
         [
             task.key,
-            *(readable(task.shown.get(name, ""), workbook.LONGEST_TEXT) for name in names),
+            *(_sheet_text(task, name) for name in names),
             *("", "", ""),
         ]
         for task in tasks
     ]
     return workbook.workbook_bytes(_header(names, question), rows)
+
+
+def _sheet_text(task: Task, name: str) -> str:
+    return readable(plain_text(task.shown.get(name, "")), workbook.LONGEST_TEXT)
 
 
 def _shown_names(tasks: Sequence[Task]) -> list[str]:
@@ -149,7 +154,9 @@ def _write_jsonl(
     stream: IO[str], tasks: Sequence[Task], question: str | None, format: Format
 ) -> None:
     for task in tasks:
-        shown = {visible_lines(name): readable(text) for name, text in task.shown.items()}
+        shown = {
+            visible_lines(name): readable(plain_text(value)) for name, value in task.shown.items()
+        }
         tool = TOOLS.get(format)
         row = (
             _own_row(task, shown, question)

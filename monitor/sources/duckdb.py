@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
@@ -14,17 +14,18 @@ from monitor.domain.errors import SourceRefused
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Settings, TimeZone
 from monitor.domain.time_limit import T, within
-from monitor.domain.visible import visible_lines
 from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.files.stamps import stamps_of
 from monitor.sources import frames
 from monitor.sources.duckdb_draw import draw, draw_again
 from monitor.sources.duckdb_query import Query
+from monitor.sources.shown_columns import Show, ShownRows, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from monitor.domain.model import Frame, Stratum, Window
+    from monitor.domain.shown import Shown
     from monitor.files.relations import OpenTable
     from monitor.files.stamps import Stamps
 
@@ -50,7 +51,7 @@ class Columns(Settings):
     score: str | None = None
     predicted: str | None = None
     model_version: str | None = None
-    show: tuple[str, ...] = ()
+    show: Show = ()
     segments: Annotated[tuple[str, ...], Field(max_length=10)] = ()
 
     @model_validator(mode="after")
@@ -70,8 +71,9 @@ class Columns(Settings):
 
     @model_validator(mode="after")
     def _blind(self) -> Columns:
+        shown = {column for one in listed(self.show) for column in one.columns}
         for name in ("score", "predicted", "model_version"):
-            if getattr(self, name) is not None and getattr(self, name) in self.show:
+            if getattr(self, name) in shown:
                 message = (
                     f"{getattr(self, name)!r} is the {name} column; people who see it "
                     "label what the model said, so leave it out"
@@ -196,6 +198,7 @@ class DuckdbSource:
     def __init__(self, settings: DuckdbSettings, base_folder: Path | str = ".") -> None:
         self.settings = settings
         self.files = DataFiles(settings.paths, Path(base_folder), settings.table)
+        self._shown = ShownRows(settings.columns.show, Path(base_folder))
         self._scanned: tuple[Window, str, Stamps] | None = None
 
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
@@ -222,7 +225,7 @@ class DuckdbSource:
 
         return self._within(lambda: self._framed(before.window, strata, at_most, read))
 
-    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
+    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
         """Return the columns that labelers may see, as text, for each id found in the window."""
         return self._within(lambda: self._show(ids, window)) if ids else {}
 
@@ -273,15 +276,14 @@ class DuckdbSource:
             sql, parameters = self._query(table).count(window)
             return int(table.rows(sql, parameters)[0][0])
 
-    def _show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
+    def _show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
         with opened(self.files) as table:
             sql, parameters = self._query(table).show(ids, window)
             rows = table.rows(sql, parameters)
-        shown: dict[str, dict[str, str]] = {}
+        first: dict[str, Sequence[Any]] = {}
         for key, *values in rows:
-            texts = ["" if value is None else visible_lines(value) for value in values]
-            shown.setdefault(key, dict(zip(self.settings.columns.show, texts, strict=True)))
-        return shown
+            first.setdefault(key, values)
+        return {key: self._shown.of(values) for key, values in first.items()}
 
     def _span(self) -> tuple[datetime, datetime] | None:
         with opened(self.files) as table:
@@ -300,7 +302,7 @@ class DuckdbSource:
         settings = self.settings
         query = Query(
             table=table,
-            columns=settings.columns.model_dump(),
+            columns=settings.columns.model_dump() | {"show": self._shown.columns},
             time_zone=settings.time_zone,
             where={column: all_texts(values) for column, values in settings.where.items()},
             threshold=settings.threshold,

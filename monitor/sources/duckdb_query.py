@@ -10,6 +10,7 @@ from monitor.domain.segments import NO_VALUE
 from monitor.files.relations import NUMBERS, TEXTS, TIMES, quoted, sql_text
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
+from monitor.sources.shown_columns import read_as
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -47,7 +48,10 @@ class Query:
     def check(self) -> None:
         """Refuse a missing column or one of a type that cannot serve."""
         single = [(f"columns.{name}", [self.columns[name]]) for name in _ANY_TYPE]
-        lists = [(f"columns.{name}", self.columns[name]) for name in ("show", "segments")]
+        lists = [
+            ("columns.show", [column for column, _ in self.columns["show"]]),
+            ("columns.segments", self.columns["segments"]),
+        ]
         for setting, columns in [*single, *lists, ("where", self.where)]:
             for column in columns:
                 if column is not None:
@@ -246,8 +250,9 @@ class Query:
             text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
             parts[f"segment_{place}"] = f"coalesce(left({text}, {_LONGEST_VALUE}), '{NO_VALUE}')"
         if shown:
-            for place, column in enumerate(self.columns["show"]):
-                parts[f"shown_{place}"] = f"cast({quoted(column)} as varchar)"
+            for place, (column, is_picture) in enumerate(self.columns["show"]):
+                kind = self.table.types[column]
+                parts[f"shown_{place}"] = read_as(column, kind, is_picture=is_picture)
         listed = ", ".join(f"{sql} as {name}" for name, sql in parts.items())
         conditions = [*self._where(values), *(self._near(values) if near else [])]
         condition = " and ".join(conditions) or "true"

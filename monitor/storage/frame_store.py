@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
+    from monitor.domain.shown import Shown
+
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -159,7 +161,7 @@ def write_frame(
     *,
     planned: Sequence[StratumTally],
     drawn: Iterable[Item],
-    shown: Mapping[str, Mapping[str, str]],
+    shown: Mapping[str, Shown],
     issues: Mapping[str, tuple[int, bool]],
     doubled: Collection[str] = (),
 ) -> None:
@@ -174,7 +176,7 @@ def add_items(
     round_id: int,
     drawn: Iterable[Item],
     *,
-    shown: Mapping[str, Mapping[str, str]],
+    shown: Mapping[str, Shown],
     doubled: Collection[str] = (),
 ) -> None:
     """Write drawn items, what labelers see, and a task per item, two for ``doubled``."""

@@ -18,12 +18,13 @@ from monitor.storage.database import add_missing, listed
 from monitor.storage.page_tables import page_answers, page_rounds, page_sessions, page_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row, Select
 
     from monitor.domain.model import Task
+    from monitor.domain.shown import Shown
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -148,9 +149,7 @@ def find_task(connection: Connection, names: Collection[str], key: str) -> PageT
     return None if row is None else PageTask(*row)
 
 
-def read_shown(
-    connection: Connection, tasks: Collection[PageTask]
-) -> dict[str, Mapping[str, str] | None]:
+def read_shown(connection: Connection, tasks: Collection[PageTask]) -> dict[str, Shown | None]:
     """Read what is shown of some tasks, by key; None where it was deleted."""
     names = {task.round_name for task in tasks}
     query = select(page_tasks.c.key, page_tasks.c.shown).where(

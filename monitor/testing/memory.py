@@ -26,8 +26,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.model import Stratum, Task, Window
+    from monitor.domain.shown import Shown, Value
 
 Row = dict[str, Any]
+
+
+def _as_shown(value: Any) -> Value:
+    return value if isinstance(value, dict) else str(value)
 
 
 def draw_order(seed: str, item_id: str) -> tuple[str, str]:
@@ -119,12 +124,12 @@ class MemorySource:
         self._answer()
         return sum(within(row, window) for row in self.rows)
 
-    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Mapping[str, str]]:
-        """Return the values that labelers may see, as text, for each id."""
+    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
+        """Return what labelers may see for each id: texts, and mappings as they are."""
         self._answer()
         wanted = set(ids)
         return {
-            row["id"]: {name: str(row.get(name, "")) for name in self.shown}
+            row["id"]: {name: _as_shown(row.get(name, "")) for name in self.shown}
             for row in self.rows
             if row["id"] in wanted and within(row, window)
         }

@@ -14,6 +14,7 @@ from sqlalchemy import func, select, update
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
+from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.labeling import stillness
 from monitor.labeling.cells import unescape
@@ -216,7 +217,7 @@ def test_what_is_exported_comes_back_exactly_and_no_cell_is_a_formula(tmp_path, 
     assert {
         key: (unescape(cells["text"]), unescape(cells["id"])) for key, cells in back.items()
     } == {
-        task.key: (visible_lines(task.shown["text"]), visible_lines(task.shown["id"]))
+        task.key: tuple(visible_lines(plain_text(task.shown[name])) for name in ("text", "id"))
         for task in asked
     }
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Task
+from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.labeling import label_files
 from monitor.labeling.cells import escape, unescape
@@ -96,7 +97,7 @@ def test_every_text_comes_back_from_csv_as_it_went_out(texts):
 
     rows = list(csv.DictReader(io.StringIO(stream.getvalue(), newline="")))
     assert {row["task"]: unescape(row["text"]) for row in rows} == {
-        task.key: visible_lines(task.shown["text"]) for task in tasks
+        task.key: visible_lines(plain_text(task.shown["text"])) for task in tasks
     }
     for row in rows:
         assert not row["text"].startswith(tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"))

@@ -17,6 +17,7 @@ from openpyxl.comments import Comment
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Task
+from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.labeling import stillness, workbook
 from monitor.labeling.blanking import WITHOUT_NOTES, blank
@@ -119,7 +120,7 @@ def test_every_text_stands_in_the_sheet_as_it_went_out(tmp_path_factory, texts):
 
     rows = load_workbook(path).active.iter_rows(min_row=2, values_only=True)
     assert {row[0]: lines(row[1]) for row in rows} == {
-        task.key: lines(visible_lines(task.shown["text"])) for task in tasks
+        task.key: lines(visible_lines(plain_text(task.shown["text"]))) for task in tasks
     }
 
 

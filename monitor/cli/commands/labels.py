@@ -66,6 +66,7 @@ def export(
     are labeled by a second person too, from --second; nobody may label both copies. --disputed
     has the items on which they differ: the answer of labeling.adjudicator decides.
     """
+    from monitor.domain.shown import plain_texts
     from monitor.labeling.label_files import write_tasks
 
     _refuse_options(out, second, disputed)
@@ -77,7 +78,7 @@ def export(
     if out is not None:
         _write(out, tasks, format, question)
     if json:
-        listed = [{"task": task.key, **task.shown} for task in tasks]
+        listed = [{"task": task.key, **plain_texts(task.shown)} for task in tasks]
         say_json({"question": question, "tasks": listed})
     elif out is None:
         write_tasks(sys.stdout, tasks, format, question=question)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
+    from monitor.domain.shown import Shown
     from monitor.rounds.context import MonitorContext
     from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_claims import Claim
@@ -110,9 +111,7 @@ def hand_out_rest(
     return True
 
 
-def _shown(
-    context: MonitorContext, round_: Round, drawn: Sequence[Item]
-) -> Mapping[str, Mapping[str, str]]:
+def _shown(context: MonitorContext, round_: Round, drawn: Sequence[Item]) -> Mapping[str, Shown]:
     """Read what people are shown of wave 2; as in a window, few rows may be unusable."""
     if not drawn:
         return {}
@@ -142,7 +141,7 @@ def _write(
     labels: RoundLabels,
     claim: Claim,
     drawn: Sequence[Item],
-    shown: Mapping[str, Mapping[str, str]],
+    shown: Mapping[str, Shown],
 ) -> None:
     # Not as wished for: an item that was to be forgotten has left the reserve, or the source.
     late = [item for item in drawn if item.id in shown]

@@ -61,7 +61,9 @@ class Guard:
 
         async def guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *_PAIRS]
+                own = message.get("headers", [])
+                named = {name for name, _ in own}  # an answer that needs others has its own
+                message["headers"] = [*own, *(pair for pair in _PAIRS if pair[0] not in named)]
             await send(message)
 
         if (refused := self._refusal(scope["method"], asked)) is not None:

@@ -97,7 +97,7 @@ def _item_page(screen: Screen, visit: Visit) -> Response:
         guideline=as_html(screen.round_.guideline),
         round_name=screen.round_.name,
         item=item,
-        parts=parts_of(item.shown),
+        parts=parts_of(item.shown, item.key),
         progress=screen.progress,
         last=screen.last,
     )
@@ -112,5 +112,5 @@ def _as_json(screen: Screen) -> dict[str, Any]:
 
 
 def _item_as_json(item: Handed) -> dict[str, Any]:
-    parts = [part._asdict() for part in parts_of(item.shown)]
+    parts = [part._asdict() for part in parts_of(item.shown, item.key)]
     return {"task": item.key, "revision": item.revision, "parts": parts}

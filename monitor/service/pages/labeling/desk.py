@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Answer
     from monitor.domain.ports import Clock
+    from monitor.domain.shown import Shown
     from monitor.storage.database import Database
     from monitor.storage.page_store import PageRound, PageStatement, PageTask
 
@@ -50,7 +51,7 @@ class Handed:
 
     key: str
     revision: int
-    shown: Mapping[str, str] | None
+    shown: Shown | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,19 @@ class Desk:
             if answer is None:
                 page_store.hold(connection, [task], annotator, now + HELD)
         return Outcome.TAKEN
+
+    def shown_to(self, annotator: str, key: str) -> Shown | None:
+        """Read what a task shows, for somebody who has or had it on the screen; else None."""
+        now = self.clock()
+        with self.database.read() as connection:
+            names = self._rounds(connection, now, asking=False)
+            task = page_store.find_task(connection, names, key)
+            if task is None:
+                return None
+            said = page_store.statements(connection, [key])
+            if task.held_by != annotator and annotator not in {one.annotator for one in said}:
+                return None
+            return page_store.read_shown(connection, [task])[key]
 
     def progress(self, annotator: str) -> Progress:
         """Count what is left for somebody."""

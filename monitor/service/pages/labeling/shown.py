@@ -1,4 +1,4 @@
-"""What people see of an item: its texts, with an end and with nothing in them that steers."""
+"""What people see of an item: its parts, with an end and with nothing in them that steers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from monitor.domain.visible import visible, visible_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from monitor.domain.shown import Shown, Value
 
 AT_FIRST = 4000
 """Characters of a text that are shown before somebody asks for all."""
@@ -19,22 +19,38 @@ _GONE = "What this item showed was deleted."
 
 
 class Part(NamedTuple):
-    """A text of an item: what is shown first, the rest, and what is said about the rest."""
+    """A part of an item: what is shown first of a text, the rest, and what is said about the rest.
+
+    ``kind`` is ``text``, or ``image``, which lies at an ``address`` of its own.
+    """
 
     name: str
-    text: str
+    text: str = ""
     rest: str = ""
     more: str = ""
+    kind: str = "text"
+    address: str = ""
 
 
-def parts_of(shown: Mapping[str, str] | None) -> list[Part]:
-    """Make parts of what an item shows, a column each; of a deleted one a part that says so."""
+def parts_of(shown: Shown | None, task: str = "") -> list[Part]:
+    """Make parts of what a task shows; of a deleted one a part that says so."""
     if shown is None:
         return [Part("", _GONE)]
-    return [_part(visible(name), visible_lines(text)) for name, text in shown.items()]
+    return [
+        _part(visible(name), value, f"?task={task}&part={number}")
+        for number, (name, value) in enumerate(shown.items())
+    ]
 
 
-def _part(name: str, text: str) -> Part:
+def _part(name: str, value: Value, query: str) -> Part:
+    if isinstance(value, str):
+        return _text(name, visible_lines(value))
+    if "problem" in value:
+        return Part(name, f"This picture cannot be shown: {value['problem']}")
+    return Part(name, kind="image", address=f"/label/picture{query}")
+
+
+def _text(name: str, text: str) -> Part:
     if len(text) <= AT_FIRST:
         return Part(name, text)
     rest, more = text[AT_FIRST:AT_MOST], f"Show all {len(text):,} characters"

@@ -56,7 +56,8 @@ function text(of) {
 function section(part) {
   const made = element("section", { class: "part" });
   if (part.name) made.append(element("h2", {}, part.name));
-  made.append(text(part.text));
+  if (part.kind === "image") made.append(element("img", { src: part.address, alt: part.name }));
+  else made.append(text(part.text));
   if (part.rest) {
     const summary = element("summary", {}, part.more);
     made.append(element("details", { class: "rest" }, summary, text(part.rest)));
@@ -64,11 +65,17 @@ function section(part) {
   return made;
 }
 
+// Sections of an item, made when it comes, so that its pictures are there before it is shown.
+function drawn(one) {
+  one.sections ??= one.parts.map(section);
+  return one.sections;
+}
+
 function show() {
   const [now] = queue;
   answers.elements.task.value = now.task;
   answers.elements.revision.value = now.revision;
-  item.replaceChildren(...now.parts.map(section));
+  item.replaceChildren(...drawn(now));
   window.scrollTo(0, 0);
   item.focus({ preventScroll: true });
 }
@@ -191,7 +198,10 @@ async function refill() {
 function add(one) {
   const known = [...queue, ...given].find((other) => other.task === one.task);
   if (known) known.parts ??= one.parts;
-  else queue.push(one);
+  else {
+    drawn(one);
+    queue.push(one);
+  }
 }
 
 // What begins it

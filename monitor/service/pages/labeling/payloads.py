@@ -1,0 +1,38 @@
+"""What of an item has an address of its own on the labeling page: its pictures."""
+
+import re
+from http import HTTPStatus
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from monitor.domain.shown import Value, image_type, picture_bytes
+from monitor.service.pages.requests import PageRefused, Visitor
+from monitor.service.pages.visits import Visit
+
+router = APIRouter(prefix="/label")
+
+_PLACE = re.compile(r"[0-9]{1,4}")
+_NOT_THERE = "There is nothing to show here, or no longer."
+
+
+@router.get("/picture")
+def show_picture(request: Request, visit: Visitor, task: str = "", part: str = "") -> Response:
+    """Give a picture of a task that is on the person's screen, or was."""
+    value = _part_of(request, visit, task, part)
+    if isinstance(value, str) or value["kind"] != "image" or "value" not in value:
+        raise PageRefused(HTTPStatus.NOT_FOUND, _NOT_THERE)
+    data = picture_bytes(value["value"])
+    media_type = image_type(data)
+    if media_type is None:
+        raise PageRefused(HTTPStatus.NOT_FOUND, _NOT_THERE)
+    return Response(data, media_type=media_type)
+
+
+def _part_of(request: Request, visit: Visit, task: str, part: str) -> Value:
+    shown = None if "\0" in task else request.app.state.desk.shown_to(visit.annotator, task)
+    by_place = dict(enumerate((shown or {}).values()))
+    value: Value | None = by_place.get(int(part) if _PLACE.fullmatch(part) else -1)
+    if value is None:
+        raise PageRefused(HTTPStatus.NOT_FOUND, _NOT_THERE)
+    return value

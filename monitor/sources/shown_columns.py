@@ -1,0 +1,191 @@
+"""What ``source.columns.show`` may say, and how values of columns become what people see."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+import stat
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, model_validator
+
+from monitor.domain.errors import SourceRefused
+from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.setting_types import Settings
+from monitor.domain.shown import MOST_BYTES, Kind, Shown, Value, no_picture, picture
+from monitor.domain.visible import visible, visible_lines
+from monitor.files.relations import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_WITH_BYTES = re.compile(r"STRUCT\(bytes BLOB\b")
+_LONGEST_PATH = 1000
+_DATA_URL = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
+
+
+class ShownColumn(Settings):
+    """A column that is shown as another kind than text, or several columns as one table.
+
+    An ``image`` is bytes, a data URL, or the path of a file below ``folder``, which is relative
+    to the config. A table has a row for each of its columns, and ``name`` above it.
+    """
+
+    column: str | None = None
+    kind: Kind = "text"
+    folder: str | None = None
+    table: Annotated[tuple[str, ...], Field(min_length=1, max_length=50)] | None = None
+    name: str | None = None
+
+    @model_validator(mode="after")
+    def _column_or_table(self) -> ShownColumn:
+        if (self.column is None) is (self.table is None):
+            message = "wanted either a column with its kind, or a table of columns"
+            raise ValueError(message)
+        if self.table is not None and self.kind != "text":
+            message = "a table shows its columns as text; leave kind out"
+            raise SettingRefused(setting="kind", why=message)
+        if self.folder is not None and self.kind != "image":
+            message = "only a column of kind: image has files in a folder; leave it out"
+            raise SettingRefused(setting="folder", why=message)
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return (self.column,) if self.column is not None else self.table or ()
+
+    @property
+    def heading(self) -> str:
+        """What stands above it."""
+        return self.name or ", ".join(self.columns)
+
+
+Show = tuple[str | ShownColumn, ...]
+
+
+def listed(show: Show) -> list[ShownColumn]:
+    """Write every entry in full."""
+    return [ShownColumn(column=one) if isinstance(one, str) else one for one in show]
+
+
+class ShownRows:
+    """Makes what people see of the rows that a source reads.
+
+    Parameters
+    ----------
+    show
+        What the config says.
+    base_folder
+        Where relative folders of pictures start.
+    """
+
+    def __init__(self, show: Show, base_folder: Path) -> None:
+        self._entries = listed(show)
+        self._base_folder = base_folder
+
+    @property
+    def columns(self) -> list[tuple[str, bool]]:
+        """The columns to read, in order, and whether each holds pictures."""
+        return [(name, one.kind == "image") for one in self._entries for name in one.columns]
+
+    def check(self) -> None:
+        """Refuse a folder of pictures that is not there.
+
+        Raises
+        ------
+        SourceRefused
+            With the folder.
+        """
+        for one in self._entries:
+            folder = None if one.folder is None else self._base_folder / one.folder
+            if folder is not None and not folder.is_dir():
+                message = (
+                    f"{folder} (columns.show, folder of {one.column!r}) is no folder; mount or "
+                    "make it, or name the one that the pictures are in"
+                )
+                raise SourceRefused(message)
+
+    def of(self, values: Sequence[Any]) -> Shown:
+        """Make what is shown of the values of a row, which are as `columns` has them."""
+        coming = iter(values)
+        return {one.heading: self._value(one, coming) for one in self._entries}
+
+    def _value(self, one: ShownColumn, coming: Iterator[Any]) -> Value:
+        if one.table is not None:
+            return {
+                "kind": "table",
+                "value": [[visible(name), _text(next(coming))] for name in one.table],
+            }
+        value = next(coming)
+        if one.kind == "image":
+            folder = None if one.folder is None else self._base_folder / one.folder
+            return _picture(value, folder)
+        text = _text(value)
+        return text if one.kind == "text" else {"kind": one.kind, "value": text}
+
+
+def read_as(column: str, kind: str, *, is_picture: bool) -> str:
+    """Write in SQL what is read of a column: text, or bytes, of which one too many is enough."""
+    if is_picture and _WITH_BYTES.match(kind):  # as datasets of Hugging Face have pictures
+        return f"{quoted(column)}.bytes[1:{MOST_BYTES + 1}]"
+    if is_picture and kind == "BLOB":
+        return f"{quoted(column)}[1:{MOST_BYTES + 1}]"
+    return f"cast({quoted(column)} as varchar)"
+
+
+def _text(value: str | None) -> str:
+    return "" if value is None else visible_lines(value)
+
+
+def _picture(value: bytes | str | None, folder: Path | None) -> Value:
+    """Make a picture of bytes, a data URL or a path; of nothing an empty text."""
+    if not value:
+        return ""
+    if isinstance(value, bytes):
+        return picture(value)
+    return _of_data_url(value) if value[:5].lower() == "data:" else _of_path(value, folder)
+
+
+def _of_path(value: str, folder: Path | None) -> Value:
+    path = visible(value[:_LONGEST_PATH])
+    if folder is None:
+        return no_picture("it is named by a path, and the config names no folder for it", path)
+    try:
+        return picture(_read_below(folder, value), path)
+    except ValueError as error:
+        return no_picture(str(error), path)
+    except OSError as error:
+        return no_picture((error.strerror or str(error)).lower(), path)
+
+
+def _of_data_url(url: str) -> Value:
+    start = _DATA_URL.match(url)
+    if start is None:
+        return no_picture("its data URL is not in base64")
+    try:
+        return picture(base64.b64decode(url[start.end() :], validate=True))
+    except (binascii.Error, ValueError):
+        return no_picture("its data URL is no whole base64")
+
+
+def _read_below(folder: Path, path: str) -> bytes:
+    """Read a file below a folder, no more than shows that it is too large.
+
+    Neither ``..`` nor a link leads out of the folder.
+    """
+    root = folder.resolve(strict=True)
+    whole = (root / path).resolve(strict=True)
+    if not whole.is_relative_to(root):
+        message = "its path leads out of the folder of pictures"
+        raise ValueError(message)
+    # Non-blocking, since a pipe would have its reader wait.
+    opened = os.open(whole, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    with open(opened, "rb") as stream:  # noqa: PTH123  what was opened already
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            message = "it is no file"
+            raise ValueError(message)
+        return stream.read(MOST_BYTES + 1)

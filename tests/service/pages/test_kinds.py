@@ -1,0 +1,96 @@
+"""What a person sees of items that are no plain texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.domain.shown import picture
+from tests.pictures import png
+from tests.service.pages.people import Place, Reader, on_page, scene_of
+
+
+def place_showing(database, folder, **values):
+    """A page with a round whose items show these values."""
+    scene = on_page(scene_of(database), folder)
+    scene.source.shown = tuple(values)
+    scene.week(1)
+    for row in scene.source.rows:
+        row.update(values)
+    scene.run(1)
+    return Place(scene)
+
+
+def images(page):
+    return [named["src"] for tag, named in page.elements if tag == "img"]
+
+
+@pytest.fixture
+def place(database, tmp_path):
+    return place_showing(database, tmp_path, text="a mail", picture=picture(png()))
+
+
+@pytest.fixture
+def ada(place):
+    return place.person("ada")
+
+
+def test_a_picture_is_shown_from_an_address_of_its_own(ada):
+    [address] = images(ada.page)
+
+    answer = ada.client.get(address)
+
+    assert answer.status_code == 200
+    assert answer.content == png()
+    assert answer.headers["content-type"] == "image/png"
+    assert "data:" not in ada.response.text, "the policy of the page lets no data URL load"
+
+
+def test_the_script_gets_the_same_addresses(ada):
+    [address] = images(ada.page)
+
+    answer = ada.client.get("/label/next", headers={"accept": "application/json"})
+
+    [first] = [one for one in answer.json()["items"] if one["task"] == ada.task]
+    assert [(part["kind"], part["address"]) for part in first["parts"]] == [
+        ("text", ""),
+        ("image", address),
+    ]
+
+
+def test_nobody_sees_a_picture_that_is_not_on_their_screen(place, ada):
+    bob = place.person("bob")
+    mine, others = images(ada.page)[0], images(bob.page)[0]
+
+    assert ada.client.get(mine).status_code == 200
+    assert ada.client.get(others).status_code == 404
+    assert place.client().get(mine).status_code == 401
+
+
+@pytest.mark.parametrize("query", ["", "?task=x&part=1", "?task=%00&part=1"])
+def test_an_address_of_no_task_shows_nothing(ada, query):
+    assert ada.client.get(f"/label/picture{query}").status_code == 404
+
+
+@pytest.mark.parametrize("part", ["", "0", "2", "-1", "x", "\u00b2", "99999999999999999999"])
+def test_an_address_of_no_picture_of_a_task_shows_nothing(ada, part):
+    answer = ada.client.get("/label/picture", params={"task": ada.task, "part": part})
+
+    assert answer.status_code == 404
+
+
+def test_an_answered_picture_is_there_for_undo_until_the_round_takes_no_more(place, ada):
+    [address] = images(ada.page)
+
+    ada.answer("1")
+
+    assert ada.client.get(address).status_code == 200
+
+
+def test_a_deleted_picture_is_gone(place, ada):
+    [address] = images(ada.page)
+
+    [round_name] = {row["round_name"] for row in place.scene.rows("select * from page_tasks")}
+    place.scene.labeler.forget(round_name, [ada.task])
+
+    assert Reader(ada.get().response.text).text.count("was deleted") == 1
+    assert ada.client.get(address).status_code == 404
