@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SIDE = 200  # pixels of a picture
 _MARGIN = 1  # of white around the digit, in its own pixels
+_EDGE, _SHARPNESS = 0.62, 10.0  # how much ink is gray, and how fast more of it gets black
 
 
 def write_pictures(folder: Path, images: Pixels) -> list[str]:
@@ -29,7 +30,7 @@ def write_pictures(folder: Path, images: Pixels) -> list[str]:
     distinct, which = np.unique(images, axis=0, return_inverse=True)
     for place, image in enumerate(distinct):
         (folder / _name(place)).write_bytes(png(image))
-    return [_name(place) for place in which.ravel()]
+    return [_name(int(place)) for place in which.ravel()]
 
 
 def _name(place: int) -> str:
@@ -49,11 +50,13 @@ def _enlarging(small: int) -> Values:
     at = (np.arange(SIDE) + 0.5) * small / SIDE - 0.5
     distance = np.abs(at[:, None] - np.arange(small)[None, :])
     weights: Values = np.clip(1 - distance, 0, None)
-    return weights / weights.sum(axis=1, keepdims=True)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
 
 
 def _encoded(ink: Values) -> bytes:
-    shades = np.round(255 * (1 - np.clip(ink, 0, 1))).astype(np.uint8)
+    lightness = 1 / (1 + np.exp(_SHARPNESS * (ink - _EDGE)))
+    shades = np.round(255 * lightness).astype(np.uint8)
     height, width = shades.shape
     lines = np.hstack([np.zeros((height, 1), np.uint8), shades]).tobytes()  # 0: no filter
     header = struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)  # eight bits of gray
