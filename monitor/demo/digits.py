@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
     Truths = NDArray[np.bool_]
+    Pixels = NDArray[np.uint8]
 
 DIGIT = 8
 THRESHOLD = 0.5
@@ -30,7 +31,7 @@ START = datetime(2025, 1, 6, tzinfo=UTC)  # a Monday
 WEEK = timedelta(weeks=1)
 
 _SIDE = 8  # pixels
-_INK = 16.0  # brightest value
+INK = 16  # brightest value
 _TRAINING, _REFERENCE, _FIRST_WEEK = 0, 1, 2  # places among the random streams
 
 
@@ -101,10 +102,14 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Scored images in the order of their time, and what they really show."""
+    """Scored images in the order of their time, and what they really show.
+
+    ``paper`` is what the camera looked at: the handwriting before it was jittered.
+    """
 
     ids: list[str]
     scored_at: list[datetime]
+    paper: Pixels
     score: Values
     is_eight: Truths
 
@@ -183,6 +188,7 @@ class Camera:
         return Batch(
             ids=[f"{start:%Y%m%d}-{place:05d}" for place in range(images)],
             scored_at=[start + timedelta(seconds=int(second)) for second in seconds],
+            paper=seen.astype(np.uint8),
             score=self._model.predict_proba(_features(pixels))[:, 1],
             is_eight=is_eight,
         )
@@ -219,11 +225,11 @@ def jittered(images: Values, rng: np.random.Generator, *, lost_pixels: float = 0
     moved = ndimage.map_coordinates(images, [which, rows, columns], order=1, mode="constant")
     noisy = np.asarray(moved) + rng.normal(0, 1, moved.shape)
     noisy[rng.random(noisy.shape) < lost_pixels] = 0
-    return np.clip(noisy, 0, _INK)
+    return np.clip(noisy, 0, INK)
 
 
 def _features(images: Values) -> Values:
-    return images.reshape(len(images), -1) / _INK
+    return images.reshape(len(images), -1) / INK
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from monitor.demo.digits import START, THRESHOLD, Camera, Confusion
@@ -25,11 +26,12 @@ _OURS = (
     *("predictions.parquet", "truth.parquet", "reference.parquet", CONFIG, FIGURE),
     *(f"{name}{end}" for name in _DATABASES for end in ("", "-wal", "-shm", "-journal")),
 )
-_OUR_FOLDERS = ("mlartifacts",)
+PICTURES = "pictures"
+_OUR_FOLDERS = ("mlartifacts", PICTURES)
 
 _CONFIG = """\
 # Written by `pr-monitor demo`. A classifier of handwritten digits answers "is it an 8?"; every
-# week {labels} of its answers are compared with the truth, which comes in a file of its own.
+# week {labels} of its answers are compared with the truth.
 store: sqlite:///monitor.db
 mlflow: {{tracking_uri: sqlite:///mlflow.db}}
 monitors:
@@ -37,24 +39,32 @@ monitors:
     source:
       kind: duckdb
       path: predictions.parquet
-      columns: {{id: id, time: scored_at, score: score}}
+      columns: {{id: id, time: scored_at, score: score{show}}}
       threshold: {threshold}
     schedule: {{cron: "0 6 * * MON", lag: 6h}}        # Monday to Monday, counted at six
     sample: {{max_labels: {labels}}}
-    labeling: {{kind: column, path: truth.parquet, id: id, value: is_eight, matures: 1d}}
+    labeling: {labeling}
     reference: {{path: reference.parquet, value: is_eight}}   # labeled before launch
     limits: {{precision: {precision:.2f}, recall: {recall:.2f}, false_alarm_every: 52}}
 """
 
+_BY_TRUTH = "{kind: column, path: truth.parquet, id: id, value: is_eight, matures: 1d}"
+_BY_PEOPLE = '{kind: page, question: "Is this an 8?"}'
+_SHOW = f", show: [{{column: picture, kind: image, folder: {PICTURES}}}]"
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the folder was filled with: the truth of the reference and of every round."""
+    """What the folder was filled with: the truth of the reference and of every round.
+
+    ``eights`` are the images of the last week that really show one.
+    """
 
     reference: Confusion
     rounds: tuple[Confusion, ...]
     limits: dict[str, float]
     start: datetime
+    eights: frozenset[str] = frozenset()
 
 
 def prepare(folder: Path) -> bool:
@@ -97,19 +107,39 @@ def _empty(folder: Path) -> None:
             shutil.rmtree(folder / name)
 
 
-def fill(folder: Path, scenario: Scenario, on_week: Callable[[int], None]) -> Written:
-    """Train the classifier, score the traffic, and write all files that the monitor reads."""
+def fill(
+    folder: Path, scenario: Scenario, on_week: Callable[[int], None], *, pictures: bool = False
+) -> Written:
+    """Train the classifier, score the traffic, and write all files that the monitor reads.
+
+    With ``pictures`` those of the last week are among them.
+    """
     camera = Camera(scenario)
     before = camera.reference()
     weeks: list[Batch] = []
     for number in range(1, scenario.rounds + 1):
         on_week(number)
         weeks.append(camera.week(number))
-    _write_files(folder, before, weeks)
+    _write_files(folder, before, weeks, pictures=pictures)
     limits = limits_of(before.confusion, scenario.room)
-    text = _CONFIG.format(name=MONITOR, labels=scenario.labels, threshold=THRESHOLD, **limits)
+    _write_config(folder, limits, labels=scenario.labels, labeling=_BY_TRUTH)
+    eights = frozenset(compress(weeks[-1].ids, weeks[-1].is_eight))
+    truths = tuple(week.confusion for week in weeks)
+    return Written(before.confusion, truths, limits, START, eights)
+
+
+def ask_people(folder: Path, written: Written, labels: int) -> None:
+    """Let the config ask people for so many labels of the next round, by its pictures."""
+    _write_config(folder, written.limits, labels=labels, labeling=_BY_PEOPLE, show=_SHOW)
+
+
+def _write_config(
+    folder: Path, limits: dict[str, float], *, labels: int, labeling: str, show: str = ""
+) -> None:
+    text = _CONFIG.format(
+        name=MONITOR, threshold=THRESHOLD, labels=labels, labeling=labeling, show=show, **limits
+    )
     (folder / CONFIG).write_text(text, encoding="utf-8")
-    return Written(before.confusion, tuple(week.confusion for week in weeks), limits, START)
 
 
 def limits_of(reference: Confusion, room: float) -> dict[str, float]:
@@ -118,9 +148,11 @@ def limits_of(reference: Confusion, room: float) -> dict[str, float]:
     return {metric: math.floor(100 * (value - room)) / 100 for metric, value in values.items()}
 
 
-def _write_files(folder: Path, before: Batch, weeks: list[Batch]) -> None:
+def _write_files(folder: Path, before: Batch, weeks: list[Batch], *, pictures: bool) -> None:
     import numpy as np  # noqa: PLC0415
     import pandas as pd  # noqa: PLC0415  0.5 s, the demo only
+
+    from monitor.demo.pictures import write_pictures  # noqa: PLC0415
 
     predictions = pd.DataFrame(
         {
@@ -129,6 +161,10 @@ def _write_files(folder: Path, before: Batch, weeks: list[Batch]) -> None:
             "score": np.concatenate([week.score for week in weeks]),
         }
     )
+    if pictures:
+        earlier = [None] * (len(predictions) - len(weeks[-1].ids))
+        names = write_pictures(folder / PICTURES, weeks[-1].paper)
+        predictions["picture"] = [*earlier, *names]
     truth = pd.DataFrame(
         {"id": predictions["id"], "is_eight": np.concatenate([week.is_eight for week in weeks])}
     )

@@ -1,7 +1,7 @@
 """Play the demo: data, half a year of rounds, MLflow, and what it came to.
 
-``play(folder, quiet=False)`` shows it on standard output and returns a `DemoResult`; nothing else
-in here is for other modules.
+``play(folder, quiet=False)`` shows it on standard output and returns a `DemoResult`. In the demo of
+labeling (`monitor.demo.asked`) a person answers for the last week.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ def play(
     )
     with console.status("training") as status:
         written = fill(folder, scenario, lambda week: status.update(f"scoring week {week}"))
-    application = _application(folder, scenario)
+    application = open_application(folder, scenario)
     try:
         show_start(console, scenario, written)
         rounds = _rounds(console, application, written)
-        sent = _send(console, application, len(rounds))
+        sent = send(console, application, len(rounds))
     finally:
         application.database.close()
     result = DemoResult(
@@ -88,7 +88,7 @@ def play(
         rounds=rounds,
         drop_round=scenario.drop_round,
         limits=written.limits,
-        figure=_draw(folder, sent.newest),
+        figure=draw(folder, sent.newest),
         command=ui_command(folder),
         failed=sent.failed,
     )
@@ -114,7 +114,8 @@ def _mlflow() -> str:
     return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
 
 
-def _application(folder: Path, scenario: Scenario) -> Application:
+def open_application(folder: Path, scenario: Scenario) -> Application:
+    """Build what the config of a demo asks for, with its tables."""
     from monitor.config.load import load_config  # noqa: PLC0415  with what they bring: a second
     from monitor.demo.watch import make_store  # noqa: PLC0415
     from monitor.wiring import build  # noqa: PLC0415
@@ -136,7 +137,7 @@ def _rounds(console: Console, application: Application, written: Written) -> tup
     return tuple(rounds)
 
 
-def _send(console: Console, application: Application, rounds: int) -> Sent:
+def send(console: Console, application: Application, rounds: int) -> Sent:
     """Deliver everything to MLflow."""
     from monitor.rounds.delivery.deliver import deliver  # noqa: PLC0415
 
@@ -170,8 +171,8 @@ def _counter(whole: int, show: Callable[[str], None]) -> Callable[[], None]:
     return one_more
 
 
-def _draw(folder: Path, newest: RoundReport | None) -> Path:
-    """Keep the newest round's figure as a file."""
+def draw(folder: Path, newest: RoundReport | None) -> Path:
+    """Draw the newest round's figure into a file."""
     from monitor.tracking.figures import timeline_svg  # noqa: PLC0415  with pydantic: half a second
 
     path = folder / FIGURE

@@ -158,6 +158,11 @@ def _line(cells: Sequence[str]) -> str:
     return "  ".join(fitted).rstrip()
 
 
+def lines(console: Console, text: str) -> None:
+    """Print a line as it is."""
+    _say(console, text)
+
+
 def _say(console: Console, text: str = "", style: str = "") -> None:
     """Print a line as it is: nothing in it is markup, and no width breaks it."""
     console.print(Text(text, style=style), soft_wrap=True)

@@ -7,7 +7,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.demo.digits import Confusion
+from monitor.demo.digits import WEEK, Confusion
 from monitor.demo.folder import MONITOR
 from monitor.domain.errors import MonitorError
 from monitor.domain.report import Notice
@@ -19,7 +19,7 @@ from monitor.storage import estimate_store, evidence_store, schema
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -103,21 +103,29 @@ def make_store(application: Application, seed: int) -> None:
         connection.execute(store.update().values(id=str(fixed)))
 
 
-def watch(application: Application, written: Written) -> Iterator[DemoRound]:
-    """Run every round of the half year, oldest first."""
+def watch(
+    application: Application, written: Written, weeks: int | None = None
+) -> Iterator[DemoRound]:
+    """Run every round of the half year, oldest first; only the first ``weeks`` if given."""
     context = application.context(MONITOR)
     listener = _Listener()
-    for (_, round_), truth in zip(backfill(context, written.start), written.rounds, strict=True):
+    truths = written.rounds[:weeks]
+    lag = context.settings.round.schedule.lag
+    end = None if weeks is None else written.start + weeks * WEEK + lag
+    for (_, round_), truth in zip(backfill(context, written.start, end), truths, strict=True):
         if round_ is None or round_.estimated_revision is None:
             message = f"the demo is broken: a round of {MONITOR} ended without an estimate"
             raise MonitorError(message)
         # To the log alone: MLflow takes seconds a round, and gets all of them in the end.
         deliver(application.database, {LOG: listener}, application.clock)
         with application.database.read() as connection:
-            yield _read(connection, round_, truth, listener.news())
+            yield read_round(connection, round_, truth, listener.news())
 
 
-def _read(connection: Connection, round_: Round, truth: Confusion, news: list[Notice]) -> DemoRound:
+def read_round(
+    connection: Connection, round_: Round, truth: Confusion, news: Sequence[Notice] = ()
+) -> DemoRound:
+    """Read what a round came to, beside the truth."""
     rows = estimate_store.read_points(connection, [round_.id], METRICS)[round_.id]
     readings = evidence_store.frozen_readings(connection, round_.id).values()
     return DemoRound(

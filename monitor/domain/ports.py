@@ -114,6 +114,15 @@ class Watchable(Protocol):
 
 
 @runtime_checkable
+class AsksQuestion(Protocol):
+    """A labeler that people are asked by in words of the config; None where it has none."""
+
+    @property
+    def question(self) -> str | None:
+        """The question, one that "yes" and "no" answer."""
+
+
+@runtime_checkable
 class SharesReadings(Protocol):
     """A labeler that reads once for several monitors, if it is told ahead what they will ask."""
 

@@ -23,7 +23,7 @@ LEFT_AFTER = 3600.0
 def write_whole(
     path: Path, write: Callable[[IO[str]], None], *, same_time: bool = False, new: bool = False
 ) -> None:
-    """Write a file so that it appears whole or not at all; a ``new`` one never over another.
+    """Write a text file so that it appears whole or not at all; a ``new`` one never over another.
 
     It holds what strangers wrote, so it is open to its owner and group alone, as far as the umask
     lets it be; one that is there keeps its permissions, and its time if asked.
@@ -33,14 +33,31 @@ def write_whole(
     FileExistsError
         If the file was to be new and another process was faster.
     """
+
+    def fill(unfinished: Path) -> None:
+        with unfinished.open("w", encoding="utf-8", errors="replace", newline="") as stream:
+            write(stream)
+
+    _let_appear(path, fill, same_time=same_time, new=new)
+
+
+def write_whole_bytes(
+    path: Path, content: bytes, *, same_time: bool = False, new: bool = False
+) -> None:
+    """Write a file of bytes as `write_whole` writes one of text."""
+    _let_appear(
+        path, lambda unfinished: unfinished.write_bytes(content), same_time=same_time, new=new
+    )
+
+
+def _let_appear(path: Path, fill: Callable[[Path], object], *, same_time: bool, new: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     try:
         unfinished.unlink(missing_ok=True)
         # Made with its mode before anything is in it: no moment at which others can read it.
         unfinished.touch(mode=PRIVATE)
-        with unfinished.open("w", encoding="utf-8", errors="replace", newline="") as stream:
-            write(stream)
+        fill(unfinished)
         if path.exists():
             shutil.copymode(path, unfinished)
         if same_time:

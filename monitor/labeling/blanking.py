@@ -14,13 +14,24 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
-from monitor.files.atomic_write import write_whole
-from monitor.labeling.cells import LABELED_AT, OWN_COLUMNS, own_names, unescape
-from monitor.labeling.reading import MOST_BYTES, cells_up_to, opened, read_header
+from monitor.files.atomic_write import write_whole, write_whole_bytes
+from monitor.labeling import tool_rows, workbook
+from monitor.labeling.cells import LABELED_AT, OWN_COLUMNS, own_names, text_of, unescape
+from monitor.labeling.reading import (
+    MOST_BYTES,
+    cells_up_to,
+    is_workbook,
+    opened,
+    printable,
+    read_header,
+    sheet_header,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
+
+    from monitor.labeling.workbook import SheetRow
 
 KEPT = frozenset({*OWN_COLUMNS, LABELED_AT})
 """What is ours or an annotator's; any other column holds what was shown."""
@@ -37,6 +48,8 @@ def blank(path: Path, keys: Collection[str], kept: Collection[str] = KEPT) -> bo
     Rows of other tasks stay as they are, whatever is in them. A file that is no label file, or
     that cannot be read, is left alone.
     """
+    if is_workbook(path):
+        return _blank_workbook(path, frozenset(keys), frozenset(kept))
     try:
         text = _text_with(path, keys)
         if text is None:
@@ -48,6 +61,41 @@ def blank(path: Path, keys: Collection[str], kept: Collection[str] = KEPT) -> bo
     if found is not None:
         write_whole(path, found, same_time=True)
     return found is not None
+
+
+def _blank_workbook(path: Path, keys: frozenset[str], kept: frozenset[str]) -> bool:
+    """Write a workbook anew with the cells alone: texts may stand in any other part of it too."""
+    name = printable(path.name)
+    try:
+        with opened(path) as stream:
+            rows = workbook.sheet_rows(name, stream, MOST_BYTES)
+        header = sheet_header(name, rows[0] if rows else ())
+    except LabelsRefused:
+        return False
+    if not any(_shows(row, header, keys, kept) for row in rows[1:]):
+        return False
+    values = [
+        [
+            cell.value if _is_kept(header, at, kept) or not mine else ""
+            for at, cell in enumerate(row)
+        ]
+        for row, mine in ((row, _is_of(row, header, keys)) for row in rows[1:])
+    ]
+    titles = ["" if cell.value is None else str(cell.value) for cell in rows[0]]
+    write_whole_bytes(path, workbook.workbook_bytes(titles, values), same_time=True)
+    return True
+
+
+def _shows(
+    row: SheetRow, header: Sequence[str], keys: frozenset[str], kept: frozenset[str]
+) -> bool:
+    gone = (cell for at, cell in enumerate(row) if not _is_kept(header, at, kept))
+    return _is_of(row, header, keys) and not all(cell.is_empty() for cell in gone)
+
+
+def _is_of(row: SheetRow, header: Sequence[str], keys: frozenset[str]) -> bool:
+    place = header.index("task")
+    return len(row) > place and text_of(row[place].value) in keys
 
 
 def _text_with(path: Path, keys: Collection[str]) -> str | None:
@@ -95,9 +143,11 @@ def _blank_line(line: str, keys: frozenset[str], kept: frozenset[str]) -> str:
     except (ValueError, RecursionError):
         return line
     cells = _cells(row)
-    if str(cells.get("task")) not in keys:
+    if str(tool_rows.key_of(cells) or cells.get("task")) not in keys:
         return line
-    left = {name: value for name, value in cells.items() if name in kept}
+    left = tool_rows.blanked(cells, kept)
+    if left is None:
+        left = {name: value for name, value in cells.items() if name in kept}
     return line if left == cells else json.dumps(left, ensure_ascii=False)
 
 

@@ -11,10 +11,12 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 OWN_COLUMNS = ("task", "label", "annotator", "note")
 LABELED_AT = "labeled_at"
+ASKS = "label:"
+"""What the header of the column for answers begins with where it asks the question as well."""
 LONGEST_NAME = 200
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 """Of an answer: beyond them a time is a slip, and some do not exist in another zone."""
@@ -90,15 +92,37 @@ def time_of(cell: object) -> datetime | None:
     return at
 
 
+def asking_header(question: str | None) -> str:
+    """Head the column for answers, with the question where there is one.
+
+    >>> asking_header(None), asking_header("Is it an eight?")
+    ('label', 'label: Is it an eight?')
+    """
+    return "label" if question is None else f"{ASKS} {' '.join(question.split())}"
+
+
+def is_answer_column(column: str) -> bool:
+    """Whether a column name is that of the answers, with a question or without."""
+    return _own_name(column) == "label"
+
+
 def is_ours(column: str) -> bool:
     """Whether a column name is read as one of ours, in whatever case."""
-    return column.strip().lower() in (*OWN_COLUMNS, LABELED_AT)
+    return _own_name(column) is not None
+
+
+def _own_name(column: str) -> str | None:
+    plain = column.strip().lower()
+    if plain.startswith(ASKS):
+        return "label"
+    return plain if plain in (*OWN_COLUMNS, LABELED_AT) else None
 
 
 def own_names(names: Sequence[str]) -> list[str]:
     """Column names with ours as we write them, however they are written there.
 
-    Of ``task`` and ``Task`` the first is ours, and the other is a column that was shown.
+    Of ``task`` and ``Task`` the first is ours, and the other is a column that was shown. A column
+    that asks the question is that of the answers.
 
     Raises
     ------
@@ -106,12 +130,15 @@ def own_names(names: Sequence[str]) -> list[str]:
         If a column of ours is there twice.
     """
     exact = set(names)
-    found = [
-        name.strip().lower() if is_ours(name) and name.strip().lower() not in exact else name
-        for name in names
-    ]
+    found = [_found_name(name, exact) for name in names]
     for column, times in Counter(found).items():
         if times > 1 and is_ours(column):
             message = f"has the column {column} {times} times; keep one"
             raise LabelsRefused(message)
     return found
+
+
+def _found_name(name: str, exact: Collection[str]) -> str:
+    ours = _own_name(name)
+    asks = name.strip().lower().startswith(ASKS)
+    return ours if ours is not None and (asks or ours not in exact) else name

@@ -21,11 +21,13 @@ from monitor.labeling.blanking import KEPT, WITHOUT_NOTES, blank
 from monitor.labeling.file_cursor import Cursor
 from monitor.labeling.label_files import (
     Format,
+    file_ending,
     read_keys,
     read_labels,
     write_tasks,
 )
 from monitor.labeling.looking import FolderLook
+from monitor.labeling.question import Question
 from monitor.labeling.stillness import FileStamp, file_stamp
 
 if TYPE_CHECKING:
@@ -35,19 +37,22 @@ if TYPE_CHECKING:
 
 __all__ = ["FilesLabeler", "FilesSettings", "read_labels", "write_tasks"]
 
-_LABEL_FILES = frozenset({".csv", ".jsonl", ".ndjson"})
+_LABEL_FILES = frozenset({".csv", ".xlsx", ".jsonl", ".ndjson"})
+_NO_FILES = (".", "~$")  # hidden, or what a spreadsheet puts beside a file that is open in it
 
 
 class FilesSettings(Labeling):
     """Where task files go and filled ones come back (``<folder>/filled``).
 
     A round keeps the folder that its tasks went to; filled files in a folder that is named later
-    count for it as well (docs/operations.md).
+    count for it as well (docs/operations.md). ``question``, one that "yes" and "no" answer, heads
+    the answers; what comes back may be in any of the formats (docs/label-files.md).
     """
 
     kind: Literal["files"] = "files"
     folder: str = "labels"
     format: Format = "csv"
+    question: Question | None = None
 
 
 class FilesLabeler:
@@ -65,6 +70,11 @@ class FilesLabeler:
         self.settings = settings
         self.folder = Path(base_folder) / settings.folder
         self.filled = self.folder / "filled"
+
+    @property
+    def question(self) -> str | None:
+        """What people are asked, if the config says."""
+        return self.settings.question
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Write the tasks that stand in no file of this round yet.
@@ -90,7 +100,7 @@ class FilesLabeler:
             return True
         path = self._free_part(round_name, parts, second=second)
         try:
-            write_tasks(path, missing, self.settings.format, new=True)
+            write_tasks(path, missing, self.settings.format, question=self.question, new=True)
         except FileExistsError:
             return False
         except OSError as error:
@@ -232,11 +242,11 @@ class FilesLabeler:
 
     def _part(self, round_name: str, number: int, *, second: bool) -> Path:
         part = (".second" if second else "") + ("" if number == 1 else f".part{number}")
-        return self.folder / f"{_file_name(round_name)}{part}.{self.settings.format}"
+        return self.folder / f"{_file_name(round_name)}{part}.{file_ending(self.settings.format)}"
 
     def _parts(self, round_name: str) -> list[Path]:
         name = re.escape(_file_name(round_name))
-        pattern = re.compile(rf"{name}(\.second)?(\.part(\d+))?\.(csv|jsonl)")
+        pattern = re.compile(rf"{name}(\.second)?(\.part(\d+))?\.(csv|xlsx|jsonl)")
         return [path for path in _label_files(self.folder) if pattern.fullmatch(path.name)]
 
     def _filled_files(self) -> list[Path]:
@@ -264,7 +274,7 @@ def _label_files(folder: Path) -> list[Path]:
     return sorted(
         path
         for path in paths
-        if path.suffix.lower() in _LABEL_FILES and not path.name.startswith(".")
+        if path.suffix.lower() in _LABEL_FILES and not path.name.startswith(_NO_FILES)
     )
 
 

@@ -1,4 +1,4 @@
-"""Task and label files: CSV for spreadsheets, JSONL for tools, both ways.
+"""Task and label files: CSV and workbooks for spreadsheets, JSONL for tools, both ways.
 
 Payload text comes from strangers and files come back from spreadsheets, so cells that a
 spreadsheet would run as formulas are escaped on the way out and restored on the way in, and each
@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
@@ -19,18 +20,21 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, LabelEvent, Refusal
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
-from monitor.files.atomic_write import write_whole
+from monitor.files.atomic_write import write_whole, write_whole_bytes
+from monitor.labeling import workbook
 from monitor.labeling.cells import (
     LABELED_AT,
     OWN_COLUMNS,
     annotator_of,
     answer_of,
+    asking_header,
     escape,
     is_ours,
     text_of,
     time_of,
 )
 from monitor.labeling.reading import LONGEST_CELL, printable, read_lines
+from monitor.labeling.tool_rows import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +43,8 @@ if TYPE_CHECKING:
     from monitor.domain.model import Answer, Task
     from monitor.labeling.reading import Line
 
-Format = Literal["csv", "jsonl"]
+Format = Literal["csv", "xlsx", "jsonl", "prodigy", "doccano", "argilla"]
+"""What a task file is like; what comes back may be any of them."""
 
 LONGEST_TEXT = LONGEST_CELL // 2
 """Characters of a text that people are shown: a filled file must come back under the limit."""
@@ -55,52 +60,122 @@ LETTER = "t"
 _MANGLED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.IGNORECASE)
 
 
+def file_ending(format: Format) -> str:
+    """Tell how the names of task files end.
+
+    >>> file_ending("csv"), file_ending("prodigy")
+    ('csv', 'jsonl')
+    """
+    return format if format in ("csv", "xlsx") else "jsonl"
+
+
 def write_tasks(
-    target: Path | IO[str], tasks: Sequence[Task], format: Format, *, new: bool = False
+    target: Path | IO[str],
+    tasks: Sequence[Task],
+    format: Format,
+    *,
+    question: str | None = None,
+    new: bool = False,
 ) -> None:
     """Write tasks for people to label: shuffled, blind, with empty cells to fill.
 
-    A path appears whole or not at all, if ``new`` never in place of another. Tasks come in the
-    order of a hash of their keys, which reveals nothing about their stratum and is the same on
-    every export.
+    The column of the answers asks the question, so that no row of its own can be taken for an
+    answer, sorted away or lost. A path appears whole or not at all, if ``new`` never in place of
+    another. Tasks come in the order of a hash of their keys, which reveals nothing about their
+    stratum and is the same on every export.
     """
     shuffled = sorted(tasks, key=lambda task: hashlib.sha256(task.key.encode()).digest())
-    write = _write_csv if format == "csv" else _write_jsonl
+    asked = None if question is None else visible_lines(question)
+    if format == "xlsx":
+        write_whole_bytes(_path(target), _workbook(shuffled, asked), new=new)
+        return
+    write = _write_csv if format == "csv" else partial(_write_jsonl, format=format)
     if isinstance(target, Path):
-        write_whole(target, lambda stream: write(stream, shuffled), new=new)
+        write_whole(target, lambda stream: write(stream, shuffled, asked), new=new)
     else:
-        write(target, shuffled)
+        write(target, shuffled, asked)
 
 
-def _write_csv(stream: IO[str], tasks: Sequence[Task]) -> None:
-    names = list(dict.fromkeys(name for task in tasks for name in task.shown))
+def _path(target: Path | IO[str]) -> Path:
+    if isinstance(target, Path):
+        return target
+    message = "a workbook is a file of its own; name one"
+    raise TypeError(message)
+
+
+def _write_csv(stream: IO[str], tasks: Sequence[Task], question: str | None) -> None:
+    names = _shown_names(tasks)
     writer = csv.writer(stream)
-    writer.writerow(["task", *(escape(_beside_ours(name)) for name in names), *OWN_COLUMNS[1:]])
+    writer.writerow([escape(name) for name in _header(names, question)])
     for task in tasks:
         texts = (escape(readable(plain_text(task.shown.get(name, "")))) for name in names)
         writer.writerow([escape(task.key), *texts, "", "", ""])
+
+
+def _workbook(tasks: Sequence[Task], question: str | None) -> bytes:
+    names = _shown_names(tasks)
+    rows = [
+        [
+            task.key,
+            *(_sheet_text(task, name) for name in names),
+            *("", "", ""),
+        ]
+        for task in tasks
+    ]
+    return workbook.workbook_bytes(_header(names, question), rows)
+
+
+def _sheet_text(task: Task, name: str) -> str:
+    return readable(plain_text(task.shown.get(name, "")), workbook.LONGEST_TEXT)
+
+
+def _shown_names(tasks: Sequence[Task]) -> list[str]:
+    return list(dict.fromkeys(name for task in tasks for name in task.shown))
+
+
+def _header(names: Sequence[str], question: str | None) -> list[str]:
+    shown = map(_beside_ours, names)
+    return [OWN_COLUMNS[0], *shown, asking_header(question), *OWN_COLUMNS[2:]]
 
 
 def _beside_ours(name: str) -> str:
     return visible_lines(f"shown {name}" if is_ours(name) else name)
 
 
-def readable(text: str) -> str:
+def readable(text: str, longest: int = LONGEST_TEXT) -> str:
     """Make a text fit to be read in a task file: nothing in it steers, and it has an end."""
     safe = visible_lines(text)
-    if len(safe) <= LONGEST_TEXT:
+    if len(safe) <= longest:
         return safe
-    return f"{safe[:LONGEST_TEXT]} ... (cut here, of {len(text)} characters)"
+    return f"{safe[:longest]} ... (cut here, of {len(text)} characters)"
 
 
-def _write_jsonl(stream: IO[str], tasks: Sequence[Task]) -> None:
+def _write_jsonl(
+    stream: IO[str], tasks: Sequence[Task], question: str | None, format: Format
+) -> None:
     for task in tasks:
         shown = {
             visible_lines(name): readable(plain_text(value)) for name, value in task.shown.items()
         }
-        row: dict[str, object] = {"task": task.key, "shown": shown}
-        row.update(dict.fromkeys(OWN_COLUMNS[1:]))
+        tool = TOOLS.get(format)
+        row = (
+            _own_row(task, shown, question)
+            if tool is None
+            else tool(task, _one_text(shown), question)
+        )
         stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _own_row(task: Task, shown: dict[str, str], question: str | None) -> dict[str, object]:
+    asks: dict[str, object] = {} if question is None else {"question": question}
+    return {"task": task.key, **asks, "shown": shown, **dict.fromkeys(OWN_COLUMNS[1:])}
+
+
+def _one_text(shown: dict[str, str]) -> str:
+    """Put what is shown into one text, as tools show one: with its names where it is several."""
+    if len(shown) == 1:
+        return next(iter(shown.values()))
+    return "\n\n".join(f"{name}: {text}" for name, text in shown.items())
 
 
 def read_labels(
@@ -111,8 +186,9 @@ def read_labels(
     Parameters
     ----------
     path
-        A ``.csv`` or ``.jsonl`` file with at least the columns ``task`` and ``label``;
-        ``annotator`` (else one unnamed person) and ``labeled_at`` are optional.
+        A ``.csv``, ``.xlsx`` or ``.jsonl`` file with at least the columns ``task`` and ``label``;
+        ``annotator`` (else one unnamed person) and ``labeled_at`` are optional. Or a ``.jsonl``
+        file of Prodigy, doccano or Argilla.
     tasks
         The tasks that may be answered, by key.
     known

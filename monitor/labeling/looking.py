@@ -10,7 +10,7 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, LabelEvent, Refusal
 from monitor.labeling.file_cursor import CutRow, cut_row
 from monitor.labeling.label_files import read_file
-from monitor.labeling.reading import ends_whole, printable
+from monitor.labeling.reading import ends_whole, is_workbook, printable
 from monitor.labeling.stillness import STILL, FileStamp, file_stamp
 
 if TYPE_CHECKING:
@@ -66,9 +66,12 @@ class FolderLook:
             self.again = True
         elif not stamp.stood() and not ends_whole(path):
             until = datetime.fromtimestamp(stamp.changed / 1e9, tz=UTC) + timedelta(seconds=STILL)
+            lacks = (
+                "has not all its parts" if is_workbook(path) else "does not end with a line break"
+            )
             self._wait(
-                f"{name} does not end with a line break, so it may not be whole: it is taken at "
-                f"{until:%H:%M} UTC if nobody writes to it until then"
+                f"{name} {lacks}, so it may not be whole: it is taken at {until:%H:%M} UTC if "
+                "nobody writes to it until then"
             )
         else:
             self._read(path, stamp)

@@ -58,6 +58,11 @@ class PageLabeler:
         self._clock = clock
         self._database = database
 
+    @property
+    def question(self) -> str:
+        """What people are asked."""
+        return self.settings.question
+
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Put the tasks on the page that are not there yet.
 

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from monitor.domain.settings import Labeling
-
-
-def _says_something(value: str) -> str:
-    if not value.strip():
-        message = "it asks nothing; write the question that people answer, with its question mark"
-        raise ValueError(message)
-    return value.strip()
+from monitor.labeling.question import Question
 
 
 class PageSettings(Labeling):
@@ -24,5 +18,5 @@ class PageSettings(Labeling):
     """
 
     kind: Literal["page"] = "page"
-    question: Annotated[str, Field(max_length=300), AfterValidator(_says_something)]
+    question: Question
     guideline: Annotated[str, Field(min_length=1)] | None = None

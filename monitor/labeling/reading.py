@@ -1,5 +1,7 @@
 """Rows of label files, read one after the other, so that no file takes much memory.
 
+A file is CSV, a workbook, or JSON objects on lines: ours, or those of a labeling tool.
+
 What a file holds that is refused as a whole is repeated nowhere: it may be no label file at all.
 """
 
@@ -17,12 +19,23 @@ from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
-from monitor.labeling.cells import LABELED_AT, OWN_COLUMNS, own_names, unescape
+from monitor.labeling import tool_rows, workbook
+from monitor.labeling.cells import (
+    LABELED_AT,
+    OWN_COLUMNS,
+    is_answer_column,
+    is_ours,
+    own_names,
+    unescape,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from monitor.labeling.workbook import SheetRow
+
+KINDS = ".csv, .xlsx or .jsonl"
 MOST_BYTES = 64 * 2**20  # a label file of 200,000 tasks is about 20 MB without its texts
 LONGEST_CELL = 2**20  # characters; a spreadsheet holds 32,767
 LONGEST_ROW = 8 * 2**20  # bytes
@@ -49,6 +62,11 @@ class Line:
 def printable(text: str) -> str:
     """Show a text of strangers, as the name of a file, without what a screen or a log cannot."""
     return "".join(each if each.isprintable() else "?" for each in text)
+
+
+def is_workbook(path: Path) -> bool:
+    """Whether a file is a workbook of a spreadsheet."""
+    return path.suffix.lower() == ".xlsx"
 
 
 def is_jsonl(path: Path) -> bool:
@@ -82,7 +100,7 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
         # Asked of the open file: at the path there may be another one by now.
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
-            message = f"{name} is no file; label files are .csv or .jsonl"
+            message = f"{name} is no file; label files are {KINDS}"
             raise LabelsRefused(message)
         if status.st_size > MOST_BYTES:
             message = (
@@ -117,10 +135,12 @@ def _unreadable(path: Path, error: OSError) -> LabelsRefused:
 def ends_whole(path: Path) -> bool:
     """Whether the last row of a file has its end: a line break, or the brace of its JSON object.
 
-    True where the file cannot be read, which reading it reports.
+    A workbook has all its parts. True where the file cannot be read, which reading it reports.
     """
     try:
         with opened(path) as stream:
+            if is_workbook(path):
+                return workbook.is_whole(stream, MOST_BYTES)
             size = stream.seek(0, os.SEEK_END)
             stream.seek(max(0, size - LONGEST_ROW))
             end = stream.read() if is_jsonl(path) else _last_byte(stream)
@@ -151,10 +171,13 @@ def read_lines(path: Path, *, follow: bool = False) -> Iterator[Line]:
         If it is no label file, or has a cell or a row that is too long; rows before may have come.
     """
     name = printable(path.name)
-    if not is_jsonl(path) and path.suffix.lower() != ".csv":
-        message = f"{name}: label files are .csv or .jsonl; save it as one of them"
+    if not (is_jsonl(path) or is_workbook(path) or path.suffix.lower() == ".csv"):
+        message = f"{name}: label files are {KINDS}; save it as one of them"
         raise LabelsRefused(message)
     with opened(path, follow=follow) as stream:
+        if is_workbook(path):
+            yield from _sheet_lines(name, workbook.sheet_rows(name, stream, MOST_BYTES))
+            return
         cut = not _last_byte(stream).endswith((b"\n", b"\r"))
         stream.seek(0)
         lines = _Texts(name, stream)
@@ -248,6 +271,34 @@ def _csv_line(number: int, header: list[str], row: list[str]) -> Line:
     return Line(number, dict(zip(header, row, strict=False)), missing=tuple(header[len(row) :]))
 
 
+def _sheet_lines(name: str, rows: Sequence[SheetRow]) -> Iterator[Line]:
+    header = sheet_header(name, rows[0] if rows else ())
+    for number, row in enumerate(rows[1:], start=2):
+        if row:
+            yield _sheet_line(number, header, row)
+
+
+def sheet_header(name: str, row: SheetRow) -> list[str]:
+    """Columns of a sheet by its first row."""
+    cells = ["" if cell.value is None else str(cell.value).strip() for cell in row]
+    if not {"task", "label"} <= {cell.lower() for cell in _own_or_same(cells)}:
+        raise LabelsRefused(_lacks_columns(name, [cells]))
+    return _named(name, cells)
+
+
+def _sheet_line(number: int, header: Sequence[str], row: SheetRow) -> Line:
+    if len(row) > len(header):
+        return Line(number, {}, "has a cell beside the columns; empty it, or give it a header")
+    for column, cell in zip(header, row, strict=False):
+        if is_ours(column) and cell.is_formula:
+            problem = f"{column} is a formula, which is not computed; write the value itself"
+            return Line(number, {}, problem)
+        if isinstance(cell.value, str) and len(cell.value) > LONGEST_CELL:
+            problem = f"has a cell of more than {LONGEST_CELL / 2**20:.0f} MB; empty it"
+            return Line(number, {}, problem)
+    return Line(number, dict(zip(header, (cell.value for cell in row), strict=False)))
+
+
 def read_header(name: str, lines: Iterable[str]) -> tuple[list[str], str, list[str]]:
     """Find the header and the separator; spreadsheets of half the world write semicolons.
 
@@ -264,9 +315,13 @@ def read_header(name: str, lines: Iterable[str]) -> tuple[list[str], str, list[s
     for separator in ",;\t":
         first = next(csv.reader(chain(list(seen), more()), delimiter=separator), [])
         readings.append([unescape(cell.strip()) for cell in first])
-        if {"task", "label"} <= {cell.lower() for cell in readings[-1]}:
+        if {"task", "label"} <= {cell.lower() for cell in _own_or_same(readings[-1])}:
             return _named(name, readings[-1]), separator, seen
     raise LabelsRefused(_lacks_columns(name, readings))
+
+
+def _own_or_same(header: Sequence[str]) -> list[str]:
+    return ["label" if is_answer_column(cell) else cell for cell in header]
 
 
 def _named(name: str, header: Sequence[str]) -> list[str]:
@@ -292,22 +347,25 @@ _NO_LABEL_ROW = "is not an object with the keys task and label"
 def _jsonl_lines(texts: _Texts) -> Iterator[Line]:
     for number, text in enumerate(texts.lines(), start=1):
         if text.strip():
-            yield _jsonl_line(number, text)
+            yield from _jsonl_line(number, text)
 
 
-def _jsonl_line(number: int, text: str) -> Line:
+def _jsonl_line(number: int, text: str) -> list[Line]:
+    """Answers in a row; of a tool it may have several people's."""
     try:
-        return Line(number, _jsonl_cells(text))
+        row = _json(text)
+        answers = tool_rows.answers_in(row)
+        return [Line(number, each) for each in answers or [_jsonl_cells(row)]]
     except LabelsRefused as problem:
-        return Line(number, {}, str(problem))
+        return [Line(number, {}, str(problem))]
 
 
-def _jsonl_cells(text: str) -> dict[str, Any]:
+def _jsonl_cells(row: dict[str, Any]) -> dict[str, Any]:
     """Cells of a row by column; `LabelsRefused` has what is wrong with it."""
-    row = _json(text)
     cells = dict(zip(own_names(list(row)), row.values(), strict=True))
     if not {"task", "label"} <= cells.keys():
         raise LabelsRefused(_NO_LABEL_ROW)
+    cells["label"] = tool_rows.one_label(cells["label"])
     if any(isinstance(cell, str) and len(cell) > LONGEST_CELL for cell in cells.values()):
         message = f"has a cell of more than {LONGEST_CELL / 2**20:.0f} MB; empty it"
         raise LabelsRefused(message)

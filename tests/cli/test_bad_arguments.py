@@ -70,8 +70,8 @@ def test_a_slot_whose_round_has_ended_stays_as_it_is(place):
             "2025-03-31T06:00+02:00",
         ),
         (
-            ["labels", "export", "--out", "todo.xlsx"],
-            "Invalid value for --out: 'todo.xlsx' does not end in .csv or .jsonl",
+            ["labels", "export", "--out", "todo.ods"],
+            "Invalid value for --out: 'todo.ods' does not end in .csv, .xlsx or .jsonl",
         ),
         (
             ["init", "store.duckdb", "--config", "new.yaml"],

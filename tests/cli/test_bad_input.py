@@ -255,7 +255,7 @@ WANTED_COLUMNS = (
     [
         ("none.csv", "none.csv cannot be read: no such file or directory; check the path"),
         ("empty.csv", f"empty.csv has no column task and label; {WANTED_COLUMNS}"),
-        ("label.txt", "label.txt: label files are .csv or .jsonl; save it as one of them"),
+        ("label.txt", "label.txt: label files are .csv, .xlsx or .jsonl; save it as one of them"),
         ("other.csv", f"other.csv has no column label; {WANTED_COLUMNS}"),
     ],
 )

@@ -7,6 +7,8 @@ import io
 import json
 
 from hypothesis import strategies as st
+from openpyxl import Workbook
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
 KEYS = ("aa", "bb", "00123", "NA", "1e5")
 """Task keys, some of them such as spreadsheets like to change."""
@@ -69,7 +71,52 @@ json_rows = st.one_of(
     JSON.map(json.dumps),
     st.sampled_from(['{"task"', "[" * 3000, "nul", '{"task": "aa", "label": 1} x', "1" * 5000]),
 )
-jsonl_texts = st.lists(json_rows, max_size=5).map("\n".join)
+prodigy_rows = st.fixed_dictionaries(
+    {
+        "meta": st.sampled_from(KEYS).map(lambda key: {"task": key}) | JSON,
+        "answer": st.sampled_from(["accept", "reject", "ignore"]) | JSON,
+    },
+    optional={"_annotator_id": ODD_TEXTS, "_timestamp": st.integers(0, 2**31) | JSON},
+)
+doccano_rows = st.fixed_dictionaries(
+    {
+        "task": st.sampled_from(KEYS),
+        "label": st.sampled_from(["yes", "no"]).map(lambda label: [label]) | JSON,
+    }
+)
+argilla_rows = st.fixed_dictionaries(
+    {
+        "id": st.sampled_from(KEYS),
+        "label.responses": st.just(["yes"]) | JSON,
+        "label.responses.users": st.just(["u1"]) | JSON,
+        "label.responses.status": st.just(["submitted"]) | JSON,
+    },
+)
+tool_rows = st.one_of(prodigy_rows, doccano_rows, argilla_rows).map(json.dumps)
+jsonl_texts = st.lists(json_rows | tool_rows, max_size=5).map("\n".join)
+
+
+def in_a_cell(text):
+    """The text without what no cell can hold."""
+    return ILLEGAL_CHARACTERS_RE.sub("", text).encode(errors="replace").decode()
+
+
+@st.composite
+def workbooks(draw):
+    """Mostly what a spreadsheet saves; with bytes put into it now and then."""
+    header = draw(st.sampled_from([["task", "label"], ["task", "label: Is it?", "annotator"]]))
+    good = st.tuples(st.sampled_from(KEYS), st.sampled_from([1, 0, "yes", "cannot tell", True]))
+    odd = ODD_TEXTS.map(in_a_cell) | st.integers(-9, 10**9) | st.none()
+    rows = draw(st.lists(good | st.lists(odd, max_size=4), max_size=5))
+    book = Workbook()
+    for row in [header, *rows]:
+        book.active.append(row)
+    stream = io.BytesIO()
+    book.save(stream)
+    content = stream.getvalue()
+    # By place among many: the time of saving is in it, so that two differ in length.
+    at = draw(st.integers(0, 9999)) * len(content) // 9999
+    return content[:at] + draw(st.sampled_from([b""] * 6 + [b"\0", b"PK"])) + content[at:]
 
 
 def coded(texts):
@@ -82,4 +129,5 @@ junk = st.binary(max_size=80) | st.binary(max_size=40).map(lambda end: b"task,la
 odd_files = st.one_of(
     st.tuples(st.just("odd.csv"), coded(csv_texts() | written_tables()) | junk),
     st.tuples(st.just("odd.jsonl"), coded(jsonl_texts) | junk),
+    st.tuples(st.just("odd.xlsx"), workbooks()),
 )

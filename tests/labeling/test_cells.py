@@ -78,6 +78,46 @@ def test_a_column_twice_in_another_case_is_refused(read):
         read("task,Label,LABEL\naa,1,0\n")
 
 
+QUESTION = "Is it, or =SUM(1)\nnot?"
+
+
+@pytest.mark.parametrize("header", ["label: Is it?", "Label:", " LABEL: Is it?"])
+def test_the_column_that_asks_the_question_is_that_of_the_answers(read, header):
+    assert [event.answer for event in read(f"task,{header}\naa,1\n").events] == [Answer.POSITIVE]
+
+
+def test_a_question_is_one_header_whatever_is_in_it_and_never_a_row(read, tmp_path):
+    write_tasks(tmp_path / "t.csv", [Task("aa", "i", {"text": "x"})], "csv", question=QUESTION)
+    text = (tmp_path / "t.csv").read_bytes().decode()
+
+    found = read(text.replace(",,,", ",1,ada,"))
+
+    assert text.splitlines()[0] == 'task,text,"label: Is it, or =SUM(1) not?",annotator,note'
+    assert len(text.splitlines()) == 2
+    assert [(event.task_key, event.answer) for event in found.events] == [("aa", Answer.POSITIVE)]
+    assert blank(tmp_path / "t.csv", {"aa"})
+    assert (tmp_path / "t.csv").read_text().splitlines()[0] == text.splitlines()[0]
+
+
+def test_a_question_stays_one_header_after_a_spreadsheet_with_semicolons(read):
+    found = read("\ufefftask;text;label: Is it, really?;annotator;note\naa;x;0;ada;\n")
+
+    assert [event.answer for event in found.events] == [Answer.NEGATIVE]
+
+
+def test_two_columns_of_answers_are_refused_and_not_chosen_from(read):
+    with pytest.raises(LabelsRefused, match=r"^ada.csv has the column label 2 times; keep one$"):
+        read("task,label,label: Is it?\naa,1,0\n")
+
+
+def test_a_shown_column_that_begins_like_the_question_is_not_taken_for_answers(read):
+    stream = io.StringIO()
+    write_tasks(stream, [Task("aa", "i", {"label: old": "1"})], "csv", question="Is it?")
+
+    assert stream.getvalue().startswith("task,shown label: old,label: Is it?,annotator,note\r\n")
+    assert read(stream.getvalue()).events == ()
+
+
 HOSTILE = "\x1b[2J\x00\x07\x9b31m\u202egnp\u2066"
 SEEN = "\\x1b[2J\\x00\\x07\\x9b31m\\u202egnp\\u2066"
 

@@ -1,7 +1,5 @@
 """Labels through files: what is written, what is taken back, and each refusal."""
 
-# ruff: noqa: ARG002  the contract passes more than each way needs
-
 from __future__ import annotations
 
 import csv
@@ -18,56 +16,6 @@ from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.testing import LabelerContract, MemoryLabeler
 
 TASKS = {key: Task(key, f"item-{key}", {"text": f"text of {key}"}) for key in ("aa", "bb", "cc")}
-
-
-class FilledByPeople(LabelerContract):
-    """People open the task file, fill it and save it into the folder of filled ones."""
-
-    format = "csv"
-
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path / "labels"
-        self.saved = 0
-
-    def labeler(self):
-        return FilesLabeler(
-            FilesSettings.model_validate({"format": self.format}), self.folder.parent
-        )
-
-    def seen_by_people(self, labeler, round_name):
-        return "".join(path.read_text() for path in self.folder.glob(f"{round_name}.*"))
-
-    def give(self, labeler, answers):
-        said = {task.key: answers[task.item_id] for task in self.tasks if task.item_id in answers}
-        filled = self.folder / "filled" / f"ada.{self.format}"
-        filled.write_text(self.fill(self.folder / f"round-1.{self.format}", said))
-        self.saved += 1
-        os.utime(filled, ns=(self.saved, self.saved))
-
-    def fill(self, path, said):
-        raise NotImplementedError
-
-
-class TestCsv(FilledByPeople):
-    def fill(self, path, said):
-        rows = list(csv.DictReader(io.StringIO(path.read_text(), newline="")))
-        out = io.StringIO(newline="")
-        writer = csv.DictWriter(out, rows[0])
-        writer.writeheader()
-        writer.writerows({**row, "label": said.get(row["task"], "")} for row in rows)
-        return out.getvalue()
-
-
-class TestJsonl(FilledByPeople):
-    format = "jsonl"
-
-    def fill(self, path, said):
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
-        return "\n".join(json.dumps({**row, "label": said.get(row["task"])}) for row in rows)
-
-
-del FilledByPeople
 
 
 class TestMemory(LabelerContract):

@@ -37,7 +37,7 @@ def test_tasks_stand_in_an_order_that_does_not_tell_their_stratum(tmp_path):
 
 
 def test_a_write_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
-    def break_off(stream, tasks):
+    def break_off(stream, *_):
         stream.write("half")
         raise OSError(28, "No space left on device")
 
@@ -122,9 +122,9 @@ def test_no_bytes_whatever_make_a_traceback(tmp_path_factory, junk):
 
 
 def test_import_says_what_is_wrong_with_the_file(tmp_path):
-    (tmp_path / "e.xlsx").write_text("x")
+    (tmp_path / "e.ods").write_text("x")
 
-    with pytest.raises(LabelsRefused, match=r"e\.xlsx: label files are \.csv or \.jsonl"):
-        read_labels(tmp_path / "e.xlsx", TASKS)
+    with pytest.raises(LabelsRefused, match=r"e\.ods: label files are \.csv, \.xlsx or"):
+        read_labels(tmp_path / "e.ods", TASKS)
     with pytest.raises(LabelsRefused, match=r"gone\.csv cannot be read: no such file"):
         read_labels(tmp_path / "gone.csv", TASKS)

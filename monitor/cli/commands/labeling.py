@@ -13,9 +13,21 @@ from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, 
 from monitor.cli.views.printing import say, say_error, say_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from monitor.wiring import Application
 
 PORT = 8089
+
+PortOption = Annotated[
+    int,
+    typer.Option(
+        "--port", help="Where it listens, on 127.0.0.1.", min=1, max=65_535, metavar="PORT"
+    ),
+]
+NoBrowserOption = Annotated[
+    bool, typer.Option("--no-browser", help="Print the link and open nothing.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -26,19 +38,12 @@ def add_to(app: typer.Typer) -> None:
 def label(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
-    port: Annotated[
-        int,
-        typer.Option(
-            "--port", help="Where it listens, on 127.0.0.1.", min=1, max=65_535, metavar="PORT"
-        ),
-    ] = PORT,
+    port: PortOption = PORT,
     name: Annotated[
         str | None,
         typer.Option("--as", help="Your name, else that of your account.", metavar="NAME"),
     ] = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the link and open nothing.")
-    ] = False,
+    no_browser: NoBrowserOption = False,
     json: JsonOption = False,
 ) -> None:
     """Label in a browser on this machine, until Ctrl-C.
@@ -54,23 +59,14 @@ def label(
     with opened(config) as application:
         names = _on_the_page(application, monitor)
 
-        def told(link: str, entered: str | None) -> None:
-            if json:
-                say_json({"link": link, "entered": entered}, indent=None)
-            else:
-                say(_told(link, entered))
-            sys.stdout.flush()
-            if entered is None and not no_browser:
-                _open(link)
-
         server = PagesServer(
             application.database,
             application.clock,
             lambda: names,
             address=Address("127.0.0.1", port),
             setting="--port",
-            name=name or _account(),
-            told=told,
+            name=name or account(),
+            told=teller(no_browser=no_browser, json=json),
         )
         asked = signals.listen()
         server.start()
@@ -79,6 +75,21 @@ def label(
         server.stop()
     if not json:
         say("stopped; every answer is kept")
+
+
+def teller(*, no_browser: bool, json: bool) -> Callable[[str, str | None], None]:
+    """Make what tells the links of the page, and opens a browser on the first."""
+
+    def told(link: str, entered: str | None) -> None:
+        if json:
+            say_json({"link": link, "entered": entered}, indent=None)
+        else:
+            say(_told(link, entered))
+        sys.stdout.flush()
+        if entered is None and not no_browser:
+            _open(link)
+
+    return told
 
 
 def _told(link: str, entered: str | None) -> str:
@@ -109,7 +120,8 @@ def _on_the_page(application: Application, monitor: str | None) -> list[str]:
     return names
 
 
-def _account() -> str:
+def account() -> str:
+    """Name the person by the account."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # an account without a name, as in some containers

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -16,8 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.domain.model import Collected, LabelEvent, Task
+    from monitor.labeling.label_files import Format
     from monitor.rounds.context import MonitorContext
     from monitor.wiring import Application
+
+ENDINGS = (".csv", ".xlsx", ".jsonl")
+TOOLS = ("prodigy", "doccano", "argilla")
+"""Labeling tools that have rows of their own on the lines of a ``.jsonl`` file."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -35,7 +40,15 @@ def export(
     monitor: MonitorOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="File to write, .csv or .jsonl.", metavar="FILE"),
+        typer.Option("--out", "-o", help="File to write: .csv, .xlsx or .jsonl.", metavar="FILE"),
+    ] = None,
+    tool: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            help=f"Labeling tool that reads the .jsonl: {', '.join(TOOLS)}.",
+            metavar="TOOL",
+        ),
     ] = None,
     second: Annotated[
         bool, typer.Option("--second", help="Second copies, for another person.")
@@ -48,7 +61,8 @@ def export(
     """Write the items that wait for an answer, blind and shuffled.
 
     They go to standard output as CSV unless --out names a file. Fill the column label with 1, 0
-    or cannot tell, and give the file to pr-monitor labels import. With labeling.overlap some items
+    or cannot tell, and give the file to pr-monitor labels import; what a tool of --for writes is
+    taken as it is (docs/label-files.md). With labeling.overlap some items
     are labeled by a second person too, from --second; nobody may label both copies. --disputed
     has the items on which they differ: the answer of labeling.adjudicator decides.
     """
@@ -56,29 +70,73 @@ def export(
     from monitor.labeling.label_files import write_tasks
 
     _refuse_options(out, second, disputed)
+    format = _format(out, tool)
     with opened(config) as application:
         asking = _asking_people(application, monitor)
-        tasks = [task for context in asking for task in _tasks(context, second, disputed)]
+        several = [(context, _tasks(context, second, disputed)) for context in asking]
+    tasks, question = _asked(several)
     if out is not None:
-        _write(out, tasks)
+        _write(out, tasks, format, question)
     if json:
-        say_json({"tasks": [{"task": task.key, **plain_texts(task.shown)} for task in tasks]})
+        listed = [{"task": task.key, **plain_texts(task.shown)} for task in tasks]
+        say_json({"question": question, "tasks": listed})
     elif out is None:
-        write_tasks(sys.stdout, tasks, "csv")
+        write_tasks(sys.stdout, tasks, format, question=question)
     else:
-        _say_written(out, len(tasks))
+        _say_written(out, len(tasks), tool)
 
 
-def _say_written(out: Path, tasks: int) -> None:
+def _format(out: Path | None, tool: str | None) -> Format:
+    """How the file is filled, by the tool that reads it, else by the end of its name."""
+    ending = ".csv" if out is None else out.suffix
+    if tool is None:
+        return cast("Format", ending.removeprefix("."))
+    if tool not in TOOLS:
+        message = f"{tool!r} is not known; wanted is one of {', '.join(TOOLS)}"
+        raise typer.BadParameter(message, param_hint="--for")
+    if out is not None and ending != ".jsonl":
+        message = f"{tool} reads .jsonl, and {str(out)!r} does not end in it"
+        raise typer.BadParameter(message, param_hint="--out")
+    return cast("Format", tool)
+
+
+def _asked(several: Sequence[tuple[MonitorContext, list[Task]]]) -> tuple[list[Task], str | None]:
+    """List the tasks of all monitors, and the question that is asked of each.
+
+    Where monitors ask different ones, every task shows its own.
+    """
+    asked = [(_question(context), tasks) for context, tasks in several if tasks]
+    questions = {question for question, _ in asked}
+    if len(questions) <= 1:
+        return [task for _, tasks in asked for task in tasks], next(iter(questions), None)
+    with_its_own = [
+        replace(task, shown={"question asked": question or "", **task.shown})
+        for question, tasks in asked
+        for task in tasks
+    ]
+    return with_its_own, None
+
+
+def _question(context: MonitorContext) -> str | None:
+    from monitor.domain.ports import AsksQuestion
+
+    return context.labeler.question if isinstance(context.labeler, AsksQuestion) else None
+
+
+def _say_written(out: Path, tasks: int, tool: str | None) -> None:
     if not tasks:
         say(f"no item waits for an answer; {out} is not written")
         return
     fill = "fill the column label with 1, 0 or cannot tell"
+    if tool is not None:
+        fill = f"load them into {tool} (docs/label-files.md)"
     say(f"{plural(tasks, 'item')} written to {out}; {fill}", indent="  ")
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="The filled file, .csv or .jsonl.", metavar="FILE")],
+    file: Annotated[
+        Path, typer.Argument(help="The filled file: .csv, .xlsx or .jsonl.", metavar="FILE")
+    ],
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     json: JsonOption = False,
@@ -122,8 +180,8 @@ def _refuse_name(out: Path) -> None:
     """Refuse files of another kind, and files that people may have filled."""
     from monitor.domain.errors import InputRefused
 
-    if out.suffix not in {".csv", ".jsonl"}:
-        message = f"{str(out)!r} does not end in .csv or .jsonl"
+    if out.suffix not in ENDINGS:
+        message = f"{str(out)!r} does not end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise typer.BadParameter(message, param_hint="--out")
     if out.exists():
         message = (
@@ -133,14 +191,14 @@ def _refuse_name(out: Path) -> None:
         raise InputRefused(message)
 
 
-def _write(out: Path, tasks: Sequence[Task]) -> None:
+def _write(out: Path, tasks: Sequence[Task], format: Format, question: str | None) -> None:
     from monitor.domain.errors import InputRefused
     from monitor.labeling.label_files import write_tasks
 
     if not tasks:
         return
     try:
-        write_tasks(out, tasks, "jsonl" if out.suffix == ".jsonl" else "csv")
+        write_tasks(out, tasks, format, question=question)
     except OSError as error:
         message = f"{out} cannot be written: {(error.strerror or str(error)).lower()}"
         raise InputRefused(message) from error

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.cli.commands.demo_labeling import label_demo
+from monitor.cli.commands.labeling import PORT, NoBrowserOption, PortOption
 from monitor.cli.commands.restored import restored
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, column_option, opened
 from monitor.cli.views.printing import say, say_json
@@ -63,16 +65,26 @@ def demo(
     folder: Annotated[
         Path, typer.Argument(help="Where the demo may write.", metavar="FOLDER")
     ] = Path("demo"),
+    label: Annotated[
+        bool, typer.Option("--label", help="Label 30 pictures in the browser, and see what moves.")
+    ] = False,
+    port: PortOption = PORT,
+    no_browser: NoBrowserOption = False,
     json: JsonOption = False,
 ) -> None:
     """Watch a real classifier for half a made-up year.
 
-    Its camera gets noisy: see in which round the alert fires, and open the rounds in MLflow.
+    Its camera gets noisy: see in which round the alert fires, and open the rounds in MLflow. With
+    --label eight weeks pass, and the pictures of the ninth are yours: one key each, a minute in
+    all; then see the estimates before and after.
     """
     from monitor.cli.logs import set_up_logs
     from monitor.demo.play import play
 
     set_up_logs()
+    if label:
+        label_demo(folder, port=port, no_browser=no_browser, json=json)
+        return
     result = play(folder, quiet=json)
     if json:
         say_json(result.as_json())

@@ -1,0 +1,69 @@
+"""The demo of labeling, on the labeling page."""
+
+from __future__ import annotations
+
+from queue import Empty
+from typing import TYPE_CHECKING
+
+import typer
+
+from monitor.cli.commands.labeling import account, teller
+from monitor.cli.views.printing import say, say_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from monitor.demo.asked import Answered, AskedWeek
+
+_LOOK_EVERY = 0.5  # seconds
+
+
+def label_demo(folder: Path, *, port: int, no_browser: bool, json: bool) -> None:
+    """Play the demo until its last week, let a person label that, and show what it came to."""
+    from rich.console import Console
+
+    from monitor.demo.asked import AskedWeek
+
+    week = AskedWeek(folder, Console(highlight=False, quiet=json))
+    try:
+        answered = _labeled(week, port=port, no_browser=no_browser, json=json)
+        if answered is None:
+            say("stopped before all was answered; pr-monitor demo --label starts over")
+            raise typer.Exit(1)
+        week.show(answered)
+        if json:
+            say_json(answered.as_json())
+        week.show_way_on()
+    finally:
+        week.application.database.close()
+
+
+def _labeled(week: AskedWeek, *, port: int, no_browser: bool, json: bool) -> Answered | None:
+    """Serve the page until all is answered; None where somebody stopped it."""
+    from monitor.config.web import Address
+    from monitor.demo.folder import MONITOR
+    from monitor.service import signals
+    from monitor.service.pages.serving import PagesServer
+
+    application = week.application
+    server = PagesServer(
+        application.database,
+        application.clock,
+        lambda: [MONITOR],
+        address=Address("127.0.0.1", port),
+        setting="--port",
+        name=account(),
+        told=teller(no_browser=no_browser, json=json),
+    )
+    asked = signals.listen()
+    server.start()
+    try:
+        while (answered := week.answered()) is None:
+            try:
+                if asked.get(timeout=_LOOK_EVERY) != signals.RELOAD:
+                    return None
+            except Empty:
+                continue
+    finally:
+        server.stop()
+    return answered

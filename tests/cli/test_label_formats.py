@@ -1,0 +1,124 @@
+"""Label files of every format by the command line: out with the question, back with the answers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import get_args
+
+import pytest
+from openpyxl import load_workbook
+
+from monitor.cli.commands.labels import ENDINGS, TOOLS
+from monitor.labeling.label_files import Format, file_ending
+
+QUESTION = "Is this mail about travel?"
+ASKED = f"{{kind: files, question: '{QUESTION}'}}"
+
+
+@pytest.fixture
+def asked(place):
+    place.config(ASKED)
+    assert place.run("run-once").code == 0
+    return place
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def fill_lines(path, answer):
+    path.write_text("".join(json.dumps({**row, **answer(row)}) + "\n" for row in rows_of(path)))
+
+
+def test_every_format_has_a_name_on_the_command_line():
+    assert {*(ending.removeprefix(".") for ending in ENDINGS), *TOOLS} == set(get_args(Format))
+    assert {f".{file_ending(each)}" for each in get_args(Format)} == set(ENDINGS)
+
+
+def test_a_csv_file_asks_the_question_above_the_answers_and_comes_back(asked):
+    asked.run("labels", "export", "--out", "todo.csv")
+    path = asked.folder / "todo.csv"
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    path.write_text(path.read_text().replace(",,,", ",1,,"))
+
+    done = asked.run("labels", "import", "todo.csv")
+
+    assert list(rows[0]) == ["task", "subject", f"label: {QUESTION}", "annotator", "note"]
+    assert done.lines[0] == "40 new answers, 0 known already, 0 rows refused"
+
+
+def test_a_workbook_is_filled_and_comes_back(asked):
+    exported = asked.run("labels", "export", "--out", "todo.xlsx")
+    book = load_workbook(asked.folder / "todo.xlsx")
+    for row in book.active.iter_rows(min_row=2):
+        row[2].value = "no"
+    book.save(asked.folder / "todo.xlsx")
+
+    done = asked.run("labels", "import", "todo.xlsx")
+
+    assert exported.lines[0].startswith("40 items written to todo.xlsx; fill the column label")
+    assert book.active["C1"].value == f"label: {QUESTION}"
+    assert done.lines[0] == "40 new answers, 0 known already, 0 rows refused"
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer"),
+    [
+        ("prodigy", lambda _: {"answer": "accept"}),
+        ("doccano", lambda _: {"label": ["yes"]}),
+        (
+            "argilla",
+            lambda _: {
+                "label.responses": ["yes"],
+                "label.responses.users": ["u1"],
+                "label.responses.status": ["submitted"],
+            },
+        ),
+    ],
+)
+def test_a_labeling_tool_reads_its_own_rows_and_what_it_writes_is_taken(asked, tool, answer):
+    exported = asked.run("labels", "export", "--out", "todo.jsonl", "--for", tool)
+    fill_lines(asked.folder / "todo.jsonl", answer)
+
+    done = asked.run("labels", "import", "todo.jsonl")
+
+    assert exported.lines[0].startswith(f"40 items written to todo.jsonl; load them into {tool}")
+    assert done.lines[0] == "40 new answers, 0 known already, 0 rows refused"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--for", "excel"], "--for: 'excel' is not known; wanted is one of prodigy, doccano"),
+        (["--for", "prodigy", "--out", "t.csv"], "--out: prodigy reads .jsonl, and 't.csv' does"),
+    ],
+)
+def test_another_tool_and_another_ending_are_refused(asked, arguments, why):
+    done = asked.run("labels", "export", *arguments)
+
+    assert done.code == 2
+    assert why in " ".join(done.lines)
+
+
+def test_the_question_is_in_the_json_of_an_export(asked):
+    assert json.loads(asked.run("labels", "export", "--json").out)["question"] == QUESTION
+
+
+def test_monitors_with_different_questions_show_each_of_its_tasks_its_own(place):
+    place.config(ASKED)
+    text = (place.folder / "config.yaml").read_text()
+    [before, monitor] = text.split("monitors:\n")
+    other = monitor.replace("name: mail", "name: spam").replace(QUESTION, "Is it spam?")
+    other = other.replace("kind: files,", "kind: files, folder: other,")
+    (place.folder / "config.yaml").write_text(f"{before}monitors:\n{monitor}{other}")
+    place.run("run-once")
+
+    tasks = json.loads(place.run("labels", "export", "--json").out)
+
+    assert tasks["question"] is None
+    assert sorted({task["question asked"] for task in tasks["tasks"]}) == [
+        "Is it spam?",
+        QUESTION,
+    ]
+    assert len(tasks["tasks"]) == 80
