@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from monitor.cli.app import SECTIONS as GROUPS  # noqa: E402
 from monitor.cli.app import app  # noqa: E402
 from monitor.config.model import HOOKS, Config, MonitorConfig, ReferenceFile  # noqa: E402
-from monitor.config.web import PagesSettings, WebSettings  # noqa: E402
+from monitor.config.pages import LoginSettings, PagesSettings, TlsSettings  # noqa: E402
+from monitor.config.web import WebSettings  # noqa: E402
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample  # noqa: E402
 from monitor.domain.settings import (  # noqa: E402
     LIMITED_METRICS,
@@ -54,6 +55,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "false_alarms": FalseAlarms,
     "web": WebSettings,
     "pages": PagesSettings,
+    "pages: login": LoginSettings,
+    "pages: tls": TlsSettings,
     "monitors": MonitorConfig,
     "monitors: source of kind duckdb": DuckdbSettings,
     "monitors: source.columns": Columns,
