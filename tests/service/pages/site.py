@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,10 @@ from monitor.service.pages.app import pages_app
 from monitor.service.pages.attempts import Attempts
 from monitor.service.pages.labeling.desk import Desk
 from monitor.service.pages.roles import Role
+from monitor.service.pages.serving import PagesServer
 from monitor.service.pages.sign_in import SignIn
 from monitor.storage import people_store
+from tests.servers import free_port
 from tests.service.pages.people import Client, Reader
 
 if TYPE_CHECKING:
@@ -87,3 +90,25 @@ def problem(answer):
     page = Reader(answer.text)
     assert ("p", {"id": "problem", "role": "alert", "class": "problem"}) in page.elements
     return page.text
+
+
+@contextmanager
+def serving(site, folder, **more):
+    """The pages on a free port, under https; yields their address."""
+    settings = reachable(listen=f"127.0.0.1:{free_port()}", names=["localhost"], **more)
+    told = []
+    server = PagesServer(
+        site.database,
+        lambda: site.now,
+        lambda: ["mail"],
+        settings=settings,
+        setting="pages.listen",
+        name="",
+        told=lambda at, _: told.append(at),
+        folder=folder,
+    )
+    server.start()
+    try:
+        yield told[0]
+    finally:
+        server.stop()
