@@ -23,8 +23,8 @@ MOST_AT_ONCE = 8
 """Passwords that are looked at at a time: each takes 19 MB, or waits for MLflow."""
 
 _HINTS = {
-    "users": "Your token is what you were given with your name.",
-    "mlflow": "Your name and password are those of your MLflow account.",
+    "users": "Who runs pr-monitor gave you a name and a token.",
+    "mlflow": "With the name and the password of your MLflow account.",
 }
 _WRONG = "This name and this {password} do not go together."
 _WAIT = "Too many sign-ins failed. Try again in {wait}."
