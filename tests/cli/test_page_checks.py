@@ -34,7 +34,7 @@ def pages(place):
 
 
 def test_a_certificate_that_is_right_is_told_with_its_end(place, pages):
-    write_certificate(place.folder)
+    write_certificate(place.folder, until=NOW + timedelta(days=90))
 
     said = pages(TLS)
 
