@@ -342,20 +342,26 @@ def _web(running: Running) -> WebServer | None:
 
 
 def _pages(running: Running) -> PagesServer | None:
-    """Let people label, if the config has an address for it."""
+    """Have the pages for people, if the config has an address for them."""
     if (settings := running.application.config.pages) is None:
         return None
     from monitor.service.pages.serving import PagesServer  # noqa: PLC0415
 
     def told(link: str, entered: str | None) -> None:
-        log.info("labeling page: this link works once", link=link, used_by=entered)
+        if settings.login is None:
+            log.info("labeling page: this link works once", link=link, used_by=entered)
+        else:
+            log.info("labeling page: people sign in", at=link, login=settings.login.kind)
 
+    config = running.application.config
     server = PagesServer(
         running.application.database,
         running.application.clock,
         lambda: [context.settings.name for context in running.application.monitors],
-        address=settings.address,
+        settings=settings,
         setting="pages.listen",
+        folder=config.folder,
+        tracking_uri=config.mlflow.tracking_uri,
         name="",
         told=told,
     )

@@ -52,7 +52,7 @@ def label(
     for the next person is printed. run-once or serve hands out the items and takes the answers
     into the estimates, also while this runs.
     """
-    from monitor.config.web import Address
+    from monitor.config.pages import PagesSettings
     from monitor.service import signals
     from monitor.service.pages.serving import PagesServer
 
@@ -63,7 +63,7 @@ def label(
             application.database,
             application.clock,
             lambda: names,
-            address=Address("127.0.0.1", port),
+            settings=PagesSettings(listen=f"127.0.0.1:{port}"),
             setting="--port",
             name=name or account(),
             told=teller(no_browser=no_browser, json=json),

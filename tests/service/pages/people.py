@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from monitor.config.pages import PagesSettings
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
@@ -35,10 +36,10 @@ QUESTION = "Is this mail really about travel?"
 class Client:
     """A browser as far as it asks and keeps cookies; what is asked goes straight to the page."""
 
-    def __init__(self, application, **more):
+    def __init__(self, application, *, base=BASE, address="127.0.0.1", **more):
         self._asking = httpx.AsyncClient(
-            transport=httpx.ASGITransport(application),
-            base_url=BASE,
+            transport=httpx.ASGITransport(application, client=(address, 50_000)),
+            base_url=base,
             follow_redirects=True,
             **more,
         )
@@ -129,7 +130,7 @@ class Place:
         """The page as it is after a start; what people said before is in the store."""
         desk = Desk(self.scene.database, lambda: self.scene.now, lambda: [self.scene.name])
         entrance = Entrance(self.links, "account", self.entered.append)
-        return pages_app(desk, entrance, host=HOST, port=PORT)
+        return pages_app(desk, entrance, PagesSettings(listen=f"{HOST}:{PORT}"))
 
     def client(self, **more):
         return Client(self.application(), **more)
