@@ -342,10 +342,10 @@ def _web(running: Running) -> WebServer | None:
 
 
 def _pages(running: Running) -> PagesServer | None:
-    """Let people label, if the config has an address for it."""
+    """Have the pages for people, if the config has an address for them."""
     if (settings := running.application.config.pages) is None:
         return None
-    from monitor.service.pages.serving import PagesServer  # noqa: PLC0415
+    from monitor.service.pages.serving import PagesServer, board_of  # noqa: PLC0415
 
     def told(link: str, entered: str | None) -> None:
         log.info("labeling page: this link works once", link=link, used_by=entered)
@@ -354,6 +354,7 @@ def _pages(running: Running) -> PagesServer | None:
         running.application.database,
         running.application.clock,
         lambda: [context.settings.name for context in running.application.monitors],
+        board_of(lambda: running.application),
         address=settings.address,
         setting="pages.listen",
         name="",

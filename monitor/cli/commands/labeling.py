@@ -49,7 +49,7 @@ def label(
     """
     from monitor.config.web import Address
     from monitor.service import signals
-    from monitor.service.pages.serving import PagesServer
+    from monitor.service.pages.serving import PagesServer, board_of
 
     with opened(config) as application:
         names = _on_the_page(application, monitor)
@@ -67,6 +67,7 @@ def label(
             application.database,
             application.clock,
             lambda: names,
+            board_of(lambda: application),
             address=Address("127.0.0.1", port),
             setting="--port",
             name=name or _account(),

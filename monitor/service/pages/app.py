@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import cast
 
 import structlog
-from fastapi import FastAPI, HTTPException, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
+from starlette.exceptions import HTTPException
 
 from monitor.domain.errors import MonitorError
 from monitor.service.pages import entrance
@@ -18,6 +20,8 @@ from monitor.service.pages.labeling import addresses as labeling
 from monitor.service.pages.labeling.desk import Desk
 from monitor.service.pages.rendering import message_answer
 from monitor.service.pages.requests import PageRefused
+from monitor.service.pages.status import addresses as status
+from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Visits
 
 log = structlog.get_logger("monitor.pages")
@@ -32,27 +36,24 @@ _NO_TELEMETRY: TelemetryConfig = {
 }
 
 
-def pages_app(desk: Desk, way_in: Entrance, *, host: str, port: int) -> Guard:
+def pages_app(desk: Desk, way_in: Entrance, board: Board, *, host: str, port: int) -> Guard:
     """Make the application that serves the pages on an address of this machine."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY)
     app.state.desk = desk
+    app.state.board = board
     app.state.visits = Visits(desk.database, desk.clock)
     app.state.entrance = way_in
     app.state.cookie = f"pr_monitor_{port}"  # its ports share a machine's cookies
     app.add_exception_handler(PageRefused, _refused)
-    for status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
-        app.add_exception_handler(status, _no_page)
+    for no_page in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+        app.add_exception_handler(no_page, _no_page)
+    app.add_exception_handler(RequestValidationError, _no_page)
     app.add_exception_handler(MonitorError, _unavailable)
-    app.get("/")(first_page)
     app.include_router(entrance.router)
     app.include_router(labeling.router)
+    app.include_router(status.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
     return Guard(app, host)
-
-
-def first_page() -> Response:
-    """Lead to the labeling page."""
-    return RedirectResponse("/label")
 
 
 def _refused(request: Request, error: Exception) -> Response:
@@ -61,7 +62,8 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _no_page(request: Request, error: Exception) -> Response:
-    status = cast("HTTPException", error).status_code
+    # Other errors are of an address whose number or word is none, such as /rounds/x.
+    status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
     return message_answer(request, HTTPStatus(status), "There is no such page here.")
 
 

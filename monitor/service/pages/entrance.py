@@ -55,7 +55,7 @@ def enter(request: Request, form: Form) -> Response:
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
     token = state.visits.begin(annotator)
     entrance.entered(annotator)
-    response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
+    response = RedirectResponse("/label", HTTPStatus.SEE_OTHER)
     response.set_cookie(
         state.cookie,
         token,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.service.pages.app import pages_app
 from monitor.service.pages.entrance import Entrance
 from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Links
 from monitor.service.web.server import WebServer
 
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
     from monitor.config.web import Address
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
+    from monitor.wiring import Application
+
+
+def board_of(application: Callable[[], Application]) -> Board:
+    """Let the status pages show what a config asks for, as it is when they are asked."""
+    start = application()
+    return Board(
+        start.database,
+        start.clock,
+        lambda: [context.settings for context in application().monitors],
+        lambda monitor, key: application().mlflow_page(monitor, key),
+    )
 
 
 class PagesServer:
@@ -25,7 +38,9 @@ class PagesServer:
     Parameters
     ----------
     database, clock, monitors
-        What the page works on, see `Desk`.
+        What the labeling page works on, see `Desk`.
+    board
+        What the status pages read.
     address
         Where it listens; ``setting`` is what chose that.
     name
@@ -40,6 +55,7 @@ class PagesServer:
         database: Database,
         clock: Clock,
         monitors: Callable[[], Sequence[str]],
+        board: Board,
         *,
         address: Address,
         setting: str,
@@ -51,7 +67,7 @@ class PagesServer:
         self._told = told
         entrance = Entrance(self._links, name, self._entered)
         desk = Desk(database, clock, monitors)
-        page = pages_app(desk, entrance, host=address.host, port=address.port)
+        page = pages_app(desk, entrance, board, host=address.host, port=address.port)
         self._server = WebServer(page, address, setting)
 
     def start(self) -> None:

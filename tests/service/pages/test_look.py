@@ -19,6 +19,12 @@ PAIRS = [
     ("strong", "page", TEXT),
     ("on-strong", "strong", TEXT),
     ("alarm", "page", TEXT),
+    ("strong", "card", TEXT),
+    ("alarm", "card", TEXT),
+    ("warning", "page", TEXT),
+    ("warning", "card", TEXT),
+    ("well", "page", TEXT),
+    ("well", "card", TEXT),
     ("line", "page", SHAPE),
     ("line", "card", SHAPE),
 ]
