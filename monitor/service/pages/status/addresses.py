@@ -4,7 +4,7 @@ from collections import Counter
 from http import HTTPStatus
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from monitor.domain.errors import InputRefused
@@ -101,7 +101,11 @@ def monitor_figure(
 
 @router.get("/monitors/{name}/rounds/{number}")
 def round_page(
-    visit: Viewing, board: FromBoard, settings: Named, number: int, version: int | None = None
+    visit: Viewing,
+    board: FromBoard,
+    settings: Named,
+    number: int,
+    version: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
     """Show one round."""
     try:

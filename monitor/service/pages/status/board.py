@@ -49,10 +49,14 @@ class OneMonitor:
 
 @dataclass(frozen=True, slots=True)
 class OneRound:
-    """One round as `show` has it, where MLflow shows it, and the numbers of those around it."""
+    """One round as `show` has it, where MLflow shows it, and the numbers of those around it.
+
+    ``versions`` are those that it has; a round that was done again has none of before.
+    """
 
     page: dict[str, Any]
     link: str | None
+    versions: range
     before: int | None
     after: int | None
 
@@ -123,7 +127,8 @@ class Board:
             before = round_store.round_before(connection, round_.monitor_id, round_.slot)
             after = round_store.round_after(connection, round_.monitor_id, round_.slot)
         link = None if key is None else self.mlflow(name, key)
-        return OneRound(page, link, _number(before), _number(after))
+        versions = range(round_.first_version, round_.estimated_version + 1)
+        return OneRound(page, link, versions, _number(before), _number(after))
 
 
 def _number(round_: Round | None) -> int | None:
