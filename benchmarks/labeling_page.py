@@ -19,6 +19,7 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.service.pages.serving import PagesServer
+from monitor.service.pages.status.board import Board
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.rounds.scene import Scene, settings
@@ -59,6 +60,7 @@ def milliseconds(items: int, texts: int) -> list[float]:
             database,
             lambda: datetime.now(UTC),
             lambda: [scene.name],
+            Board(database, lambda: datetime.now(UTC), list, lambda *_: None),
             settings=PagesSettings(listen=f"127.0.0.1:{free_port()}"),
             setting="port",
             name="ada",

@@ -6,8 +6,8 @@ Every monitor has weekly rounds, closed but for the newest, which waits for half
 files; one in 20 has an open alert. Each command is a process of its own, as cron and people start
 it. Prints its processor time (and, on PostgreSQL, that of the server for it), wall time and
 largest memory. The first `run-once` knows nothing of earlier ones; the next finds, minutes later,
-that nothing changed. Ends with the time of a page of metrics, as a service makes it. Filling the
-largest store takes some minutes.
+that nothing changed. Ends with the times of a page of metrics and of the status pages, as a service
+makes them. Filling the largest store takes some minutes.
 """
 
 from __future__ import annotations
@@ -26,9 +26,19 @@ from typing import TYPE_CHECKING
 
 from benchmarks.copied_rounds import fill
 from monitor.config.load import load_config
+from monitor.service.pages.roles import Role
+from monitor.service.pages.serving import board_of
+from monitor.service.pages.status.addresses import (
+    first_page,
+    monitor_figure,
+    monitor_page,
+    round_page,
+)
+from monitor.service.pages.visits import Visit
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.wiring import build
 from tests.servers import stoppable_postgres
 
 if TYPE_CHECKING:
@@ -83,6 +93,8 @@ def main() -> None:
                 told = measured([*words, "--config", str(config)], store)
                 print(f"{number:>8}  {name:<22}  {told}", flush=True)
             print(f"{number:>8}  {'a page of metrics':<22}  {_page(config)}", flush=True)
+            for name, took in _pages(config).items():
+                print(f"{number:>8}  {name:<22}  {took}", flush=True)
 
 
 @contextmanager
@@ -151,11 +163,33 @@ def _page(path: Path) -> str:
     config = load_config(path)
     database = Database(config.store_url)
     names = [monitor.name for monitor in config.monitors]
+    found = _second(lambda: exposition(database, names, Own(), datetime.now(UTC)))
+    database.close()
+    return found
+
+
+def _pages(path: Path) -> dict[str, str]:
+    """Make each status page twice, as a service does; returns the figures of the second."""
+    application = build(load_config(path))
+    board = board_of(lambda: application)
+    settings = application.monitors[0].settings
+    ada = Visit("ada", "", Role.ADMIN)
+    found = {
+        "the status page": _second(lambda: first_page(board, ada)),
+        "the page of a monitor": _second(lambda: monitor_page(ada, board, settings)),
+        "its page, all rounds": _second(lambda: monitor_page(ada, board, settings, "all")),
+        "one of its figures": _second(lambda: monitor_figure(ada, board, settings, "recall")),
+        "the page of a round": _second(lambda: round_page(ada, board, settings, 5)),
+    }
+    application.database.close()
+    return found
+
+
+def _second(make: Callable[[], object]) -> str:
     for _ in range(2):
         begun, busy = time.monotonic(), time.process_time()
-        exposition(database, names, Own(), datetime.now(UTC))
+        make()
         took, cpu = time.monotonic() - begun, time.process_time() - busy
-    database.close()
     return f"{cpu:>5.2f}  {'-':>12}  {took:>6.2f}  {'-':>9}"
 
 

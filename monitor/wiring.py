@@ -70,6 +70,10 @@ class Application:
         self.config.monitor(name)
         return next(context for context in self.monitors if context.settings.name == name)
 
+    def mlflow_page(self, monitor: str, key: str) -> str | None:
+        """Find where MLflow shows a round, by the key under which it knows it."""
+        return _mlflow_page(self.config, self.database, monitor, key)
+
     def said_of_monitors(self) -> dict[str, str]:
         """Write all that decides what a look at each monitor finds, but for data and labels."""
         # Another version of the program may find something else where nothing changed.
@@ -123,17 +127,24 @@ def _handlers(config: Config, clock: Clock, link: Link) -> dict[str, EffectHandl
 
 
 def _link(config: Config, database: Database) -> Link:
-    """Find rounds in MLflow's pages, if it serves any, by what the store knows."""
-    uri, prefix = config.mlflow.tracking_uri, config.mlflow.experiment_prefix
+    """Find the rounds of notices in MLflow's pages."""
 
     def link(notice: Notice) -> str | None:
-        if notice.event == "test" or not uri.startswith(("http://", "https://")):
-            return None  # a test is of no round, and needs no store
-        with database.read() as connection:
-            receipt = effect_admin.last_receipt(connection, notice.monitor, EffectKind.ROUND_RUN)
-        return round_link(uri, f"{prefix}/{notice.monitor}", notice.round_key, receipt)
+        if notice.event == "test":
+            return None  # it is of no round, and needs no store
+        return _mlflow_page(config, database, notice.monitor, notice.round_key)
 
     return link
+
+
+def _mlflow_page(config: Config, database: Database, monitor: str, key: str) -> str | None:
+    """Find a round in MLflow's pages, if it serves any, by what the store knows."""
+    uri, prefix = config.mlflow.tracking_uri, config.mlflow.experiment_prefix
+    if not uri.startswith(("http://", "https://")):
+        return None
+    with database.read() as connection:
+        receipt = effect_admin.last_receipt(connection, monitor, EffectKind.ROUND_RUN)
+    return round_link(uri, f"{prefix}/{monitor}", key, receipt)
 
 
 def _context(

@@ -108,12 +108,3 @@ def parse_time(text: str, option: str) -> datetime:
 def minute(at: datetime | None) -> str:
     """Say a time to the minute, in UTC."""
     return "-" if at is None else minute_text(at)
-
-
-def plural(count: int, noun: str) -> str:
-    """Say how many of something.
-
-    >>> plural(1, "round"), plural(0, "row")
-    ('1 round', '0 rows')
-    """
-    return f"{count} {noun}{'' if count == 1 else 's'}"

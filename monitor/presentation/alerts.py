@@ -10,6 +10,7 @@ from monitor.presentation.evidence import recovery_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_text,
+    limit_text,
     minute_text,
     number_text,
     percent_text,
@@ -68,6 +69,15 @@ def fired(alert: Alert) -> str:
     return (
         f"fired {minute_text(alert.fired_at)} UTC by round {alert.fired_in_round}, on the "
         f"predictions of {alert.window}"
+    )
+
+
+def open_alert_line(alert: Alert) -> str:
+    """Say in `status` which limit an alert is on, and since when."""
+    return (
+        f"alert {alert.id[:8]}: {limit_text(alert.metric, alert.side, alert.limit)}, firing since "
+        f"round {alert.fired_in_round}: predictions of {alert.window}, "
+        f"fired {minute_text(alert.fired_at)} UTC"
     )
 
 

@@ -134,6 +134,15 @@ def limits_text(limits: Mapping[str, float]) -> str:
     return f"{{{', '.join(f'{metric}: {value:g}' for metric, value in limits.items())}}}"
 
 
+def plural(count: int, noun: str) -> str:
+    """Say how many of something.
+
+    >>> plural(1, "round"), plural(0, "row")
+    ('1 round', '0 rows')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def minute_text(at: datetime) -> str:
     """Write a time to the minute, in UTC, without saying so."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"

@@ -5,13 +5,70 @@ Every function gives one line of `pr-monitor status`, without a full stop.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from monitor.presentation.numbers import minute_text, span_text
+from monitor.domain.state import RoundState
+from monitor.presentation.numbers import limits_text, minute_text, plural, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta
+
+
+class OpenRound(Protocol):
+    """A round that has not ended."""
+
+    @property
+    def round(self) -> int:
+        """Its number."""
+
+    @property
+    def slot(self) -> datetime:
+        """When it was due."""
+
+    @property
+    def state(self) -> RoundState:
+        """How far it is."""
+
+    @property
+    def wanted(self) -> int:
+        """How many answers it wants."""
+
+    @property
+    def answered(self) -> int:
+        """How many it has."""
+
+    @property
+    def deadline(self) -> datetime | None:
+        """Until when they may come; None before it is drawn."""
+
+
+def last_estimate_line(number: int, slot: datetime) -> str:
+    """Say which round the estimates are of."""
+    return f"last estimate: round {number}, due {minute_text(slot)} UTC"
+
+
+def next_round_line(slot: datetime) -> str:
+    """Say when the next round is due."""
+    return f"next round due {minute_text(slot)} UTC"
+
+
+def open_round_line(open_round: OpenRound) -> str:
+    """Say how many answers a round has, or that it is not drawn yet."""
+    begin = f"round {open_round.round}, due {minute_text(open_round.slot)} UTC, is"
+    if open_round.state is RoundState.OPEN or open_round.deadline is None:
+        return f"{begin} not drawn yet"
+    return (
+        f"{begin} labeling: {open_round.answered} of {plural(open_round.wanted, 'answer')}, "
+        f"deadline {minute_text(open_round.deadline)} UTC"
+    )
+
+
+def learning_lines(rounds_left: int, proposed: Mapping[str, float]) -> list[str]:
+    """Say when limits are proposed, or which are."""
+    wait = f"limits are proposed after {plural(rounds_left, 'more round')}"
+    limits = f"proposed limits, to accept in the config: limits: {limits_text(proposed)}"
+    return [*([wait] if rounds_left else []), *([limits] if proposed else [])]
 
 
 def round_line(number: int, text: str) -> str:

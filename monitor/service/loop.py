@@ -345,7 +345,7 @@ def _pages(running: Running) -> PagesServer | None:
     """Have the pages for people, if the config has an address for them."""
     if (settings := running.application.config.pages) is None:
         return None
-    from monitor.service.pages.serving import PagesServer  # noqa: PLC0415
+    from monitor.service.pages.serving import PagesServer, board_of  # noqa: PLC0415
 
     def told(link: str, entered: str | None) -> None:
         if settings.login is None:
@@ -358,6 +358,7 @@ def _pages(running: Running) -> PagesServer | None:
         running.application.database,
         running.application.clock,
         lambda: [context.settings.name for context in running.application.monitors],
+        board_of(lambda: running.application),
         settings=settings,
         setting="pages.listen",
         folder=config.folder,

@@ -23,6 +23,9 @@ _CROWDED = 25
 _SIZE = (648.0, 389.0)  # points
 _LEFT, _WIDTH = 49.0, 589.0
 _BOXES = {"precision": Box(_LEFT, 62, _WIDTH, 126), "recall": Box(_LEFT, 206, _WIDTH, 126)}
+_MOST_NARROW = 26
+_NARROW_SIZE = (330.0, 190.0)
+_NARROW = Box(30, 34, 290, 132)
 # Okabe and Ito's colours, which the colour-blind can distinguish; shape and line differ as well
 _CARRIED = "#0072B2"
 _LIMIT = "#B34700"
@@ -51,18 +54,44 @@ def timeline_svg(report: RoundReport) -> bytes:
     return picture(_SIZE, title, f"{report.sentence} {footnote}", shapes)
 
 
+def metric_svg(
+    timeline: Sequence[TimelinePoint], metric: str, limits: Sequence[float], *, monitor: str
+) -> bytes:
+    """Draw the timeline of one metric, small enough that its words can be read on a phone."""
+    points = timeline[-_MOST_NARROW:]
+    slots = _axis(points)
+    panel = _drawn(_NARROW, points, metric, limits, slots)
+    panel.axes()
+    fired = [panel.above(point.slot.timestamp()) for point in points if point.alert]
+    title = f"{monitor}: {metric}"
+    shapes = [
+        *panel.shapes(),
+        *(alert_mark((across, top - 6), 5, _FIRING) for across, top in fired),
+        words_at((8, 15), metric.capitalize(), 11, bold=True),
+        words_at((_NARROW_SIZE[0] - 8, 15), slots.context(), 9, anchor="end"),
+    ]
+    return picture(_NARROW_SIZE, title, f"The newest {len(points)} rounds.", shapes)
+
+
 def _panel(report: RoundReport, points: Sequence[TimelinePoint], metric: str, slots: Time) -> Panel:
     limit = report.limit(metric)
     is_lowest = metric == list(_BOXES)[-1]
-    panel = Panel(_BOXES[metric], slots, Linear(_floor(points, metric, limit), 1.0))
+    panel = _drawn(_BOXES[metric], points, metric, [] if limit is None else [limit], slots)
+    panel.axes(labels=is_lowest)
+    panel.names(None, metric.capitalize(), 11)
+    return panel
+
+
+def _drawn(
+    box: Box, points: Sequence[TimelinePoint], metric: str, limits: Sequence[float], slots: Time
+) -> Panel:
+    panel = Panel(box, slots, Linear(_floor(points, metric, limits), 1.0))
     panel.grid(upright=False)
     _shade_alerts(panel, points)
     _draw_pooled(panel, _series(points, metric, "pooled"))
     _draw_rounds(panel, _series(points, metric, "round"))
-    if limit is not None:
+    for limit in limits:
         panel.across(limit, _LIMIT, 1.3, DASHED)
-    panel.axes(labels=is_lowest)
-    panel.names(None, metric.capitalize(), 11)
     return panel
 
 
@@ -98,10 +127,10 @@ def _shade_alerts(panel: Panel, points: Sequence[TimelinePoint]) -> None:
         panel.shade(slot - half, slot + half, _FIRING, 0.13)
 
 
-def _floor(points: Sequence[TimelinePoint], metric: str, limit: float | None) -> float:
+def _floor(points: Sequence[TimelinePoint], metric: str, limits: Sequence[float]) -> float:
     """Choose a lower end in tenths that shows everything and leaves some room."""
     lows = [triple[1] for b in ("round", "pooled") for _, triple in _series(points, metric, b)]
-    lowest = min([*lows, *([] if limit is None else [limit]), 0.9])
+    lowest = min([*lows, *limits, 0.9])
     return max(0.0, int((lowest - 0.06) * 10) / 10)
 
 

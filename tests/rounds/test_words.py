@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from monitor.cli.views.round_page import round_page, say_round
+from monitor.cli.views.round_page import say_round
 from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
 from monitor.domain.report import CauseRow, Notice
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.hooks.texts import body
 from monitor.rounds.reporting.notices import alert_notice
+from monitor.rounds.round_page import read_page
 from monitor.tracking.describe import describe
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
 from tests.storage.payloads import REPORTS
@@ -29,8 +28,8 @@ def scene(database):
 
 
 def page_of(scene, number):
-    application: Any = SimpleNamespace(database=scene.database)  # all that a page needs of it
-    return round_page(application, scene.name, number, None)
+    with scene.database.read() as connection:
+        return read_page(connection, scene.name, number, None)
 
 
 def shown(scene, number, capsys):

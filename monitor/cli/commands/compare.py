@@ -63,8 +63,8 @@ def compare(
     monitor's own if not given).
     """
     from monitor.cli.commands.results import only_monitor
-    from monitor.cli.views.round_page import find_round
     from monitor.rounds.forecast import compare as rounds_compare
+    from monitor.rounds.round_page import find_round
 
     _refuse_half_given(threshold, predictions, predicted)
     with opened(config) as application:

@@ -40,17 +40,18 @@ def label_demo(folder: Path, *, port: int, no_browser: bool, json: bool) -> None
 
 def _labeled(week: AskedWeek, *, port: int, no_browser: bool, json: bool) -> Answered | None:
     """Serve the page until all is answered; None where somebody stopped it."""
-    from monitor.config.web import Address
+    from monitor.config.pages import PagesSettings
     from monitor.demo.folder import MONITOR
     from monitor.service import signals
-    from monitor.service.pages.serving import PagesServer
+    from monitor.service.pages.serving import PagesServer, board_of
 
     application = week.application
     server = PagesServer(
         application.database,
         application.clock,
         lambda: [MONITOR],
-        address=Address("127.0.0.1", port),
+        board_of(lambda: application),
+        settings=PagesSettings(listen=f"127.0.0.1:{port}"),
         setting="--port",
         name=account(),
         told=teller(no_browser=no_browser, json=json),

@@ -14,9 +14,9 @@ from monitor.cli.common import (
     MonitorOption,
     minute,
     opened,
-    plural,
 )
 from monitor.cli.views.printing import say, say_json, say_table
+from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,13 +6,13 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.cli.common import plural
 from monitor.cli.logs import set_up_logs
 from monitor.cli.views.printing import say
 from monitor.config.load import load_config
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, DeliveryFailed, InputRefused
 from monitor.domain.model import Effect, EffectKind
 from monitor.domain.report import Notice
+from monitor.presentation.numbers import plural
 from monitor.wiring import build
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened, plural
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened
 from monitor.cli.views.printing import say, say_json
+from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

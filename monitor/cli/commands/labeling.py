@@ -54,7 +54,7 @@ def label(
     """
     from monitor.config.pages import PagesSettings
     from monitor.service import signals
-    from monitor.service.pages.serving import PagesServer
+    from monitor.service.pages.serving import PagesServer, board_of
 
     with opened(config) as application:
         names = _on_the_page(application, monitor)
@@ -63,6 +63,7 @@ def label(
             application.database,
             application.clock,
             lambda: names,
+            board_of(lambda: application),
             settings=PagesSettings(listen=f"127.0.0.1:{port}"),
             setting="--port",
             name=name or account(),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.cli.commands.data_checks import Found
-from monitor.cli.common import plural
 from monitor.domain.errors import TryLater
+from monitor.presentation.numbers import plural
 from monitor.service.pages.certificates import certificate_looks
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
 from monitor.service.web.server import listening

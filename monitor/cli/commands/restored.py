@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened, plural
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened
 from monitor.cli.views.printing import say, say_error, say_json
+from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -80,7 +80,8 @@ def rounds(
     Each from this round alone (round) and with the earlier rounds of its history (pooled). Says
     where a new history or another schedule began.
     """
-    from monitor.cli.views.rounds_page import listed, round_json, say_rounds
+    from monitor.cli.views.rounds_page import round_json, say_rounds
+    from monitor.rounds.listing import listed
 
     with opened(config) as application:
         if monitor is not None:
@@ -107,10 +108,13 @@ def show(
 
     Late or changed labels give a round a new version; the earlier ones can be shown as they were.
     """
-    from monitor.cli.views.round_page import round_page, say_round
+    from monitor.cli.views.round_page import say_round
+    from monitor.rounds.round_page import read_page
 
     with opened(config) as application:
-        page = round_page(application, only_monitor(application, monitor), number, version)
+        name = only_monitor(application, monitor)
+        with application.database.read() as connection:
+            page = read_page(connection, name, number, version)
     if json:
         say_json(page)
     else:

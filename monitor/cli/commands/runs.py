@@ -17,9 +17,9 @@ from monitor.cli.common import (
     minute,
     opened,
     parse_time,
-    plural,
 )
 from monitor.cli.views.printing import say, say_error, say_json
+from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

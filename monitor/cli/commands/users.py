@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened, plural
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened
 from monitor.cli.views.printing import say, say_json, say_table
+from monitor.presentation.numbers import plural
 from monitor.service.pages.roles import Role
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from monitor.cli.common import minute, plural
+from monitor.cli.common import minute
 from monitor.cli.views.printing import say, say_error
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
+from monitor.presentation.numbers import plural
 from monitor.presentation.status import until_text
 from monitor.rounds.grace import gives_up_at
 from monitor.storage import round_store

@@ -2,76 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from monitor.cli.common import minute, plural
+from monitor.cli.common import minute
 from monitor.cli.views.printing import say, table_lines, width
-from monitor.domain.state import RoundState
-from monitor.presentation.numbers import interval_text
+from monitor.presentation.numbers import interval_text, plural
 from monitor.presentation.setting_changes import change_sentence, difference_text
-from monitor.rounds.opening.setting_changes import read_changes
-from monitor.rounds.status import shown_estimates
-from monitor.storage import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection
-
     from monitor.domain.report import EstimateRow
-    from monitor.domain.setting_changes import Change
+    from monitor.rounds.listing import Listed, Row
     from monitor.storage.round_store import Round
 
 HEAD = ["round", "due (UTC)", "state"]
 ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A round, its estimates, and what it is the first of."""
-
-    round: Round
-    estimates: Sequence[EstimateRow]
-    changes: Sequence[Change]
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """The rounds to list, how many skipped ones are left out, and whether there are any at all."""
-
-    rows: list[Row]
-    hidden: int
-    any_rounds: bool
-
-
-def listed(
-    connection: Connection, monitor: str | None, *, last: int | None, skipped: bool
-) -> Listed:
-    """Read the rounds to list: the ``last`` of each monitor, or all; skipped ones if asked for."""
-    everything = round_store.find_rounds(connection, monitor)
-    shown = [round_ for round_ in everything if skipped or round_.state is not RoundState.SKIPPED]
-    changes = read_changes(connection, shown)
-    hidden = len(everything) - len(shown)
-    rows = [
-        Row(
-            round_,
-            shown_estimates(connection, round_) if round_.estimated_version else [],
-            changes.get(round_.id, []),
-        )
-        for round_ in (shown if last is None else _newest(shown, last))
-    ]
-    return Listed(rows, hidden, bool(everything))
-
-
-def _newest(rounds: Sequence[Round], last: int) -> list[Round]:
-    """Choose the last rounds of each monitor; the order stays."""
-    by_monitor: dict[str, list[int]] = {}
-    for round_ in rounds:
-        by_monitor.setdefault(round_.monitor, []).append(round_.id)
-    chosen = {each for ids in by_monitor.values() for each in ids[-last:]}
-    return [round_ for round_ in rounds if round_.id in chosen]
 
 
 def round_json(row: Row) -> dict[str, Any]:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from monitor.cli.common import minute, plural
 from monitor.cli.views.printing import painted, say, say_block
-from monitor.domain.state import RoundState
+from monitor.domain.report import Status
 from monitor.hooks.texts import body
-from monitor.presentation.alerts import recovery_sentence
+from monitor.presentation.alerts import open_alert_line, recovery_sentence
 from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import BASES, reason_text
-from monitor.presentation.numbers import interval_text, limit_text, limits_text
+from monitor.presentation.numbers import interval_text
+from monitor.presentation.status import (
+    last_estimate_line,
+    learning_lines,
+    next_round_line,
+    open_round_line,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +25,6 @@ if TYPE_CHECKING:
     from monitor.config.model import Config
     from monitor.domain.report import EstimateRow
     from monitor.hooks.links import Link
-    from monitor.rounds.open_rounds import OpenRound
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
     from monitor.storage.alert_store import Alert
@@ -121,13 +125,13 @@ def say_overview(overview: Overview) -> None:
             say(f"  {line}", indent="  ")
     for line in (*_learning(overview), *_doing(overview)):
         say(f"  {line}", indent="  ")
-    say(f"  next round due {minute(overview.next_slot)} UTC")
+    say(f"  {next_round_line(overview.next_slot)}")
 
 
 def _known(overview: Overview) -> Iterator[str]:
     """Say what the last closed round found."""
-    if overview.last_round is not None:
-        yield f"last estimate: round {overview.last_round}, due {minute(overview.last_slot)} UTC"
+    if overview.last_round is not None and overview.last_slot is not None:
+        yield last_estimate_line(overview.last_round, overview.last_slot)
     for row in overview.estimates:
         yield f"  {row.metric:<9}  {BASES[row.basis]:<19}  {_number(row)}"
 
@@ -135,23 +139,16 @@ def _known(overview: Overview) -> Iterator[str]:
 def _alert(alert: Alert, overview: Overview) -> Iterator[str]:
     """Say what fires, how far it is from its end, and what was sent when it began to."""
     notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
-    limit = limit_text(alert.metric, alert.side, alert.limit)
-    yield (
-        f"alert {alert.id[:8]}: {limit}, firing since round "
-        f"{alert.fired_in_round}: predictions of {alert.window}, fired {minute(alert.fired_at)} UTC"
-    )
+    yield open_alert_line(alert)
     if recovery is not None:
         yield f"  now: {recovery_sentence(alert, recovery)}"
     if notice is not None:
         yield from (f"  {text}" for text in body(notice))
 
 
-def _learning(overview: Overview) -> Iterator[str]:
-    if overview.status == "learning" and overview.learning_rounds_left:
-        yield f"limits are proposed after {plural(overview.learning_rounds_left, 'more round')}"
-    if overview.proposed_limits:
-        limits = limits_text(overview.proposed_limits)
-        yield f"proposed limits, to accept in the config: limits: {limits}"
+def _learning(overview: Overview) -> list[str]:
+    left = overview.learning_rounds_left if overview.status is Status.LEARNING else 0
+    return learning_lines(left, overview.proposed_limits)
 
 
 def _number(row: EstimateRow) -> str:
@@ -160,18 +157,8 @@ def _number(row: EstimateRow) -> str:
 
 def _doing(overview: Overview) -> Iterator[str]:
     """Say what is open, what is wrong, and what waits."""
-    yield from (_open_sentence(open_round) for open_round in overview.open_rounds)
+    yield from map(open_round_line, overview.open_rounds)
     yield from (f"problem: {problem}" for problem in overview.problems)
     yield from (f"needs a look: {concern}" for concern in overview.concerns)
     yield from (f"note: {note}" for note in overview.notes)
     yield from (waiting_sentence(waiting) for waiting in overview.waiting if not waiting.dead)
-
-
-def _open_sentence(open_round: OpenRound) -> str:
-    if open_round.state is RoundState.OPEN:
-        return f"round {open_round.round}, due {minute(open_round.slot)} UTC, is not drawn yet"
-    return (
-        f"round {open_round.round}, due {minute(open_round.slot)} UTC, is labeling: "
-        f"{open_round.answered} of {plural(open_round.wanted, 'answer')}, "
-        f"deadline {minute(open_round.deadline)} UTC"
-    )

@@ -16,18 +16,13 @@ from monitor.rounds.reporting.notices import (
     ended_notice,
     unusual_notice,
 )
-from monitor.rounds.reporting.report import (
-    TIMELINE,
-    abandoned_report,
-    closed_report,
-    timeline_point,
-)
+from monitor.rounds.reporting.report import TIMELINE, abandoned_report, closed_report
+from monitor.rounds.reporting.timeline import read_timeline
 from monitor.storage import (
     alert_store,
     attention_store,
     concern_store,
     effect_store,
-    estimate_store,
     frame_store,
     many_rounds,
     report_store,
@@ -194,7 +189,12 @@ def _read_around(
         issues=many_rounds.read_all_issues(connection, ids),
         reasons={due: reason} | (round_moves.last_reasons(connection, later) if later else {}),
         concerns={round_.id: _concerns(connection, round_, newest, now) for round_ in rounds},
-        timeline=_timeline(connection, rounds, evidence.alerts),
+        timeline=read_timeline(
+            connection,
+            rounds[0].monitor_id,
+            (rounds[0].slot, rounds[-1].slot),
+            evidence.alerts,
+        ),
         newest=newest,
     )
 
@@ -244,18 +244,6 @@ def _concerns(
     if round_.id == newest:
         return attention_store.newest_concerns(connection, round_, now)
     return list(concern_store.read_concerns(connection, round_.id).values())
-
-
-def _timeline(
-    connection: Connection, rounds: Sequence[Round], alerts: Sequence[Alert]
-) -> list[tuple[datetime, TimelinePoint]]:
-    """Points of the figures that end with each of some rounds, in slot order."""
-    slots = rounds[0].slot, rounds[-1].slot
-    shown = estimate_store.read_timeline(
-        connection, rounds[0].monitor_id, slots, TIMELINE, ("precision", "recall")
-    )
-    fired = {alert.fired_round_id for alert in alerts if alert.state is not AlertState.REVISED}
-    return [(past.slot, timeline_point(past, alert=past.id in fired)) for past in shown]
 
 
 def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:

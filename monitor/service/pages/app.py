@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import cast
 
 import structlog
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
+from starlette.exceptions import HTTPException
 
 from monitor.config.pages import PagesSettings
 from monitor.domain.errors import MonitorError
@@ -21,6 +23,8 @@ from monitor.service.pages.labeling.desk import Desk
 from monitor.service.pages.rendering import message_answer, wants_json
 from monitor.service.pages.requests import PageRefused, cookie_name
 from monitor.service.pages.sign_in import SignIn
+from monitor.service.pages.status import addresses as status
+from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Visits
 
 log = structlog.get_logger("monitor.pages")
@@ -35,30 +39,29 @@ _NO_TELEMETRY: TelemetryConfig = {
 }
 
 
-def pages_app(desk: Desk, way_in: Entrance | SignIn, settings: PagesSettings) -> Guard:
+def pages_app(
+    desk: Desk, board: Board, way_in: Entrance | SignIn, settings: PagesSettings
+) -> Guard:
     """Make the application that serves the pages."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY)
     app.state.desk = desk
+    app.state.board = board
     app.state.visits = Visits(desk.database, desk.clock, way_in)
     app.state.way_in = way_in
     app.state.settings = settings
     app.state.cookie = cookie_name(settings)
     app.add_exception_handler(PageRefused, _refused)
-    for status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
-        app.add_exception_handler(status, _no_page)
+    for no_page in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+        app.add_exception_handler(no_page, _no_page)
+    app.add_exception_handler(RequestValidationError, _no_page)
     app.add_exception_handler(MonitorError, _unavailable)
-    app.get("/")(first_page)
     app.include_router(entrance.router if isinstance(way_in, Entrance) else sign_in.router)
     app.include_router(leaving.router)
     app.include_router(labeling.router)
     app.include_router(payloads.router)
+    app.include_router(status.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
     return Guard(app, settings)
-
-
-def first_page() -> Response:
-    """Lead to the labeling page."""
-    return RedirectResponse("/label")
 
 
 def _refused(request: Request, error: Exception) -> Response:
@@ -71,7 +74,8 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _no_page(request: Request, error: Exception) -> Response:
-    status = cast("HTTPException", error).status_code
+    # Other errors are of an address whose number or word is none, such as /rounds/x.
+    status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
     return message_answer(request, HTTPStatus(status), "There is no such page here.")
 
 

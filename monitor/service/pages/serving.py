@@ -14,6 +14,7 @@ from monitor.service.pages.entrance import Entrance
 from monitor.service.pages.labeling.desk import Desk
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
 from monitor.service.pages.sign_in import SignIn
+from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Links
 from monitor.service.web.server import WebServer
 
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Clock
     from monitor.service.pages.accounts import Accounts
     from monitor.storage.database import Database
+    from monitor.wiring import Application
+
+
+def board_of(application: Callable[[], Application]) -> Board:
+    """Let the status pages show what a config asks for, as it is when they are asked."""
+    start = application()
+    return Board(
+        start.database,
+        start.clock,
+        lambda: [context.settings for context in application().monitors],
+        lambda monitor, key: application().mlflow_page(monitor, key),
+    )
 
 
 class PagesServer:
@@ -32,7 +45,9 @@ class PagesServer:
     Parameters
     ----------
     database, clock, monitors
-        What the page works on, see `Desk`.
+        What the labeling page works on, see `Desk`.
+    board
+        What the status pages read.
     settings
         Where it listens and who may come in; ``setting`` is what chose the address.
     name
@@ -57,6 +72,7 @@ class PagesServer:
         database: Database,
         clock: Clock,
         monitors: Callable[[], Sequence[str]],
+        board: Board,
         *,
         settings: PagesSettings,
         setting: str,
@@ -72,7 +88,7 @@ class PagesServer:
         if settings.login is not None:
             accounts = accounts_of(settings.login, database, tracking_uri)
             way_in = SignIn(accounts, Attempts(database, clock))
-        page = pages_app(Desk(database, clock, monitors), way_in, settings)
+        page = pages_app(Desk(database, clock, monitors), board, way_in, settings)
         files = None if settings.tls is None else key_files(settings.tls, folder or Path())
         self._server = WebServer(page, settings.address, setting, files)
 

@@ -15,11 +15,13 @@ import httpx
 
 from monitor.config.pages import PagesSettings
 from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.settings import MonitorSettings
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.service.pages.app import pages_app
 from monitor.service.pages.entrance import Entrance
 from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Links
 from tests.rounds.scene import Scene, settings
 
@@ -125,12 +127,21 @@ class Place:
     scene: Any
     links: Links = field(default_factory=Links)
     entered: list[str] = field(default_factory=list)
+    mlflow: str | None = None
 
     def application(self):
         """The page as it is after a start; what people said before is in the store."""
         desk = Desk(self.scene.database, lambda: self.scene.now, lambda: [self.scene.name])
         entrance = Entrance(self.links, "account", self.entered.append)
-        return pages_app(desk, entrance, PagesSettings(listen=f"{HOST}:{PORT}"))
+        return pages_app(desk, self.board(), entrance, PagesSettings(listen=f"{HOST}:{PORT}"))
+
+    def board(self):
+        scene = self.scene
+        return Board(scene.database, lambda: scene.now, self.settings, lambda *_: self.mlflow)
+
+    def settings(self):
+        """The monitors of the config."""
+        return [MonitorSettings(name=self.scene.name, round=self.scene.settings)]
 
     def client(self, **more):
         return Client(self.application(), **more)

@@ -18,6 +18,7 @@ from monitor.service.pages.labeling.desk import Desk
 from monitor.service.pages.roles import Role
 from monitor.service.pages.serving import PagesServer
 from monitor.service.pages.sign_in import SignIn
+from monitor.service.pages.status.board import Board
 from monitor.storage import people_store
 from tests.servers import free_port
 from tests.service.pages.people import Client, Reader
@@ -56,7 +57,8 @@ class Site:
         accounts = self.accounts or StoreUsers(self.database)
         way_in = SignIn(accounts, Attempts(self.database, lambda: self.now))
         desk = Desk(self.database, lambda: self.now, lambda: ["mail"])
-        return pages_app(desk, way_in, self.settings)
+        board = Board(self.database, lambda: self.now, list, lambda *_: None)
+        return pages_app(desk, board, way_in, self.settings)
 
     def client(self, **more):
         return Client(self.application(), base=HTTPS, **more)
@@ -101,6 +103,7 @@ def serving(site, folder, **more):
         site.database,
         lambda: site.now,
         lambda: ["mail"],
+        Board(site.database, lambda: site.now, list, lambda *_: None),
         settings=settings,
         setting="pages.listen",
         name="",

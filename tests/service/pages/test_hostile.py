@@ -171,6 +171,7 @@ def with_page(place, *, told, host="127.0.0.1", do=lambda: None):
         place.scene.database,
         lambda: place.scene.now,
         lambda: [place.scene.name],
+        place.board(),
         settings=PagesSettings(listen=str(Address(host, free_port()))),
         setting="--port",
         name="",

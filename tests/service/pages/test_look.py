@@ -20,6 +20,12 @@ PAIRS = [
     ("on-strong", "strong", TEXT),
     ("alarm", "page", TEXT),
     ("on-found", "found", TEXT),
+    ("strong", "card", TEXT),
+    ("alarm", "card", TEXT),
+    ("warning", "page", TEXT),
+    ("warning", "card", TEXT),
+    ("well", "page", TEXT),
+    ("well", "card", TEXT),
     ("line", "page", SHAPE),
     ("line", "card", SHAPE),
 ]

@@ -1,11 +1,10 @@
-"""The segments of a round, as `pr-monitor show` prints them."""
+"""The segments of a round: a table for each segment column."""
 
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.cli.views.printing import say, say_table
 from monitor.presentation.estimates import reason_text
 from monitor.presentation.numbers import interval_text
 from monitor.presentation.rows import OWN_LABELS, needs_text
@@ -16,11 +15,18 @@ if TYPE_CHECKING:
     from monitor.domain.report import SegmentRow
 
 
-def say_segments(rows: Sequence[SegmentRow]) -> None:
-    """Print a table per segment column, the largest value first; then why some have no number."""
-    for segment, of_segment in _grouped(rows, attrgetter("segment")).items():
-        say()
-        say_table(
+class SegmentTable(NamedTuple):
+    """The values of one segment column, the largest first, and why some have no number."""
+
+    head: list[str]
+    rows: list[list[str]]
+    lines: list[str]
+
+
+def segment_tables(rows: Sequence[SegmentRow]) -> list[SegmentTable]:
+    """Lay out a table for each segment column."""
+    return [
+        SegmentTable(
             [segment, "size", "flagged", "labeled", "precision", "recall", "labels still needed"],
             [
                 cells
@@ -28,11 +34,14 @@ def say_segments(rows: Sequence[SegmentRow]) -> None:
                 for cells in (_cells(value, of_value), _alone_cells(of_value))
                 if cells
             ],
-            right="123",
+            [
+                f"{row.value}, {row.metric}: {reason_text(row)}"
+                for row in of_segment
+                if row.point is None
+            ],
         )
-        for row in of_segment:
-            if row.point is None:
-                say(f"{row.value}, {row.metric}: {reason_text(row)}", indent="  ")
+        for segment, of_segment in _grouped(rows, attrgetter("segment")).items()
+    ]
 
 
 def _grouped(

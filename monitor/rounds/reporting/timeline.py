@@ -1,0 +1,32 @@
+"""The rounds of a timeline: the figure of MLflow and that of the pages show the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.alerting import AlertState
+from monitor.rounds.reporting.report import TIMELINE, timeline_point
+from monitor.storage import estimate_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.report import TimelinePoint
+    from monitor.storage.alert_store import Alert
+
+
+def read_timeline(
+    connection: Connection,
+    monitor_id: int,
+    slots: tuple[datetime, datetime],
+    alerts: Iterable[Alert],
+) -> list[tuple[datetime, TimelinePoint]]:
+    """Read points of the figures that end with each round between two slots, in slot order."""
+    shown = estimate_store.read_timeline(
+        connection, monitor_id, slots, TIMELINE, ("precision", "recall")
+    )
+    fired = {alert.fired_round_id for alert in alerts if alert.state is not AlertState.REVISED}
+    return [(past.slot, timeline_point(past, alert=past.id in fired)) for past in shown]

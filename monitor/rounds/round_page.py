@@ -1,0 +1,168 @@
+"""Everything about one version of a round, as `pr-monitor show` and the pages show it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.errors import InputRefused
+from monitor.domain.report import AnswersRow, EstimateRow, ReportedEstimate
+from monitor.presentation.estimates import caution_text
+from monitor.presentation.round_page import OWN, no_round_text, no_version_text
+from monitor.rounds.estimation.answer_times import answers_row
+from monitor.rounds.reporting.strata import band_rows
+from monitor.storage import (
+    copy_store,
+    estimate_store,
+    evidence_store,
+    frame_store,
+    report_store,
+    round_moves,
+    round_store,
+    segment_store,
+)
+from monitor.storage.round_labels import read_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.stats.estimation.small_counts import DecidingClass
+    from monitor.storage.round_store import Round
+
+
+def read_page(
+    connection: Connection, monitor: str, number: int, version: int | None
+) -> dict[str, Any]:
+    """Gather everything about one version of a round.
+
+    Raises
+    ------
+    InputRefused
+        If the monitor has no such round, or the round no such version.
+    """
+    round_ = find_round(connection, monitor, number)
+    version = _version(round_, version)
+    issues = frame_store.read_issues(connection, round_.id)
+    strata = _strata(connection, round_, version)
+    answers = _answers(connection, round_, version)
+    agreement = copy_store.read_agreement(connection, round_.id, version)
+    estimates = estimate_store.read_estimates(connection, round_.id, version)
+    report = report_store.read_report(connection, round_.id, version)
+    return {
+        "monitor": monitor,
+        "round": round_.number,
+        "slot": round_.slot,
+        "window": [round_.window.start, round_.window.end],
+        "state": round_.state,
+        "reason": round_.reason,
+        "version": version,
+        "latest_version": round_.estimated_version,
+        "partial": round_.partial,
+        "second_wave_at": round_.second_wave_at,
+        "strata": strata,
+        "cells": report.get("cells", []),
+        "estimates": [row.model_dump() for row in estimates],
+        "cautions": _cautions(report, strata, estimates),
+        "pooled_coverage": report.get("pooled_coverage"),
+        "answers": answers and answers.model_dump(),
+        "agreement": agreement and agreement.model_dump(),
+        "segments": _segments(connection, round_, version),
+        "evidence": evidence_store.read_evidence(
+            connection, round_.id, version, is_compared=_is_compared(connection, round_)
+        ),
+        "cause": report.get("cause"),
+        "notices": report.get("notices", []),
+        "bad_rows": _issues(issues, are_bad=True),
+        "notes": _issues(issues, are_bad=False),
+        "events": round_moves.read_events(connection, round_.id),
+        "settings": round_.settings.model_dump(mode="json"),
+    }
+
+
+def find_round(connection: Connection, monitor: str, number: int) -> Round:
+    """Find a round by its number, or refuse with the numbers that there are."""
+    rounds = round_store.find_rounds(connection, monitor)
+    for round_ in rounds:
+        if round_.number == number:
+            return round_
+    raise InputRefused(no_round_text(monitor, number, [round_.number for round_ in rounds]))
+
+
+def _version(round_: Round, asked: int | None) -> int:
+    newest = round_.estimated_version
+    if asked is not None and asked > newest:
+        raise InputRefused(no_version_text(round_.monitor, round_.number, asked, newest))
+    return asked or newest
+
+
+def _strata(connection: Connection, round_: Round, version: int) -> list[dict[str, Any]]:
+    sample = round_.settings.sample
+    counted = estimate_store.read_counts(connection, [round_.id], version=version or None)
+    if round_.id in counted:
+        return [row.model_dump() for row in band_rows(counted[round_.id], sample)]
+    uncounted = dict.fromkeys(("labeled", "positive", "declined"))
+    drawn = frame_store.read_strata(connection, round_.id)
+    return [row.model_dump() | uncounted for row in band_rows(drawn, sample)]
+
+
+def _segments(connection: Connection, round_: Round, version: int) -> list[dict[str, Any]]:
+    rows = segment_store.read_estimates(connection, round_.id, version)
+    return [row.model_dump() for row in rows]
+
+
+def _issues(issues: dict[str, tuple[int, bool]], *, are_bad: bool) -> dict[str, int]:
+    """Count what was odd about rows: those that were left out, or those that only are noted."""
+    return {reason: count for reason, (count, bad) in issues.items() if bad is are_bad}
+
+
+def _answers(connection: Connection, round_: Round, version: int) -> AnswersRow | None:
+    counted = estimate_store.read_counts(connection, [round_.id], version=version or None)
+    if round_.id not in counted:
+        return None
+    times = read_labels(connection, round_).first_answers()
+    return answers_row(round_, times, counted[round_.id])
+
+
+def _is_compared(connection: Connection, round_: Round) -> bool:
+    """Whether there was anything to compare the round with: an earlier one, or a reference."""
+    if round_.history_id is None:
+        return False
+    history = frame_store.read_history(connection, round_.history_id)
+    closed = round_store.closed_rounds(connection, history.id)
+    references = (history.reference, round_.settings.reference)
+    return any(this_round.slot < round_.slot for this_round in closed) or references != (None, None)
+
+
+def _cautions(
+    report: dict[str, Any], strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]
+) -> dict[str, str]:
+    """Say which metrics of this round alone few labels decide."""
+    rows = [row for row in report.get("estimates", []) if (row["basis"], row["estimand"]) == OWN]
+    # Reports of earlier versions of the program have no such field, not even an empty one.
+    has_kept = any("caution" in row for row in rows)
+    kept = {row.metric: row.caution for row in (ReportedEstimate(**row) for row in rows)}
+    few = kept if has_kept else _counted_cautions(strata, estimates)
+    return {
+        metric: text
+        for metric, classes in few.items()
+        if (text := caution_text(classes)) is not None
+    }
+
+
+def _counted_cautions(
+    strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]
+) -> dict[str, Sequence[DecidingClass]]:
+    """Find the cautions of a round by its counts."""
+    from monitor.stats.core.counts import Counts  # noqa: PLC0415  numpy takes 0.2 s
+    from monitor.stats.estimation.small_counts import small_count_caution  # noqa: PLC0415
+
+    own = [row for row in estimates if (row.basis, row.estimand) == OWN and row.point is not None]
+    if not own:
+        return {}
+    counts = Counts.of_arrays(
+        **{name: [row[name] for row in strata] for name in ("size", "labeled", "positive")},
+        is_flagged=[row["flagged"] for row in strata],
+    )
+    few = {row.metric: small_count_caution(counts, row.metric, estimand="window") for row in own}
+    return {metric: found.classes for metric, found in few.items() if found is not None}

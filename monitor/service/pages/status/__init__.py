@@ -1,0 +1,1 @@
+"""The status pages: how the monitors stand, one monitor, one round."""

@@ -1,0 +1,139 @@
+"""The status pages' addresses: all monitors, one monitor, its figures, one round."""
+
+from collections import Counter
+from http import HTTPStatus
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from monitor.domain.errors import InputRefused
+from monitor.domain.report import SegmentRow, Status
+from monitor.domain.settings import MonitorSettings
+from monitor.presentation import round_page as lines
+from monitor.presentation.numbers import minute_text, plural
+from monitor.presentation.segments import segment_tables
+from monitor.service.pages.rendering import html_page
+from monitor.service.pages.requests import PageRefused, Viewing, Visitor
+from monitor.service.pages.status.board import Board
+from monitor.service.pages.status.cards import card_of, gravest_first, limits_of, plan_facts
+from monitor.service.pages.status.tables import alert_table, event_table, round_table
+from monitor.tracking.figures import metric_svg
+
+router = APIRouter()
+
+ROUNDS = 26
+"""Rounds that the page of a monitor lists, unless all are asked for: half a year of weeks."""
+
+
+def board_of(request: Request) -> Board:
+    """Find what the pages read."""
+    board: Board = request.app.state.board
+    return board
+
+
+FromBoard = Annotated[Board, Depends(board_of)]
+
+
+def named_monitor(board: FromBoard, name: str) -> MonitorSettings:
+    """Find the monitor of an address."""
+    settings = board.settings(name)
+    if settings is None:
+        message = "The config has no such monitor. It may have been renamed or removed."
+        raise PageRefused(HTTPStatus.NOT_FOUND, message)
+    return settings
+
+
+Named = Annotated[MonitorSettings, Depends(named_monitor)]
+
+
+@router.get("/")
+def first_page(board: FromBoard, visit: Visitor) -> Response:
+    """Show all monitors; who only labels goes on to the labeling page."""
+    if not visit.role.views:
+        return RedirectResponse("/label", HTTPStatus.SEE_OTHER)
+    fleet = board.fleet()
+    cards = [card_of(settings, overview, board.mlflow) for settings, overview in fleet.monitors]
+    return html_page(
+        "status/monitors.html",
+        visit=visit,
+        now=minute_text(fleet.now),
+        counted=_counted([card.status for card in cards]),
+        cards=gravest_first(cards),
+        removed=[one.sentence for one in fleet.removed],
+    )
+
+
+@router.get("/monitors/{name}")
+def monitor_page(
+    visit: Viewing, board: FromBoard, settings: Named, rounds: Literal["last", "all"] = "last"
+) -> Response:
+    """Show one monitor."""
+    found = board.monitor(settings, None if rounds == "all" else ROUNDS)
+    return html_page(
+        "status/monitor.html",
+        visit=visit,
+        card=card_of(settings, found.overview, board.mlflow),
+        now=minute_text(board.clock()),
+        plan=plan_facts(settings),
+        drawn=found.drawn,
+        strata=None if found.drawn is None else lines.strata_table(found.drawn),
+        strata_lines=[] if found.drawn is None else list(lines.strata_lines(found.drawn)),
+        rounds=round_table(found.rounds),
+        skipped=plural(found.rounds.hidden, "skipped round") if found.rounds.hidden else "",
+        has_more=rounds == "last" and len(found.rounds.rows) == ROUNDS,
+        alerts=alert_table(found.alerts),
+    )
+
+
+@router.get("/monitors/{name}/{metric}.svg")
+def monitor_figure(
+    visit: Viewing,  # noqa: ARG001  it is checked
+    board: FromBoard,
+    settings: Named,
+    metric: Literal["precision", "recall"],
+) -> Response:
+    """Draw the timeline of a metric."""
+    timeline = board.timeline(settings.name)
+    picture = metric_svg(timeline, metric, limits_of(settings, metric), monitor=settings.name)
+    return Response(picture, media_type="image/svg+xml")
+
+
+@router.get("/monitors/{name}/rounds/{number}")
+def round_page(
+    visit: Viewing,
+    board: FromBoard,
+    settings: Named,
+    number: int,
+    version: Annotated[int | None, Query(ge=1)] = None,
+) -> Response:
+    """Show one round."""
+    try:
+        found = board.round(settings.name, number, version)
+    except InputRefused as refused:
+        raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
+    page = found.page
+    return html_page(
+        "status/round.html",
+        visit=visit,
+        name=settings.name,
+        found=found,
+        page=page,
+        head=list(lines.head_lines(page)),
+        strata=lines.strata_table(page),
+        strata_lines=list(lines.strata_lines(page)),
+        estimates=lines.estimates_table(page),
+        estimate_lines=[*lines.estimate_lines(page), *lines.pooled_lines(page)],
+        people=list(lines.people_lines(page)),
+        segments=segment_tables([SegmentRow(**row) for row in page["segments"]]),
+        evidence=lines.evidence_lines(page),
+        remarks=[*lines.cause_lines(page), *lines.notice_lines(page)],
+        events=event_table(page),
+    )
+
+
+def _counted(states: list[Status]) -> str:
+    """Say how many monitors there are, and how many in each state."""
+    counts = Counter(states)
+    each = [f"{counts[status]} {status}" for status in Status if counts[status]]
+    return f"{plural(len(states), 'monitor')}: {', '.join(each)}"

@@ -1,0 +1,135 @@
+"""What the status pages read: the store, by the same questions as `status`, `rounds` and `show`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from monitor.rounds.listing import listed
+from monitor.rounds.opening.removed_monitors import removed_monitors
+from monitor.rounds.reporting.timeline import read_timeline
+from monitor.rounds.round_page import find_round, read_page
+from monitor.rounds.status import overviews
+from monitor.storage import alert_store, report_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from monitor.domain.ports import Clock
+    from monitor.domain.report import TimelinePoint
+    from monitor.domain.settings import MonitorSettings
+    from monitor.rounds.listing import Listed
+    from monitor.rounds.opening.removed_monitors import RemovedMonitor
+    from monitor.rounds.status import Overview
+    from monitor.storage.alert_store import Alert
+    from monitor.storage.database import Database
+    from monitor.storage.round_store import Round
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """All monitors at one moment, and what is left of those that the config does not have."""
+
+    now: datetime
+    monitors: list[tuple[MonitorSettings, Overview]]
+    removed: list[RemovedMonitor]
+
+
+@dataclass(frozen=True, slots=True)
+class OneMonitor:
+    """One monitor at one moment; ``drawn`` is its newest round that was drawn, as `show` has it."""
+
+    settings: MonitorSettings
+    overview: Overview
+    rounds: Listed
+    alerts: list[Alert]
+    drawn: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class OneRound:
+    """One round as `show` has it, where MLflow shows it, and the numbers of those around it.
+
+    ``versions`` are those that it has; a round that was done again has none of before.
+    """
+
+    page: dict[str, Any]
+    link: str | None
+    versions: range
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Answers the status pages.
+
+    ``monitors`` are those of the config as it is now. ``mlflow`` finds where MLflow shows a round,
+    by its monitor and the key that MLflow knows; None where MLflow has no pages.
+    """
+
+    database: Database
+    clock: Clock
+    monitors: Callable[[], Sequence[MonitorSettings]]
+    mlflow: Callable[[str, str], str | None]
+
+    def settings(self, name: str) -> MonitorSettings | None:
+        """Find a monitor of the config."""
+        return next((one for one in self.monitors() if one.name == name), None)
+
+    def fleet(self) -> Fleet:
+        """Read how all monitors stand."""
+        now, monitors = self.clock(), self.monitors()
+        found = overviews(self.database, monitors, now)
+        with self.database.read() as connection:
+            removed = removed_monitors(connection, [one.name for one in monitors])
+        return Fleet(now, list(zip(monitors, found, strict=True)), removed)
+
+    def monitor(self, settings: MonitorSettings, last: int | None) -> OneMonitor:
+        """Read one monitor, and the last of its rounds, or all."""
+        name = settings.name
+        [overview] = overviews(self.database, [settings], self.clock())
+        with self.database.read() as connection:
+            rounds = listed(connection, name, last=last, skipped=False)
+            drawn = [row.round.number for row in rounds.rows if row.round.history_id is not None]
+            return OneMonitor(
+                settings,
+                overview,
+                rounds,
+                alert_store.find_alerts(connection, monitor=name),
+                read_page(connection, name, drawn[-1], None) if drawn else None,
+            )
+
+    def timeline(self, name: str) -> list[TimelinePoint]:
+        """Read what the figure of a monitor shows, in slot order."""
+        now = self.clock()
+        with self.database.read() as connection:
+            monitor_id = round_store.find_monitor(connection, name)
+            if monitor_id is None:
+                return []
+            alerts = alert_store.find_alerts(connection, monitor=name)
+            found = read_timeline(connection, monitor_id, (now, now), alerts)
+        return [point for _, point in found]
+
+    def round(self, name: str, number: int, version: int | None) -> OneRound:
+        """Read one version of a round, the latest unless one is named.
+
+        Raises
+        ------
+        InputRefused
+            If there is no such round, or no such version.
+        """
+        with self.database.read() as connection:
+            round_ = find_round(connection, name, number)
+            page = read_page(connection, name, number, version)
+            key = report_store.first_key(connection, round_.id)
+            before = round_store.round_before(connection, round_.monitor_id, round_.slot)
+            after = round_store.round_after(connection, round_.monitor_id, round_.slot)
+        link = None if key is None else self.mlflow(name, key)
+        versions = range(round_.first_version, round_.estimated_version + 1)
+        return OneRound(page, link, versions, _number(before), _number(after))
+
+
+def _number(round_: Round | None) -> int | None:
+    return None if round_ is None else round_.number

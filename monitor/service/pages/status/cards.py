@@ -1,0 +1,181 @@
+"""A monitor as its card and its page show it, in the words of `pr-monitor status`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from monitor.domain.report import Status
+from monitor.hooks.texts import body
+from monitor.presentation.alerts import open_alert_line, recovery_sentence
+from monitor.presentation.delivery import waiting_sentence
+from monitor.presentation.estimates import BASES, reason_text
+from monitor.presentation.numbers import bound_text, interval_text, span_text
+from monitor.presentation.status import (
+    last_estimate_line,
+    learning_lines,
+    next_round_line,
+    open_round_line,
+)
+from monitor.service.pages.status.figures import figure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from monitor.domain.report import EstimateRow
+    from monitor.domain.settings import Bound, MonitorSettings
+    from monitor.rounds.status import Overview
+    from monitor.service.pages.status.figures import Figure
+    from monitor.storage.alert_store import Alert
+
+SHOWN = ("precision", "recall")
+
+
+class Number(NamedTuple):
+    """An estimate in words: what it rests on, and the point with its interval, or why none."""
+
+    basis: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric of a card."""
+
+    name: str
+    limits: str
+    numbers: list[Number]
+    figure: Figure
+
+
+class OpenAlert(NamedTuple):
+    """An open alert: what it is on, how far it is from its end, and what was sent about it."""
+
+    line: str
+    now: str | None
+    said: list[str]
+    link: str | None
+
+
+class Labels(NamedTuple):
+    """An open round, and how many answers it has of how many; 0 wanted before it is drawn."""
+
+    line: str
+    answered: int
+    wanted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One monitor: state and why, estimates, labels, and what is coming."""
+
+    name: str
+    status: Status
+    last: str | None
+    metrics: list[Metric]
+    alerts: list[OpenAlert]
+    problems: Sequence[str]
+    concerns: Sequence[str]
+    learning: Sequence[str]
+    labels: list[Labels]
+    notes: Sequence[str]
+    waiting: list[str]
+    next_round: str
+
+
+def card_of(
+    settings: MonitorSettings, overview: Overview, mlflow: Callable[[str, str], str | None]
+) -> Card:
+    """Say how a monitor stands."""
+    learns = overview.learning_rounds_left if overview.status is Status.LEARNING else 0
+    last = None
+    if overview.last_round is not None and overview.last_slot is not None:
+        last = last_estimate_line(overview.last_round, overview.last_slot)
+    return Card(
+        name=overview.monitor,
+        status=overview.status,
+        last=last,
+        metrics=_metrics(settings, overview.estimates),
+        alerts=[_open_alert(alert, overview, mlflow) for alert in overview.alerts],
+        problems=overview.problems,
+        concerns=overview.concerns,
+        learning=learning_lines(learns, overview.proposed_limits),
+        labels=[
+            Labels(open_round_line(one), one.answered, one.wanted if one.deadline else 0)
+            for one in overview.open_rounds
+        ],
+        notes=overview.notes,
+        waiting=[waiting_sentence(one) for one in overview.waiting if not one.dead],
+        next_round=next_round_line(overview.next_slot),
+    )
+
+
+def gravest_first(cards: Sequence[Card]) -> list[Card]:
+    """Put cards in the order of their states, those of one state as the config has them."""
+    order = list(Status)
+    return sorted(cards, key=lambda card: order.index(card.status))
+
+
+def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:
+    """Say what the config asks of each round."""
+    asked = settings.round
+    sample, schedule = asked.sample, asked.schedule
+    lag = f", predictions up to {span_text(schedule.lag)} before" if schedule.lag else ""
+    margins = [f"{name} ±{half:g}" for name, half in sample.margin.wanted().items()]
+    labels = (
+        f"as many as {' and '.join(margins)} need, {sample.max_labels:,} at most"
+        if margins
+        else f"{sample.max_labels:,}"
+    )
+    limits = [f"{name} {_bounds(bound)}" for name, bound in asked.limits.bounds.items()]
+    promise = f"; at most one false alarm per {asked.limits.false_alarm_every:g} rounds"
+    return [
+        ("schedule", f"{schedule.cron} ({schedule.time_zone}){lag}"),
+        ("labels a round", labels),
+        ("time for labels", span_text(asked.deadline)),
+        ("limits", f"{', '.join(limits)}{promise}" if limits else "none"),
+    ]
+
+
+def _metrics(settings: MonitorSettings, estimates: Sequence[EstimateRow]) -> list[Metric]:
+    found = []
+    for name in SHOWN:
+        rows = [row for row in estimates if row.metric == name]
+        bound = settings.round.limits.bounds.get(name)
+        if rows:
+            figure = figure_of(rows, limits_of(settings, name))
+            found.append(Metric(name, _bounds(bound), [_number(row) for row in rows], figure))
+    return found
+
+
+def limits_of(settings: MonitorSettings, metric: str) -> list[float]:
+    """List the values that a metric must not pass."""
+    bound = settings.round.limits.bounds.get(metric)
+    sides = [] if bound is None else [bound.at_least, bound.at_most]
+    return [value for value in sides if value is not None]
+
+
+def _bounds(bound: Bound | None) -> str:
+    if bound is None:
+        return ""
+    sides = {"at_least": bound.at_least, "at_most": bound.at_most}
+    return " and ".join(
+        bound_text(side, value) for side, value in sides.items() if value is not None
+    )
+
+
+def _number(row: EstimateRow) -> Number:
+    text = interval_text(row) if row.point is not None else reason_text(row)
+    return Number(BASES[row.basis], text)
+
+
+def _open_alert(
+    alert: Alert, overview: Overview, mlflow: Callable[[str, str], str | None]
+) -> OpenAlert:
+    notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
+    return OpenAlert(
+        open_alert_line(alert),
+        None if recovery is None else recovery_sentence(alert, recovery),
+        [] if notice is None else body(notice.model_copy(update={"link": None})),
+        None if notice is None else mlflow(notice.monitor, notice.round_key),
+    )

@@ -1,0 +1,83 @@
+"""Tables of the status pages; times are UTC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from monitor.domain.alerting import AlertState
+from monitor.presentation.numbers import interval_text, limit_text, minute_text
+from monitor.presentation.setting_changes import change_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.rounds.listing import Listed, Row
+    from monitor.storage.alert_store import Alert
+
+
+class RoundLine(NamedTuple):
+    """A round in the list of a monitor, with what it is the first of."""
+
+    number: int
+    due: str
+    state: str
+    precision: list[str]
+    recall: list[str]
+    begins: list[str]
+
+
+class AlertLine(NamedTuple):
+    """An alert in the list of a monitor."""
+
+    limit: str
+    state: str
+    number: int
+    fired: str
+    ended: str
+
+
+def round_table(listed: Listed) -> list[RoundLine]:
+    """List rounds, the newest first."""
+    return [_round(row) for row in reversed(listed.rows)]
+
+
+def alert_table(alerts: Sequence[Alert]) -> list[AlertLine]:
+    """List alerts, open ones first, then the newest."""
+    newest_first = sorted(alerts, key=lambda alert: alert.fired_at, reverse=True)
+    return [
+        _alert(alert) for alert in sorted(newest_first, key=lambda a: a.state != AlertState.FIRING)
+    ]
+
+
+def event_table(page: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """List what happened to a round."""
+    return [(minute_text(one["at"]), one["after"], one["reason"]) for one in page["events"]]
+
+
+def _round(row: Row) -> RoundLine:
+    round_ = row.round
+    version = f"version {round_.estimated_version}" if round_.estimated_version > 1 else ""
+    more = [str(round_.state), version, "partial" if round_.partial else ""]
+    numbers = {
+        metric: [interval_text(one, 2) for one in row.estimates if one.metric == metric]
+        for metric in ("precision", "recall")
+    }
+    return RoundLine(
+        round_.number,
+        minute_text(round_.slot),
+        ", ".join(filter(None, more)),
+        numbers["precision"],
+        numbers["recall"],
+        [change_sentence(change) for change in row.changes],
+    )
+
+
+def _alert(alert: Alert) -> AlertLine:
+    ended = "" if alert.ended_at is None else f"{minute_text(alert.ended_at)}: {alert.ended_why}"
+    return AlertLine(
+        limit_text(alert.metric, alert.side, alert.limit),
+        str(alert.state),
+        alert.fired_in_round,
+        f"{minute_text(alert.fired_at)}, on the predictions of {alert.window}",
+        ended,
+    )

@@ -1,0 +1,362 @@
+"""The status pages: the same as `pr-monitor status`, `rounds` and `show`, for who may see it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from xml.etree import ElementTree
+
+import pytest
+from sqlalchemy import text, update
+
+from monitor.cli.views.round_page import say_round
+from monitor.cli.views.status_page import say_overview
+from monitor.domain.alerting import AlertState
+from monitor.domain.errors import StoreUnavailable
+from monitor.domain.model import Answer
+from monitor.domain.settings import MonitorSettings
+from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.round_page import read_page
+from monitor.service.pages.roles import Role
+from monitor.service.pages.visits import Visits
+from monitor.storage import alert_store
+from monitor.storage.tables import effects
+from tests.faults.few_points import few_points
+from tests.rounds.scene import LIMITS, REFERENCE, Log, Scene, overview, settings
+from tests.service.pages.people import Person, Place, Reader
+
+ALL = ["/", "/monitors/mail", "/monitors/mail/rounds/1", "/monitors/mail/precision.svg"]
+HOSTILE = "</p><script>alert(1)</script><img src=x onerror=alert(1)>\u202egnp\x1b[31m"
+
+
+@pytest.fixture(autouse=True)
+def _coarse():
+    with few_points(2**9):
+        yield
+
+
+@pytest.fixture
+def scene(database):
+    return Scene(database, settings(limits=LIMITS, reference=REFERENCE))
+
+
+@pytest.fixture
+def alarmed(scene):
+    """A monitor with an open alert, whose notice is in the log, and a round that waits."""
+    scene.play(1)
+    scene.play(2, precision=0.1)
+    scene.week(3)
+    scene.run(3)
+    scene.answer(0.4)
+    scene.run()
+    deliver(scene.database, {"log": Log()}, lambda: scene.now)
+    return scene
+
+
+def visitor(scene, **more):
+    return Person(Place(scene, **more).person("ada").client)
+
+
+def shown(scene, path, **more):
+    return visitor(scene, **more).get(path)
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def cells(line):
+    """Parts of a printed line; those of a table stand two spaces apart."""
+    return [words(part) for part in re.split(r"\s{2,}", line.strip()) if part]
+
+
+def no_answer_yet(scene):
+    scene.week(1)
+    scene.run(1)
+
+
+def some_answers(scene):
+    no_answer_yet(scene)
+    scene.answer(0.25)
+    scene.run()
+    scene.now += timedelta(days=4, hours=23)
+
+
+def nobody_answers(scene):
+    scene.play(1)
+    scene.week(2)
+    scene.run(2)
+    scene.now += timedelta(days=3, hours=12)
+
+
+def no_estimate(scene):
+    no_answer_yet(scene)
+    scene.now += timedelta(days=5)
+    scene.run()
+
+
+def skipped(scene):
+    scene.play(1)
+    scene.week(5)
+    scene.run(5)
+
+
+def an_alert(scene):
+    scene.play(1)
+    scene.play(2, precision=0.1)
+    deliver(scene.database, {"log": Log()}, lambda: scene.now)
+
+
+def nothing_to_find(scene):
+    scene.settings = settings()
+    scene.week(1)
+    scene.run(1)
+    scene.truth = dict.fromkeys(scene.truth, Answer.NEGATIVE)
+    scene.answer()
+    scene.run()
+
+
+def a_dead_letter(scene):
+    scene.play(1)
+    with scene.database.write() as connection:
+        connection.execute(update(effects).values(status="dead", tries=4, last_error="it is down"))
+
+
+STORIES = {
+    "no round": (lambda _: None, "stale"),
+    "a round waits": (no_answer_yet, "learning"),
+    "some answers": (some_answers, "learning"),
+    "nobody answers": (nobody_answers, "attention"),
+    "no estimate": (no_estimate, "stale"),
+    "skipped": (skipped, "ok"),
+    "an alert": (an_alert, "alert"),
+    "not estimable": (nothing_to_find, "attention"),
+    "a dead letter": (a_dead_letter, "stale"),
+}
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_the_pages_say_what_status_and_show_say(scene, story, capsys):
+    play, state = STORIES[story]
+    play(scene)
+    monitor = MonitorSettings(name=scene.name, round=scene.settings)
+    standing = overview(scene.database, monitor, scene.now)
+
+    say_overview(standing)
+    status = capsys.readouterr().out.splitlines()
+    ada = visitor(scene)
+    one = ada.get("/monitors/mail").page.text
+    card = ada.get("/").page.text
+
+    assert standing.status == state
+    assert f"1 monitor: 1 {state}" in card
+    for page in (one, card):
+        assert state in page
+        for sentence in [*standing.problems, *standing.concerns]:
+            assert words(sentence) in page
+    assert [part for line in status[1:] for part in cells(line) if part not in one] == []
+    for number in rounds_of(scene):
+        with scene.database.read() as connection:
+            say_round(read_page(connection, scene.name, number, None))
+        printed = capsys.readouterr().out.splitlines()
+        page = ada.get(f"/monitors/mail/rounds/{number}").page.text
+        said = [part for line in printed if not line.startswith("--") for part in cells(line)]
+        assert [part for part in said if part not in page] == [], number
+
+
+def rounds_of(scene):
+    return [row["number"] for row in scene.rows("select number from rounds order by slot")]
+
+
+def test_a_config_without_a_monitor_says_so(scene, monkeypatch):
+    monkeypatch.setattr(Place, "settings", lambda _: [])
+
+    assert "0 monitors" in shown(scene, "/").page.text
+    assert "The config has no monitor." in shown(scene, "/").page.text
+
+
+def test_a_monitor_that_the_config_has_no_more_is_told_but_has_no_page(alarmed):
+    alarmed.name = "mail-2"
+    ada = visitor(alarmed)
+
+    first = ada.get("/").page.text
+
+    assert "warning: mail is in the store but not in the config (renamed or removed?)" in first
+    assert ada.get("/monitors/mail").response.status_code == 404
+    assert "The config has no such monitor." in ada.page.text
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_nothing_is_shown_to_who_did_not_come_in(alarmed, path):
+    answer = Place(alarmed).client().get(path)
+
+    assert answer.status_code == 401
+    assert "mail" not in answer.text
+
+
+def test_a_labeler_is_led_to_the_labeling_page_and_sees_nothing_else(alarmed, monkeypatch):
+    find = Visits.find
+    ada = visitor(alarmed)
+    monkeypatch.setattr(
+        Visits,
+        "find",
+        lambda self, token: (visit := find(self, token)) and replace(visit, role=Role.LABELER),
+    )
+
+    pages = {path: ada.client.get(path) for path in ALL}
+
+    assert str(pages["/"].url).endswith("/label")
+    assert [pages[path].status_code for path in ALL[1:]] == [403] * 3
+    assert "your role here is labeler" in pages[ALL[1]].text
+    told = [Reader(page.text).text for page in pages.values()]
+    assert [text for text in told if re.search(r"0\.\d|precision|recall|firing|mail", text)] == []
+    assert 'href="/"' not in pages["/"].text
+
+
+@pytest.mark.parametrize("state", ["closed", "labeling"])
+def test_no_point_stands_without_its_interval(alarmed, state):
+    number = 2 if state == "closed" else 3
+    ada = visitor(alarmed)
+
+    for path in ("/", "/monitors/mail", f"/monitors/mail/rounds/{number}"):
+        html = ada.get(path).response.text
+        found = re.findall(r"<(?:dd|td)>(-?\d\.\d+)([^<]*)<", html)
+
+        assert found or number == 3, path
+        assert [pair for pair in found if not re.match(r" \[-?\d.*\]$", pair[1])] == []
+
+
+def test_the_small_figure_is_drawn_by_the_numbers_beside_it(alarmed):
+    ada = visitor(alarmed).get("/")
+    drawn = [element for tag, element in ada.page.elements if tag == "line"]
+    monitor = MonitorSettings(name=alarmed.name, round=alarmed.settings)
+    rows = overview(alarmed.database, monitor, alarmed.now).estimates
+
+    assert all(row.low is not None and row.high is not None for row in rows)
+    ends = {(line["x1"], line["x2"]) for line in drawn if line["class"] in {"own", "pooled"}}
+    limits = [line["x1"] for line in drawn if line["class"] == "limit"]
+
+    assert ends == {(f"{100 * row.low:.1f}%", f"{100 * row.high:.1f}%") for row in rows}
+    assert limits == ["70.0%", "40.0%"]
+
+
+def test_the_timeline_is_a_picture_with_a_title_and_the_rounds(alarmed):
+    answer = visitor(alarmed).client.get("/monitors/mail/precision.svg")
+    picture = ElementTree.fromstring(answer.content)  # noqa: S314  it is our own
+
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert picture[0].text == "mail: precision"
+    assert "style" not in answer.text
+    assert answer.text.count("<circle") == 4, "two rounds, alone and with earlier ones"
+
+
+def test_links_lead_to_mlflow_where_it_has_pages_and_are_left_out_elsewhere(alarmed):
+    address = "http://mlflow.test:5000/#/experiments/1"
+
+    linked = [
+        shown(alarmed, path, mlflow=address).response.text
+        for path in ("/monitors/mail", "/monitors/mail/rounds/2")
+    ]
+    plain = [shown(alarmed, path).response.text for path in ALL[1:3]]
+
+    assert [html.count(f'<a href="{address}">The round in MLflow</a>') for html in linked] == [1, 1]
+    assert ["MLflow</a>" in html for html in plain] == [False, False]
+
+
+def test_versions_of_a_round_are_shown_as_they_were(scene):
+    scene.play(1)
+    item = next(iter(scene.labeler.answers))
+    scene.labeler.answers[item] = Answer.CANNOT_TELL
+    scene.now += timedelta(days=1)
+    scene.run()
+
+    newest, first = (
+        shown(scene, f"/monitors/mail/rounds/1{query}") for query in ("", "?version=1")
+    )
+
+    assert "version 2 of 2" in newest.page.text
+    assert "version 1 of 2" in first.page.text
+    assert '<a href="/monitors/mail/rounds/1?version=1">1</a>' in newest.response.text
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/monitors/other", "The config has no such monitor."),
+        ("/monitors/%3Cscript%3E", "The config has no such monitor."),
+        ("/monitors/mail/rounds/9", "mail has no round 9; its rounds are 1 to 3."),
+        ("/monitors/mail/rounds/2?version=7", "round 2 of mail has no version 7; the newest is 1."),
+        ("/monitors/mail/rounds/two", "There is no such page here."),
+        ("/monitors/mail/rounds/2?version=x", "There is no such page here."),
+        ("/monitors/mail?rounds=some", "There is no such page here."),
+        ("/monitors/mail/f1.svg", "There is no such page here."),
+        (f"/monitors/mail/rounds/{10**30}", f"mail has no round {10**30}; its rounds are 1 to 3."),
+        ("/monitors/mail/rounds/2?version=0", "There is no such page here."),
+    ],
+)
+def test_what_is_not_there_is_said_in_a_sentence(alarmed, path, said):
+    ada = shown(alarmed, path)
+
+    assert ada.response.status_code == 404
+    assert said in ada.page.text
+    assert [tag for tag, _ in ada.page.elements if tag == "script"] == []
+
+
+def test_texts_of_strangers_are_texts(alarmed):
+    with alarmed.database.write() as connection:
+        [alert] = alert_store.find_alerts(connection, state=AlertState.FIRING)
+        alert_store.end(connection, alert.id, AlertState.RESOLVED, why=HOSTILE, now=alarmed.now)
+        connection.execute(text("update rounds set reason = :why"), {"why": HOSTILE})
+        connection.execute(text("update round_events set reason = :why"), {"why": HOSTILE})
+
+    for path in ALL[:3]:
+        ada = shown(alarmed, path)
+
+        assert ada.response.status_code == 200
+        assert [tag for tag, _ in ada.page.elements if tag == "script"] == []
+        assert [element for tag, element in ada.page.elements if "onerror" in element] == []
+        assert "\u202e" not in ada.response.text
+        assert "\x1b" not in ada.response.text
+        assert "<script>alert(1)" in ada.page.text, path
+        assert "\\u202egnp" in ada.page.text
+
+
+def test_no_page_has_a_script_or_a_style_of_its_own(alarmed):
+    for path in ALL[:3]:
+        html = shown(alarmed, path).response.text
+
+        assert re.findall(r"<script|<style|\sstyle=|\son[a-z]+=|javascript:", html) == []
+        assert re.findall(r"(?:src|href|action)=\"(?![/#])", html) == []
+
+
+def test_a_store_that_is_away_is_said_in_a_sentence(alarmed, monkeypatch):
+    def away():
+        message = "the store sqlite:///secret-path cannot be used now"
+        raise StoreUnavailable(message)
+
+    ada = visitor(alarmed)
+    monkeypatch.setattr(alarmed.database, "read", away)
+
+    for path in ALL:
+        answer = ada.client.get(path)
+
+        assert answer.status_code == 503
+        assert "Nothing was lost; try again in a moment." in Reader(answer.text).text
+        assert "secret-path" not in answer.text
+
+
+def test_a_monitor_lists_its_newest_rounds_and_all_of_them_if_asked(scene, monkeypatch):
+    monkeypatch.setattr("monitor.service.pages.status.addresses.ROUNDS", 2)
+    for number in (1, 2, 3):
+        scene.play(number)
+    ada = visitor(scene)
+
+    def listed(path):
+        html = ada.get(path).response.text
+        return re.findall(r'<th scope="row"><a href="/monitors/mail/rounds/(\d+)', html)
+
+    assert listed("/monitors/mail") == ["3", "2"]
+    assert "All rounds" in ada.page.text
+    assert listed("/monitors/mail?rounds=all") == ["3", "2", "1"]
+    assert "All rounds" not in ada.page.text

@@ -1,0 +1,119 @@
+"""The status pages in a real browser: on a phone, enlarged, in light and dark, by keyboard."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+if os.environ.get("CI") != "true":
+    pytest.importorskip("selenium", reason="selenium is not installed (requirements-dev.lock)")
+
+from selenium.webdriver.common.keys import Keys
+
+from monitor.config.pages import PagesSettings
+from monitor.service.pages.serving import PagesServer
+from tests.faults.few_points import few_points
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+from tests.servers import free_port
+from tests.service.pages.browsers import chromium
+from tests.service.pages.people import Place
+
+pytestmark = pytest.mark.server
+
+PAGES = ["/", "/monitors/mail", "/monitors/mail/rounds/2", "/monitors/mail/rounds/3"]
+SIZES = {"a phone": 360, "400 %": 320, "a desk": 1280}
+BROAD = """
+return [...document.querySelectorAll("body *")]
+  .filter((one) => !one.closest(".scroll") && !one.closest("svg"))
+  .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+  .map((one) => one.outerHTML.slice(0, 200));
+"""
+NAMELESS = """
+return [...document.querySelectorAll("a, button, img, progress, [role=region]")]
+  .filter((one) => !(one.innerText || one.alt || one.ariaLabel ||
+    document.getElementById(one.getAttribute("aria-labelledby"))))
+  .map((one) => one.outerHTML);
+"""
+SMALL = """
+return [...document.querySelectorAll("p, td, th, dt, dd, li, a")]
+  .filter((one) => parseFloat(getComputedStyle(one).fontSize) < 13)
+  .map((one) => one.outerHTML.slice(0, 200));
+"""
+
+
+@pytest.fixture
+def address(database):
+    """Where the pages of a monitor with an alert and a round that waits are served."""
+    with few_points(2**9):
+        scene = Scene(database, settings(limits=LIMITS, reference=REFERENCE))
+        scene.play(1)
+        scene.play(2, precision=0.1)
+        scene.week(3)
+        scene.run(3)
+    links: list[str] = []
+    server = PagesServer(
+        database,
+        lambda: scene.now,
+        lambda: [scene.name],
+        Place(scene).board(),
+        settings=PagesSettings(listen=f"127.0.0.1:{free_port()}"),
+        setting="--port",
+        name="ada",
+        told=lambda link, _: links.append(link),
+    )
+    server.start()
+    yield links[0]
+    server.stop()
+
+
+def resize(browser, width):
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def test_the_status_pages_fit_and_are_named_and_load_nothing_from_elsewhere(address):
+    base = address.partition("/enter")[0]
+    with chromium(javascript=False) as browser:
+        browser.driver.get(address)
+        browser.find("main button").click()
+        browser.until(lambda: browser.has("main:not(:has(#name))"))
+        met = {}
+        for path in PAGES:
+            for size, width in SIZES.items():
+                resize(browser, width)
+                browser.driver.get(base + path)
+                for what, script in {"broad": BROAD, "nameless": NAMELESS, "small": SMALL}.items():
+                    if found := browser.driver.execute_script(script):
+                        met[path, size, what] = found
+        browser.driver.get(f"{base}/monitors/mail")
+        widths = [one.get_property("naturalWidth") for one in browser.all("img")]
+        asked = {url.partition("?")[0] for url in browser.requests()}
+        complaints = browser.log()
+
+    assert met == {}
+    assert len(widths) == 2
+    assert all(width > 0 for width in widths)
+    assert [url for url in asked if url.startswith("http") and not url.startswith(base)] == []
+    assert complaints == []
+
+
+def test_a_monitor_is_reached_and_left_by_keyboard(address):
+    base = address.partition("/enter")[0]
+    with chromium() as browser:
+        browser.driver.get(address)
+        browser.find("main button").click()
+        browser.until(lambda: browser.has("header a"))
+        browser.driver.get(f"{base}/")
+        seen = []
+        while (focused := browser.driver.switch_to.active_element).text != "mail":
+            browser.press(Keys.TAB)
+            seen.append(focused.text)
+            assert len(seen) < 10, seen
+        outline = focused.value_of_css_property("outline-width")
+        browser.press(Keys.ENTER)
+        browser.until(lambda: browser.driver.current_url.endswith("/monitors/mail"))
+        scrollable = len(browser.all(".scroll[tabindex='0']"))
+
+    assert outline == "3px"
+    assert scrollable >= 2, "what scrolls can be scrolled by keys"
