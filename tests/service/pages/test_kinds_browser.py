@@ -50,6 +50,7 @@ def in_the_frame(browser):
     frame = browser.find("#item > :not([hidden]) iframe")
     browser.driver.switch_to.frame(frame)
     try:
+        browser.until(lambda: browser.text("body") != "")
         return browser.text("body")
     finally:
         browser.driver.switch_to.default_content()
