@@ -16,7 +16,7 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected
 from monitor.domain.settings import Labeling
 from monitor.files.atomic_write import remove_unfinished
-from monitor.labeling import stillness
+from monitor.labeling import stillness, workbook
 from monitor.labeling.blanking import KEPT, WITHOUT_NOTES, blank
 from monitor.labeling.file_cursor import Cursor
 from monitor.labeling.label_files import (
@@ -117,8 +117,10 @@ class FilesLabeler:
         Raises
         ------
         LabelsRefused
-            If they cannot be made or written.
+            If they cannot be made or written, or what writes the files is not installed.
         """
+        if self.settings.format == "xlsx":
+            workbook.check_installed()
         try:
             self.filled.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder):

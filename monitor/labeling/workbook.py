@@ -11,6 +11,7 @@ import io
 import warnings
 import zipfile
 import zlib
+from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from xml.parsers import expat
 
@@ -30,6 +31,9 @@ _WIDTHS = {"task": 14, "annotator": 18, "note": 36}  # in characters
 _LABEL_WIDTH, _SHOWN_WIDTH = 30, 70
 _CHOICES = ("yes", "no", "cannot tell")
 _NO_CHARACTERS = str.maketrans({"\ufffe": "\ufffd", "\uffff": "\ufffd"})  # none that XML can hold
+
+
+_NEEDED = "needs the extra xlsx: pip install 'mlflow-pr-monitor[xlsx]', or use .csv"
 
 
 class SheetCell(NamedTuple):
@@ -212,6 +216,19 @@ def _declares(archive: zipfile.ZipFile) -> str | None:
     return None
 
 
+def check_installed() -> None:
+    """Refuse a format that nothing here writes, without loading what would write it.
+
+    Raises
+    ------
+    LabelsRefused
+        If openpyxl is not installed.
+    """
+    if find_spec("openpyxl") is None:
+        message = f"labeling.format: xlsx {_NEEDED}"
+        raise LabelsRefused(message)
+
+
 def _openpyxl(name: str | None = None) -> Any:
     try:
         import openpyxl  # noqa: PLC0415  an extra
@@ -219,6 +236,6 @@ def _openpyxl(name: str | None = None) -> Any:
         import openpyxl.worksheet.datavalidation  # noqa: PLC0415
     except ImportError as error:
         what = "labeling.format: xlsx" if name is None else f"{name}: to read .xlsx it"
-        message = f"{what} needs the extra xlsx: pip install 'mlflow-pr-monitor[xlsx]', or use .csv"
+        message = f"{what} {_NEEDED}"
         raise LabelsRefused(message) from error
     return openpyxl

@@ -99,6 +99,15 @@ def test_a_question_is_one_header_whatever_is_in_it_and_never_a_row(read, tmp_pa
     assert (tmp_path / "t.csv").read_text().splitlines()[0] == text.splitlines()[0]
 
 
+def test_each_line_of_json_has_the_question_with_it(tmp_path):
+    write_tasks(tmp_path / "t.jsonl", [Task("aa", "i", {"text": "x"})], "jsonl", question="Is it?")
+
+    row = json.loads((tmp_path / "t.jsonl").read_text())
+
+    assert list(row) == ["task", "question", "shown", "label", "annotator", "note"]
+    assert row["question"] == "Is it?"
+
+
 def test_a_question_stays_one_header_after_a_spreadsheet_with_semicolons(read):
     found = read("\ufefftask;text;label: Is it, really?;annotator;note\naa;x;0;ada;\n")
 

@@ -381,6 +381,14 @@ def test_without_the_extra_a_workbook_is_refused_with_what_to_install(labeler, m
     assert "ada.xlsx: to read .xlsx it needs the extra xlsx: pip install" in str(refusal)
 
 
+def test_a_folder_is_not_usable_for_workbooks_without_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setattr(workbook, "find_spec", lambda _: None)
+
+    FilesLabeler(FilesSettings(), tmp_path).make_folder()
+    with pytest.raises(LabelsRefused, match=r"^labeling.format: xlsx needs the extra xlsx: pip"):
+        FilesLabeler(FilesSettings(format="xlsx"), tmp_path).make_folder()
+
+
 # Away
 
 
