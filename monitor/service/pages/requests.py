@@ -1,11 +1,13 @@
 """What every address needs to know of a request: its form, and who asks."""
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
 
+from monitor.service.pages.roles import Role
 from monitor.service.pages.visits import Visit
 
 _MOST_FIELDS = 8
@@ -13,6 +15,9 @@ _MOST_FIELDS = 8
 _NO_VISIT = (
     "You are not signed in here, or no longer. Where pr-monitor runs it shows a link: open that. "
     "Answers that wait in this tab are kept, and sent then."
+)
+_NOT_FOR = (
+    "This page is not for you: your role here is {role}. Who runs pr-monitor can change that."
 )
 
 
@@ -46,6 +51,24 @@ def visit_of(request: Request) -> Visit:
 
 Form = Annotated[dict[str, str], Depends(form_of)]
 Visitor = Annotated[Visit, Depends(visit_of)]
+"""Whoever is signed in. A page is for one of the following; only leaving is for all."""
+
+
+def _may(do: Callable[[Role], bool]) -> Callable[[Visit], Visit]:
+    def visit_that_may(visit: Visitor) -> Visit:
+        if not do(visit.role):
+            raise PageRefused(HTTPStatus.FORBIDDEN, _NOT_FOR.format(role=visit.role))
+        return visit
+
+    return visit_that_may
+
+
+Labeling = Annotated[Visit, Depends(_may(lambda role: role.labels))]
+"""Who may answer tasks: labelers and admins."""
+Viewing = Annotated[Visit, Depends(_may(lambda role: role.views))]
+"""Who may see how the monitors fare: viewers and admins."""
+Administering = Annotated[Visit, Depends(_may(lambda role: role is Role.ADMIN))]
+"""Who may see how others label: admins."""
 
 
 def own_form(visit: Visitor, form: Form) -> dict[str, str]:

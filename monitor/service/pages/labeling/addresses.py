@@ -14,7 +14,7 @@ from monitor.service.pages.labeling.desk import Desk, Handed, Outcome, Screen
 from monitor.service.pages.labeling.guideline import as_html
 from monitor.service.pages.labeling.shown import parts_of
 from monitor.service.pages.rendering import html_page, wants_json
-from monitor.service.pages.requests import OwnForm, PageRefused, Visitor
+from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
 from monitor.service.pages.visits import Visit
 
 router = APIRouter(prefix="/label")
@@ -40,21 +40,21 @@ _REFUSALS = {
 
 
 @router.get("")
-def item_page(request: Request, visit: Visitor, task: str = "") -> Response:
+def item_page(request: Request, visit: Labeling, task: str = "") -> Response:
     """Show the next item, or that nothing is left."""
     screen = request.app.state.desk.screen(visit.annotator, first=task)
     return _item_page(screen, visit)
 
 
 @router.get("/next")
-def next_items(request: Request, visit: Visitor) -> Response:
+def next_items(request: Request, visit: Labeling) -> Response:
     """Give the next items to the script of the page."""
     screen = request.app.state.desk.screen(visit.annotator)
     return JSONResponse(_as_json(screen))
 
 
 @router.post("/answer")
-def give_answer(request: Request, visit: Visitor, form: OwnForm) -> Response:
+def give_answer(request: Request, visit: Labeling, form: OwnForm) -> Response:
     """Take an answer."""
     try:
         answer = Answer(form.get("answer", ""))
@@ -65,7 +65,7 @@ def give_answer(request: Request, visit: Visitor, form: OwnForm) -> Response:
 
 
 @router.post("/undo")
-def undo_answer(request: Request, visit: Visitor, form: OwnForm) -> Response:
+def undo_answer(request: Request, visit: Labeling, form: OwnForm) -> Response:
     """Take an answer back."""
     return _said(request, visit, form, None)
 

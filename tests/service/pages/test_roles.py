@@ -1,0 +1,56 @@
+"""Which page is for whom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from monitor.service.pages.roles import Role
+from monitor.service.pages.visits import Visits
+from tests.service.pages.people import Reader
+
+
+@pytest.fixture
+def as_role(monkeypatch):
+    """Give everybody who is signed in a role."""
+
+    def give(role):
+        find = Visits.find
+        monkeypatch.setattr(
+            Visits,
+            "find",
+            lambda self, token: (visit := find(self, token)) and replace(visit, role=role),
+        )
+
+    return give
+
+
+def test_who_comes_by_a_link_is_an_admin_since_it_is_shown_where_the_program_runs(place, ada):
+    application = place.application()
+
+    visit = application._app.state.visits.find(
+        dict(ada.client.cookies)[application._app.state.cookie]
+    )
+
+    assert visit.role is Role.ADMIN
+
+
+@pytest.mark.parametrize(("role", "status"), [("labeler", 200), ("viewer", 403), ("admin", 200)])
+def test_the_labeling_page_is_for_labelers_and_admins(ada, as_role, role, status):
+    as_role(Role(role))
+
+    codes = [ada.client.get(path).status_code for path in ("/label", "/label/next")]
+
+    assert codes == [status, status]
+
+
+def test_a_viewer_answers_nothing_and_reads_why(place, ada, as_role):
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
+    as_role(Role.VIEWER)
+
+    answer = ada.client.post("/label/answer", data=form)
+
+    assert answer.status_code == 403
+    assert "not for you: your role here is viewer" in Reader(answer.text).text
+    assert place.said == []
