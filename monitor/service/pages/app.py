@@ -15,6 +15,7 @@ from monitor.service.pages import entrance
 from monitor.service.pages.entrance import Entrance
 from monitor.service.pages.guard import Guard
 from monitor.service.pages.labeling import addresses as labeling
+from monitor.service.pages.labeling import conflicts, mine, overview
 from monitor.service.pages.labeling.desk import Desk
 from monitor.service.pages.rendering import message_answer
 from monitor.service.pages.requests import PageRefused
@@ -45,7 +46,8 @@ def pages_app(desk: Desk, way_in: Entrance, *, host: str, port: int) -> Guard:
     app.add_exception_handler(MonitorError, _unavailable)
     app.get("/")(first_page)
     app.include_router(entrance.router)
-    app.include_router(labeling.router)
+    for pages in (labeling, mine, conflicts, overview):
+        app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
     return Guard(app, host)
 

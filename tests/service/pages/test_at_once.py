@@ -7,7 +7,8 @@ from datetime import timedelta
 from threading import Barrier
 
 from monitor.domain.model import Answer
-from monitor.service.pages.labeling.desk import AT_ONCE, Desk, Outcome
+from monitor.service.pages.labeling.desk import AT_ONCE, Desk
+from monitor.service.pages.labeling.outcome import Outcome
 from tests.service.pages.people import place_of
 
 PEOPLE = ("ada", "bob", "eve", "joe")

@@ -26,6 +26,7 @@ let given = []; // answers of this page, the last one last
 let sending = false;
 let asking = false;
 let away = false;
+let hinted = 0;
 
 function later(milliseconds) {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -34,6 +35,15 @@ function later(milliseconds) {
 function tell(message) {
   notice.textContent = message;
   notice.hidden = message === "";
+}
+
+// Tells what is known of an item that was answered wrong, for as long as the next few answers take.
+function hint(known) {
+  hinted -= 1;
+  if (hinted === 0) tell("");
+  if (!known) return;
+  tell(known);
+  hinted = 4;
 }
 
 function keep() {
@@ -137,8 +147,10 @@ async function flush() {
     waiting.shift();
     keep();
     const said = await saidIn(response);
-    if (response.ok) progress.textContent = said.progress;
-    else tell(said.message);
+    if (response.ok) {
+      progress.textContent = said.progress;
+      hint(said.known);
+    } else tell(said.message);
   }
   sending = false;
   await refill();
