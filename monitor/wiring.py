@@ -263,7 +263,8 @@ def check_labels(context: MonitorContext) -> str:
     Raises
     ------
     LabelsRefused
-        If the file, a column of it or the guideline is missing, or the folder cannot be written.
+        If the file, a column of it, the guideline or the gold items are missing, or the folder
+        cannot be written.
     """
     labeler = context.labeler
     if isinstance(labeler, ColumnLabeler):
@@ -271,6 +272,7 @@ def check_labels(context: MonitorContext) -> str:
         return f"column {labeler.settings.value} of {labeler.files}"
     if isinstance(labeler, PageLabeler):
         labeler.guideline()
+        labeler.gold()
         return f"{labeler.place}: {labeler.settings.question}"
     if isinstance(labeler, FilesLabeler):
         labeler.make_folder()

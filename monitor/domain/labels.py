@@ -82,6 +82,12 @@ def current_label(statements: Iterable[Statement], adjudicator: str | None = Non
     return Answer.POSITIVE if positive > negative else Answer.NEGATIVE
 
 
+def is_disputed(statements: Sequence[Statement], adjudicator: str | None = None) -> bool:
+    """Whether people contradict each other about an item and neither most nor one decided."""
+    both = {Answer.POSITIVE, Answer.NEGATIVE} <= set(current_answers(statements).values())
+    return both and current_label(statements, adjudicator) is Answer.CANNOT_TELL
+
+
 def evidence_label(
     statements: Sequence[Statement], adjudicator: str | None = None
 ) -> Answer | None:

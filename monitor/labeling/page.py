@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, LabelEvent, LabelKind
 from monitor.domain.visible import visible_lines
-from monitor.storage import page_store
+from monitor.labeling.gold import read_gold
+from monitor.storage import control_store, page_store
+from monitor.storage.control_store import Rates
 from monitor.storage.page_store import PageRound
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Task
     from monitor.domain.ports import Clock
     from monitor.labeling.page_settings import PageSettings
+    from monitor.storage.control_store import GoldItem
     from monitor.storage.database import Database
     from monitor.storage.page_store import PageStatement
 
@@ -69,12 +72,30 @@ class PageLabeler:
         Raises
         ------
         LabelsRefused
-            If the guideline cannot be read.
+            If the guideline or the gold items cannot be read.
         """
         asked = PageRound(round_name, visible_lines(self.settings.question), self.guideline())
+        gold = self.gold()
         with self._database.write() as connection:
-            page_store.open_round(connection, asked, self._clock())
+            if not page_store.lock(connection, [round_name]):
+                page_store.open_round(connection, asked, self._clock())
+                control_store.open_controls(connection, round_name, self._rates(), gold)
             page_store.add_tasks(connection, round_name, tasks)
+
+    def _rates(self) -> Rates:
+        asked = self.settings
+        return Rates(asked.repeats, asked.gold_share, asked.gold_feedback)
+
+    def gold(self) -> list[GoldItem]:
+        """Read the gold items; none where the config names no file of them.
+
+        Raises
+        ------
+        LabelsRefused
+            If they cannot be read.
+        """
+        path = self.settings.gold
+        return [] if path is None else read_gold(self._folder / path)
 
     def guideline(self) -> str | None:
         """Read the guideline; None where the config names none.

@@ -13,10 +13,18 @@ from monitor.labeling.question import Question
 class PageSettings(Labeling):
     """What the labeling page asks: ``question`` must be one that "yes" and "no" answer.
 
-    ``guideline`` is a Markdown file that says what counts as yes, with examples. A round keeps
-    both as they were when its tasks went out.
+    ``guideline`` is a Markdown file that says what counts as yes, with examples. ``repeats`` is
+    the share of their tasks that people are asked once more, later and unmarked. ``gold`` is a CSV
+    file of items whose truth is known and stands in the column ``truth``; for ``gold_share`` of a
+    person's tasks one of them comes as well, and with ``gold_feedback`` who got it wrong is told.
+    Neither changes a label, a count or evidence. A round keeps all of this as it was when its tasks
+    went out.
     """
 
     kind: Literal["page"] = "page"
     question: Question
     guideline: Annotated[str, Field(min_length=1)] | None = None
+    repeats: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    gold: Annotated[str, Field(min_length=1)] | None = None
+    gold_share: Annotated[float, Field(gt=0, le=0.5)] = 0.05
+    gold_feedback: bool = False

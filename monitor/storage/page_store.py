@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import exists, func, insert, select, update
 
 from monitor.domain.model import Answer
+from monitor.storage import control_store
 from monitor.storage.database import add_missing, listed
 from monitor.storage.page_tables import page_answers, page_rounds, page_tasks
 
@@ -99,7 +100,8 @@ def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) ->
 
 
 def empty_round(connection: Connection, round_name: str) -> None:
-    """Delete what was shown of a round's tasks; the tasks and what was said of them stay."""
+    """Delete what was shown in a round; its tasks and what was said of them stay."""
+    control_store.empty_gold(connection, round_name)
     connection.execute(
         update(page_tasks).where(page_tasks.c.round_name == round_name).values(shown=None)
     )
@@ -127,9 +129,18 @@ def lock(connection: Connection, names: Collection[str]) -> list[PageRound]:
 
     SQLite, where one process writes at a time, needs no lock.
     """
-    query = select(page_rounds).where(page_rounds.c.name.in_(names)).order_by(page_rounds.c.name)
-    rows = connection.execute(query.with_for_update())
+    rows = connection.execute(_rounds(names).with_for_update())
     return [PageRound(row.name, row.question, row.guideline) for row in rows]
+
+
+def read_rounds(connection: Connection, names: Collection[str]) -> list[PageRound]:
+    """Read those of some rounds that are on the page."""
+    rows = connection.execute(_rounds(names))
+    return [PageRound(row.name, row.question, row.guideline) for row in rows]
+
+
+def _rounds(names: Collection[str]) -> Select[Any]:
+    return select(page_rounds).where(page_rounds.c.name.in_(names)).order_by(page_rounds.c.name)
 
 
 def read_page_tasks(connection: Connection, names: Sequence[str]) -> list[PageTask]:

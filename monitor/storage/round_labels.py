@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import case, select
 
-from monitor.domain.labels import current_answers, current_label
+from monitor.domain.labels import current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
 from monitor.storage import frame_store, label_store
 from monitor.storage.label_store import CHUNK
@@ -131,9 +131,7 @@ class RoundLabels:
         """Find items on which people contradict each other and nobody has decided, by stratum."""
         found: defaultdict[str, set[str]] = defaultdict(set)
         for item_id, said in self.said.items():
-            answers = set(current_answers(said).values())
-            both = {Answer.POSITIVE, Answer.NEGATIVE} <= answers
-            if both and self.current.get(item_id) is Answer.CANNOT_TELL:
+            if is_disputed(said, self.adjudicator):
                 found[self._stratum_of[item_id]].add(item_id)
         return dict(found)
 

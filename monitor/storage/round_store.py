@@ -275,6 +275,27 @@ def unfinished_names(
     ]
 
 
+def adjudicators(
+    connection: Connection, names: Sequence[str], now: datetime
+) -> dict[str, str | None]:
+    """Read who decides conflicts in the unfinished rounds of some monitors, by the round's name."""
+    query = (
+        select(
+            monitors.c.name,
+            rounds.c.slot,
+            rounds.c.first_version,
+            rounds.c.settings["adjudicator"].as_string().label("adjudicator"),
+        )
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(monitors.c.name.in_(listed(connection, names)), is_unfinished(now))
+        .order_by(rounds.c.slot, monitors.c.name)
+    )
+    return {
+        _name(row.name, row.slot, row.first_version): row.adjudicator
+        for row in connection.execute(query)
+    }
+
+
 def finished_rounds_shown(connection: Connection, name: str, now: datetime) -> list[Round]:
     """Read the rounds that have nothing to do and of which labelers may still see something."""
     query = _rounds().where(

@@ -18,7 +18,7 @@ from monitor.service.pages import entrance, leaving, sign_in
 from monitor.service.pages.entrance import Entrance
 from monitor.service.pages.guard import Guard
 from monitor.service.pages.labeling import addresses as labeling
-from monitor.service.pages.labeling import payloads
+from monitor.service.pages.labeling import conflicts, mine, overview, payloads
 from monitor.service.pages.labeling.desk import Desk
 from monitor.service.pages.rendering import message_answer, wants_json
 from monitor.service.pages.requests import PageRefused, cookie_name
@@ -57,9 +57,8 @@ def pages_app(
     app.add_exception_handler(MonitorError, _unavailable)
     app.include_router(entrance.router if isinstance(way_in, Entrance) else sign_in.router)
     app.include_router(leaving.router)
-    app.include_router(labeling.router)
-    app.include_router(payloads.router)
-    app.include_router(status.router)
+    for pages in (labeling, payloads, mine, conflicts, overview, status):
+        app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
     return Guard(app, settings)
 

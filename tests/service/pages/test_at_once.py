@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from threading import Barrier
 
 from monitor.domain.model import Answer
-from monitor.service.pages.labeling.desk import AT_ONCE, Desk, Outcome
+from monitor.service.pages.labeling.desk import AT_ONCE, Desk
+from monitor.service.pages.labeling.outcome import Outcome
 from tests.service.pages.people import place_of
 
 PEOPLE = ("ada", "bob", "eve", "joe")
 
 
-def desk_of(place):
-    return Desk(place.scene.database, lambda: place.scene.now, lambda: [place.scene.name])
+def desk_of(place, *, ahead=timedelta(0)):
+    return Desk(place.scene.database, lambda: place.scene.now + ahead, lambda: [place.scene.name])
 
 
 def at_once(*calls):
@@ -35,6 +37,16 @@ def test_people_who_come_at_the_same_moment_get_different_items(database, tmp_pa
 
     keys = [task.key for screen in screens for task in screen.tasks]
     assert len(keys) == len(set(keys)) == AT_ONCE * len(PEOPLE)
+
+
+def test_who_looked_at_the_clock_first_and_came_second_gets_other_items(database, tmp_path):
+    """A request waits for the one before it, with the time at which it came."""
+    place = place_of(database, tmp_path, labels=60)
+
+    first = desk_of(place, ahead=timedelta(milliseconds=1)).screen("bob")
+    second = desk_of(place).screen("ada")
+
+    assert not {task.key for task in first.tasks} & {task.key for task in second.tasks}
 
 
 def test_two_tabs_of_one_person_never_get_both_copies_of_an_item(database, tmp_path):

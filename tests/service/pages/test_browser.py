@@ -46,10 +46,11 @@ def small_shop(folder):
     return shop_of(folder, labels=12)
 
 
-def shop_of(folder, *, labels):
+def shop_of(folder, *, labels, more="repeats: 0"):
     configure(folder)
     path = folder / "config.yaml"
-    asked = 'labeling: {kind: page, question: "Is it about travel?", guideline: guideline.md}'
+    asked = 'kind: page, question: "Is it about travel?", guideline: guideline.md'
+    asked = f"labeling: {{{asked}, {more}}}"
     text = path.read_text().replace("labeling: {kind: files}", asked)
     path.write_text(text.replace("max_labels: 20", f"max_labels: {labels}"))
     (folder / "guideline.md").write_text("**Yes**: somebody travels.")
@@ -339,6 +340,37 @@ def test_two_people_at_once_label_each_item_once(shop, browser):
         (task, name): answer for name, of in given.items() for task, answer in of.items()
     }
     assert len(said(shop.folder)) == 50
+
+
+@pytest.mark.slow
+def test_repeats_and_gold_items_come_among_the_others_and_what_is_left_does_not_tell(
+    folder, browser
+):
+    (folder / "gold.csv").write_text("truth,subject\n1,a flight\n0,a bill\n")
+    more = "repeats: 0.5, gold: gold.csv, gold_share: 0.1, gold_feedback: true"
+    shop = shop_of(folder, labels=50, more=more)
+    left: list[int] = []
+    answered = []
+    with shop.running() as link:
+        browser.enter(link).until(browser.is_ready)
+        while browser.task is not None:
+            browser.until(browser.is_ready)
+            browser.until(browser.is_sent)
+            left.append(int(browser.text("#progress").partition(" ")[0]))
+            answered.append(browser.answer("?"))
+            if len(answered) == 30:
+                browser.driver.refresh()
+        told = browser.driver.page_source
+    run_once(shop.folder)
+
+    asked = asked_of(folder, "select key, task_key from page_controls")
+    repeats = [key for key, task in asked if task is not None]
+    assert len(asked) - len(repeats) == 2
+    assert len(repeats) > 3
+    assert {key for key, _ in asked} < set(answered)
+    assert left == list(range(50 + len(asked), 0, -1))
+    assert "Nothing left to label" in told
+    assert len(labels(folder)) == 50
 
 
 @pytest.mark.slow

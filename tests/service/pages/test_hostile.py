@@ -85,7 +85,7 @@ def test_who_took_an_answer_back_is_not_asked_for_the_other_copy_which_would_not
     [other] = [key for key in items if items[key] == items[first] and key != first]
     ada.answer("1").post("/label/undo")
     place.scene.now += HELD + timedelta(seconds=1)
-    place.person("bob").answer("0")
+    place.person("bob").post("/label/answer", task=first, answer="0")
 
     asked = []
     while ada.get().task is not None:

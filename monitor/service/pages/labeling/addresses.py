@@ -10,33 +10,16 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from monitor.domain.model import Answer
-from monitor.service.pages.labeling.desk import Desk, Handed, Outcome, Screen
+from monitor.service.pages.labeling.desk import Desk, Handed, Screen
 from monitor.service.pages.labeling.guideline import as_html
+from monitor.service.pages.labeling.outcome import Outcome
+from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_about
 from monitor.service.pages.labeling.shown import parts_of
-from monitor.service.pages.rendering import html_page, wants_json
+from monitor.service.pages.rendering import html_page, message_page, wants_json
 from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
 from monitor.service.pages.visits import Visit
 
 router = APIRouter(prefix="/label")
-
-_HIGHEST_REVISION = 1_000_000
-_NOT_OPEN = (
-    "Nobody asks about this item here, or no longer. The answer was not taken; go on with the next "
-    "one."
-)
-_OUTDATED = (
-    "You said something else about this item since this page was made, so this was not taken. "
-    "Undo brings the item back."
-)
-_NOT_YOURS = (
-    "You have answered the other copy of this item; this one needs a second person. The answer was "
-    "not taken."
-)
-_REFUSALS = {
-    Outcome.NOT_OPEN: (HTTPStatus.NOT_FOUND, _NOT_OPEN),
-    Outcome.OUTDATED: (HTTPStatus.CONFLICT, _OUTDATED),
-    Outcome.NOT_YOURS: (HTTPStatus.CONFLICT, _NOT_YOURS),
-}
 
 
 @router.get("")
@@ -56,12 +39,7 @@ def next_items(request: Request, visit: Labeling) -> Response:
 @router.post("/answer")
 def give_answer(request: Request, visit: Labeling, form: OwnForm) -> Response:
     """Take an answer."""
-    try:
-        answer = Answer(form.get("answer", ""))
-    except ValueError:
-        answers = ", ".join(Answer)
-        raise PageRefused(HTTPStatus.BAD_REQUEST, f"An answer is one of {answers}.") from None
-    return _said(request, visit, form, answer)
+    return _said(request, visit, form, answer_of(form))
 
 
 @router.post("/undo")
@@ -72,14 +50,16 @@ def undo_answer(request: Request, visit: Labeling, form: OwnForm) -> Response:
 
 def _said(request: Request, visit: Visit, form: dict[str, str], answer: Answer | None) -> Response:
     desk: Desk = request.app.state.desk
-    task, revision = form.get("task", ""), form.get("revision", "")
-    if "\0" in task or not revision.isdecimal() or int(revision) > _HIGHEST_REVISION:
-        raise PageRefused(HTTPStatus.BAD_REQUEST, "This is no form of the page.")
-    outcome = desk.say(visit.annotator, task, answer, int(revision))
+    task, revision = said_about(form)
+    outcome = desk.say(visit.annotator, task, answer, revision)
     if outcome is not Outcome.TAKEN:
-        raise PageRefused(*_REFUSALS[outcome])
+        raise PageRefused(*REFUSALS[outcome])
+    known = None if answer is None else desk.feedback(visit.annotator, task)
     if wants_json(request):
-        return JSONResponse({"progress": desk.progress(visit.annotator).text})
+        progress = desk.progress(visit.annotator).text
+        return JSONResponse({"progress": progress, "known": known})
+    if known is not None:
+        return message_page(HTTPStatus.OK, known)
     back = f"/label?task={task}" if answer is None else "/label"
     return RedirectResponse(back, HTTPStatus.SEE_OTHER)
 

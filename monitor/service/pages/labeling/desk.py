@@ -1,20 +1,26 @@
 """Which task comes next for whom, and what they say about it.
 
-Tasks are handed out in the random order of their round, so whatever part of it is answered first
-is a random part. A task on somebody's screen is nobody else's for a while; if it is not answered by
+Tasks are handed out block by block of the random order of their round, and each person has a
+random order of their own within a block. Who asks next gets one that is as likely as any other that
+is not out yet, whatever went before; so whatever part of a round goes out first is a random part
+(docs/method.md). A task on somebody's screen is nobody else's for a while; if it is not answered by
 then it comes back. Nothing that decides here depends on an answer, but whether there is one.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
-from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
+from monitor.service.pages.labeling import controls
+from monitor.service.pages.labeling.controls import Controls, Course
+from monitor.service.pages.labeling.outcome import Outcome, judged, revision_of, stands
 from monitor.service.pages.labeling.pace import Progress, seconds_each
-from monitor.storage import page_store, round_store
+from monitor.storage import control_store, page_store, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +46,9 @@ to be read by a pass of ``run-once`` or ``serve`` first."""
 
 AT_ONCE = 10
 """Tasks that a screen has at a time: enough that nobody waits for the next one."""
+
+BLOCK = 50
+"""Tasks of the order that all have in common within which each person has an order of their own."""
 
 _LOOKED_BACK = 21
 """Answers whose times make the pace of a person."""
@@ -70,15 +79,6 @@ class Screen:
     tasks: tuple[Handed, ...]
     progress: Progress
     last: Given | None
-
-
-class Outcome(Enum):
-    """What became of what somebody said."""
-
-    TAKEN = auto()
-    NOT_OPEN = auto()
-    OUTDATED = auto()
-    NOT_YOURS = auto()
 
 
 class Desk:
@@ -113,12 +113,19 @@ class Desk:
             chosen = work.chosen(first)
             page_store.hold(connection, chosen, annotator, now + HELD)
             shown = page_store.read_shown(connection, chosen)
-            progress = self._progress(connection, work, annotator)
+            tasks = [Handed(task.key, work.revision(task.key), shown[task.key]) for task in chosen]
+            name = chosen[0].round_name if chosen else None
+            mixed_in = Controls.read(connection, work.courses(), annotator)
+            control = mixed_in.next(connection, name, first)
+            if control is not None:
+                name = control.round_name
+                revision = mixed_in.revision(control)
+                texts = control_store.read_shown(connection, control)
+                place = 1 if tasks and tasks[0].key == first else 0
+                tasks.insert(place, Handed(control.key, revision, texts))
+            progress = self._progress(connection, work, mixed_in)
             last = self._last(connection, annotator, now)
-        tasks = (Handed(task.key, work.revision(task.key), shown[task.key]) for task in chosen)
-        return Screen(
-            rounds[chosen[0].round_name] if chosen else None, tuple(tasks), progress, last
-        )
+        return Screen(None if name is None else rounds[name], tuple(tasks), progress, last)
 
     def say(self, annotator: str, key: str, answer: Answer | None, revision: int) -> Outcome:
         """Take an answer to a task, or with None take back the one before.
@@ -131,14 +138,15 @@ class Desk:
             names = self._rounds(connection, now, asking=False)
             task = page_store.find_task(connection, names, key)
             if task is None:
-                return Outcome.NOT_OPEN
+                return controls.say(
+                    connection, names, annotator, key, answer, revision=revision, now=now
+                )
             page_store.lock(connection, [task.round_name])
             work = _Work.read(connection, [task.round_name], annotator, now)
             before = work.standing.get(key, {}).get(annotator)
-            if before is not None and (before.revision, before.answer) == (revision + 1, answer):
-                return Outcome.TAKEN
-            if work.revision(key) != revision or (answer is None and not _stands(before)):
-                return Outcome.OUTDATED
+            outcome = judged(before, answer, revision)
+            if outcome is not None:
+                return outcome
             if work.has_other_copy(task):
                 return Outcome.NOT_YOURS
             page_store.say(connection, key, annotator, answer, before=before, now=now)
@@ -165,23 +173,46 @@ class Desk:
         with self.database.read() as connection:
             asking = self._rounds(connection, now, asking=True)
             work = _Work.read(connection, asking, annotator, now)
-            return self._progress(connection, work, annotator)
+            mixed_in = Controls.read(connection, work.courses(), annotator)
+            return self._progress(connection, work, mixed_in)
+
+    def feedback(self, annotator: str, key: str) -> str | None:
+        """Say what is known of the item that somebody has just answered, if they are to be told."""
+        with self.database.read() as connection:
+            names = self._rounds(connection, self.clock(), asking=False)
+            return controls.feedback(connection, names, annotator, key)
+
+    def accepting(self, connection: Connection) -> list[str]:
+        """Name the rounds that take answers."""
+        return self._rounds(connection, self.clock(), asking=False)
+
+    def adjudicators(self, connection: Connection) -> dict[str, str | None]:
+        """Name who decides conflicts in each round that takes answers."""
+        until = self.clock() + LAST_DAY
+        return round_store.adjudicators(connection, list(self._monitors()), until)
 
     def _rounds(self, connection: Connection, now: datetime, *, asking: bool) -> list[str]:
         """Name the rounds that take answers, or only those that still ask for them."""
         found = round_store.unfinished_names(connection, list(self._monitors()), now + LAST_DAY)
         return [name for name, state in found if not asking or state is RoundState.LABELING]
 
-    def _progress(self, connection: Connection, work: _Work, annotator: str) -> Progress:
-        times = page_store.answer_times(connection, annotator, _LOOKED_BACK)
+    def _progress(self, connection: Connection, work: _Work, mixed_in: Controls) -> Progress:
+        times = [
+            *page_store.answer_times(connection, work.annotator, _LOOKED_BACK),
+            *control_store.answer_times(connection, work.annotator, _LOOKED_BACK),
+        ]
         left = work.left()
         elsewhere = sum(not work.is_free(task) for task in left)
-        return Progress(len(left), elsewhere, seconds_each(times))
+        each = seconds_each(sorted(times)[-_LOOKED_BACK:])
+        return Progress(len(left) + len(mixed_in.to_come), elsewhere, each)
 
     def _last(self, connection: Connection, annotator: str, now: datetime) -> Given | None:
         """Find the last answer of somebody that stands and may be taken back."""
         names = self._rounds(connection, now, asking=False)
         newest = page_store.last_answer(connection, names, annotator)
+        control = control_store.last_answer(connection, names, annotator)
+        if control is not None and (newest is None or newest.id <= control.after):
+            return Given(control.control_key, control.revision)
         return None if newest is None else Given(newest.task_key, newest.revision)
 
 
@@ -198,13 +229,26 @@ class _Work:
     def read(
         cls, connection: Connection, names: Sequence[str], annotator: str, now: datetime
     ) -> _Work:
-        tasks = page_store.read_page_tasks(connection, names)
+        tasks = _in_own_order(page_store.read_page_tasks(connection, names), annotator)
         return cls(tasks, page_store.standing(connection, names), annotator, now)
 
     def revision(self, key: str) -> int:
         """Count what the person has said about a task."""
-        said = self.standing.get(key, {}).get(self.annotator)
-        return 0 if said is None else said.revision
+        return revision_of(self._said(key))
+
+    def courses(self) -> dict[str, Course]:
+        """Find how far the person is in each round."""
+        left = self.left()
+        mine = [said for task in self.tasks if stands(said := self._said(task.key)) and said]
+        mine.sort(key=lambda said: said.id)
+        round_of = {task.key: task.round_name for task in self.tasks}
+        return {
+            name: Course(
+                [said.task_key for said in mine if round_of[said.task_key] == name],
+                [task.key for task in left if task.round_name == name],
+            )
+            for name in dict.fromkeys(round_of.values())
+        }
 
     def chosen(self, first: str) -> list[PageTask]:
         """Choose the next tasks for the person, of one round, no two of the same item."""
@@ -245,16 +289,30 @@ class _Work:
     def _is_held(self, task: PageTask) -> bool:
         if task.held_until is None:
             return False
-        # An end beyond the longest was noted by a clock that has been set back since.
-        return self.now < task.held_until <= self.now + HELD
+        # Who looked at the clock first may be second at the store, and clocks of two machines
+        # differ; but an end far beyond the longest was noted by a clock that was ahead.
+        return self.now < task.held_until <= self.now + 2 * HELD
 
     def _spoken_of_by_me(self, task: PageTask) -> bool:
         # Also where it was taken back: estimates take one copy of an item from a person, the first.
         return self.annotator in self.standing.get(task.key, {})
 
     def _is_answered(self, task: PageTask) -> bool:
-        return any(map(_stands, self.standing.get(task.key, {}).values()))
+        return any(map(stands, self.standing.get(task.key, {}).values()))
+
+    def _said(self, key: str) -> PageStatement | None:
+        return self.standing.get(key, {}).get(self.annotator)
 
 
-def _stands(said: PageStatement | None) -> bool:
-    return said is not None and said.answer is not None
+def _in_own_order(tasks: Sequence[PageTask], annotator: str) -> list[PageTask]:
+    """Shuffle each block of each round for one person; rounds and blocks stay in their order."""
+    before = Counter[str]()
+    places: list[tuple[int, bytes]] = []
+    rounds = {name: place for place, name in enumerate(dict.fromkeys(t.round_name for t in tasks))}
+    blocks = len(tasks) // BLOCK + 1
+    for task in tasks:
+        block = rounds[task.round_name] * blocks + before[task.round_name] // BLOCK
+        text = f"order|{annotator}|{task.key}"
+        places.append((block, hashlib.sha256(text.encode(errors="surrogatepass")).digest()))
+        before[task.round_name] += 1
+    return [task for _, task in sorted(zip(places, tasks, strict=True))]

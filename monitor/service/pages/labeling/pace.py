@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 AT_FIRST = 5.0
 """Seconds an item takes until it is known how fast somebody reads."""
 
-_PAUSE = 120.0
+PAUSE = 120.0
 """Seconds after which somebody was away."""
 
 _ENOUGH = 5
@@ -56,7 +56,7 @@ def seconds_each(times: Sequence[datetime]) -> float:
     """
     ordered = sorted(times)
     gaps = [(after - before).total_seconds() for before, after in pairwise(ordered)]
-    at_work = [gap for gap in gaps if gap < _PAUSE]
+    at_work = [gap for gap in gaps if gap < PAUSE]
     return median(at_work) if len(at_work) >= _ENOUGH else AT_FIRST
 
 

@@ -1,0 +1,87 @@
+"""Gold items for the labeling page: items whose truth is known, read from a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import LabelsRefused
+from monitor.domain.model import Answer
+from monitor.labeling.cells import answer_of, unescape
+from monitor.labeling.reading import LONGEST_CELL, cells_up_to
+from monitor.storage.control_store import GoldItem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRUTH = "truth"
+MOST_BYTES = 10 * 2**20
+MOST_ITEMS = 1000
+
+
+def read_gold(path: Path) -> list[GoldItem]:
+    """Read gold items: column ``truth`` has 1 or 0, and people see the others under their names.
+
+    Raises
+    ------
+    LabelsRefused
+        If the file cannot be read, or a row of it is no gold item.
+    """
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            raise _refused(path, f"is longer than {MOST_BYTES // 2**20} MB; leave items out")
+        return _items(path, text.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        why = f"is not UTF-8 (at byte {error.start}); in the spreadsheet choose 'CSV UTF-8'"
+        raise _refused(path, why) from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise _refused(path, f"cannot be read: {reason}; check the path") from error
+
+
+def _items(path: Path, text: str) -> list[GoldItem]:
+    separator = next((mark for mark in ",;\t" if _has_truth(text, mark)), None)
+    if separator is None:
+        why = f"has no column {TRUTH}; the first row names the columns, one of them {TRUTH}"
+        raise _refused(path, why)
+    try:
+        with cells_up_to(LONGEST_CELL):
+            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+    except csv.Error as error:
+        raise _refused(path, f"is not readable CSV: {error}; save it again as CSV") from error
+    header = [unescape(cell.strip()) for cell in rows[0]]
+    if len(set(header)) < len(header):
+        raise _refused(path, "has two columns of one name; rename one")
+    filled = [(n, row) for n, row in enumerate(rows[1:], start=2) if any(map(str.strip, row))]
+    if not filled:
+        raise _refused(path, "has no items; add some, or leave the setting out")
+    if len(filled) > MOST_ITEMS:
+        raise _refused(path, f"has {len(filled):,} items; up to {MOST_ITEMS:,} are of use")
+    return [_item(path, number, header, row) for number, row in filled]
+
+
+def _has_truth(text: str, separator: str) -> bool:
+    first = next(csv.reader(io.StringIO(text.partition("\n")[0]), delimiter=separator), [])
+    return TRUTH in (unescape(cell.strip()) for cell in first)
+
+
+def _item(path: Path, number: int, header: list[str], row: list[str]) -> GoldItem:
+    if len(row) != len(header):
+        cells = f"{len(row)} cells under {len(header)} columns"
+        why = f"row {number} has {cells}; quote cells with commas"
+        raise _refused(path, why)
+    texts = dict(zip(header, row, strict=True))
+    try:
+        truth = answer_of(texts.pop(TRUTH))
+    except ValueError:
+        truth = None
+    if truth not in {Answer.POSITIVE, Answer.NEGATIVE}:
+        raise _refused(path, f"row {number}: {TRUTH} is 1 or 0, for what is known")
+    return GoldItem(Answer(truth), {name: unescape(cell) for name, cell in texts.items()})
+
+
+def _refused(path: Path, why: str) -> LabelsRefused:
+    return LabelsRefused(f"labeling.gold: {path} {why}")

@@ -1,0 +1,136 @@
+"""Items on which people contradict each other, for the adjudicator of their round to decide.
+
+Who decides is named in the config (`labeling.adjudicator`), since their answer counts alone and is
+never one of those whose agreement is measured. They see the item as those did who answered it, and
+nothing of what was said by whom.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from monitor.domain.labels import Statement, is_disputed
+from monitor.domain.model import LabelKind
+from monitor.service.pages.labeling.guideline import as_html
+from monitor.service.pages.labeling.outcome import Outcome, revision_of
+from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_about
+from monitor.service.pages.labeling.shown import parts_of
+from monitor.service.pages.rendering import html_page
+from monitor.service.pages.requests import Administering, OwnForm, PageRefused
+from monitor.storage import page_store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.service.pages.labeling.desk import Desk
+    from monitor.storage.page_store import PageStatement, PageTask
+
+router = APIRouter(prefix="/label/conflicts")
+
+_SETTLED = (
+    "This conflict is settled by now, or is not yours to decide. The answer was not taken; go on "
+    "with the next one."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """An item that people answered differently, as a task of its round."""
+
+    task: PageTask
+    adjudicator: str | None
+    revision: int
+
+
+@router.get("")
+def conflicts_page(request: Request, visit: Administering) -> Response:
+    """Show the next conflict that is this person's to decide, and who decides the others."""
+    desk: Desk = request.app.state.desk
+    with desk.database.read() as connection:
+        found = conflicts(desk, connection)
+        mine = [one for one in found if one.adjudicator == visit.annotator]
+        rounds = {one.name: one for one in page_store.read_rounds(connection, _names(mine[:1]))}
+        shown = page_store.read_shown(connection, [one.task for one in mine[:1]])
+    others = Counter(
+        (one.task.round_name, one.adjudicator)
+        for one in found
+        if one.adjudicator != visit.annotator
+    )
+    round_ = rounds[mine[0].task.round_name] if mine else None
+    return html_page(
+        "labeling/conflicts.html",
+        visit=visit,
+        conflict=mine[0] if mine else None,
+        left=len(mine),
+        question=None if round_ is None else round_.question,
+        guideline=None if round_ is None else as_html(round_.guideline),
+        parts=[] if not mine else parts_of(shown[mine[0].task.key]),
+        others=[(name, who, count) for (name, who), count in sorted(others.items(), key=str)],
+    )
+
+
+@router.post("")
+def decide(request: Request, visit: Administering, form: OwnForm) -> Response:
+    """Take the decision of an adjudicator."""
+    desk: Desk = request.app.state.desk
+    answer = answer_of(form)
+    key, revision = said_about(form)
+    with desk.database.read() as connection:
+        mine = {
+            one.task.key
+            for one in conflicts(desk, connection)
+            if one.adjudicator == visit.annotator
+        }
+    if key not in mine:
+        raise PageRefused(HTTPStatus.CONFLICT, _SETTLED)
+    outcome = desk.say(visit.annotator, key, answer, revision)
+    if outcome is not Outcome.TAKEN:
+        raise PageRefused(*REFUSALS[outcome])
+    return RedirectResponse("/label/conflicts", HTTPStatus.SEE_OTHER)
+
+
+def conflicts(desk: Desk, connection: Connection) -> list[Conflict]:
+    """Find the items of rounds that take answers on which people differ and nobody decided.
+
+    One of which the adjudicator said that nobody can tell is decided.
+    """
+    deciding = desk.adjudicators(connection)
+    names = list(deciding)
+    said = page_store.standing(connection, names)
+    copies: defaultdict[tuple[str, str], list[PageTask]] = defaultdict(list)
+    for task in page_store.read_page_tasks(connection, names):
+        copies[task.round_name, task.item].append(task)
+    found = (_conflict(tasks, said, deciding[name]) for (name, _), tasks in copies.items())
+    return [one for one in found if one is not None]
+
+
+def _conflict(
+    tasks: Sequence[PageTask],
+    said: Mapping[str, Mapping[str, PageStatement]],
+    adjudicator: str | None,
+) -> Conflict | None:
+    statements = [one for task in tasks for one in said.get(task.key, {}).values()]
+    of_judge = {one.task_key: one for one in statements if one.annotator == adjudicator}
+    if any(one.answer is not None for one in of_judge.values()):
+        return None
+    if not is_disputed([_statement(one) for one in statements], adjudicator):
+        return None
+    task = next((task for task in tasks if task.key in of_judge), tasks[0])
+    return Conflict(task, adjudicator, revision_of(of_judge.get(task.key)))
+
+
+def _statement(said: PageStatement) -> Statement:
+    kind = LabelKind.WITHDRAWN if said.answer is None else LabelKind.GIVEN
+    return Statement(said.at, said.annotator, kind, said.answer)
+
+
+def _names(found: Sequence[Conflict]) -> list[str]:
+    return [one.task.round_name for one in found]

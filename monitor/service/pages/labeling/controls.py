@@ -1,0 +1,172 @@
+"""Which repeats and gold items come when, for whom.
+
+Nothing that decides depends on an answer, but whether there is one. All draws are hashes, so what
+is to come is known from the beginning, and what is left goes down by one with each answer: it
+does not tell which of them was a control.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import Answer
+from monitor.service.pages.labeling.outcome import Outcome, judged, revision_of, stands
+from monitor.storage import control_store, page_store
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.storage.control_store import Control, ControlStatement, Rates
+
+REPEAT_AFTER = 20
+"""Tasks of theirs that a person has answered at least before one of them comes again."""
+
+_SPREAD = 20
+"""Tasks by which a repeat may come later than that, by chance."""
+
+_WORDS = {Answer.POSITIVE: "yes", Answer.NEGATIVE: "no", Answer.CANNOT_TELL: "you cannot tell"}
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Keys of the tasks that a person answered in a round, in that order, and of those left."""
+
+    answered: Sequence[str]
+    left: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A control that a person is yet to answer; ``now`` or after more tasks."""
+
+    round_name: str
+    now: bool
+    task_key: str | None = None
+    gold_item: str | None = None
+
+    @property
+    def asks(self) -> str:
+        """The task or the gold item that it shows."""
+        return self.task_key or self.gold_item or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """The controls of a person in some rounds: shown, said and to come."""
+
+    annotator: str
+    shown: Mapping[str, Control]
+    said: Mapping[str, ControlStatement]
+    to_come: Sequence[Due]
+
+    @classmethod
+    def read(
+        cls, connection: Connection, courses: Mapping[str, Course], annotator: str
+    ) -> Controls:
+        """Read those of the rounds that a person has a course in."""
+        rates = control_store.read_rates(connection, list(courses))
+        if not rates:
+            return cls(annotator, {}, {}, ())
+        gold = control_store.gold_items(connection, list(rates))
+        shown = control_store.controls(connection, list(rates), annotator)
+        said = control_store.latest_said(connection, list(rates))
+        done = {one.asks for one in shown if stands(said.get(one.key))}
+        to_come = [
+            due
+            for name, course in courses.items()
+            if name in rates
+            for due in _to_come(name, course, rates[name], gold.get(name, {}), annotator)
+            if due.asks not in done
+        ]
+        return cls(annotator, {one.asks: one for one in shown}, said, to_come)
+
+    def next(self, connection: Connection, round_name: str | None, first: str) -> Control | None:
+        """Find the control that is due now, of a round or of any; ``first`` is preferred by key."""
+        due = [one for one in self.to_come if one.now and round_name in {None, one.round_name}]
+        if not due:
+            return None
+        preferred = [one for one in due if self._key(one) == first]
+        chosen = (preferred or due)[0]
+        return self.shown.get(chosen.asks) or control_store.make_control(
+            connection,
+            chosen.round_name,
+            self.annotator,
+            task_key=chosen.task_key,
+            gold_item=chosen.gold_item,
+        )
+
+    def revision(self, control: Control) -> int:
+        """Count what the person has said to a control."""
+        return revision_of(self.said.get(control.key))
+
+    def _key(self, due: Due) -> str | None:
+        return self.shown[due.asks].key if due.asks in self.shown else None
+
+
+def _to_come(
+    name: str, course: Course, rates: Rates, gold: Collection[str], annotator: str
+) -> Iterator[Due]:
+    """Find the controls of a round that fit in before the tasks of a person end."""
+    by_now, by_the_end = len(course.answered), len(course.answered) + len(course.left)
+    for place, key in enumerate([*course.answered, *course.left], start=1):
+        if _chance("repeat", annotator, key) >= rates.repeats:
+            continue
+        at = place + REPEAT_AFTER + int(_SPREAD * _chance("distance", annotator, key))
+        if at <= by_the_end:
+            yield Due(name, place <= by_now and at <= by_now, task_key=key)
+    ordered = sorted(gold, key=lambda item: _chance("gold", annotator, item))
+    for place, item in enumerate(ordered):
+        at = 1 + int((place + _chance("when", annotator, item)) / rates.gold)
+        if at <= by_the_end:
+            yield Due(name, at <= by_now, gold_item=item)
+
+
+def _chance(*of: str) -> float:
+    digest = hashlib.sha256("|".join(of).encode(errors="surrogatepass")).digest()
+    return int.from_bytes(digest[:6]) / 2**48
+
+
+def say(
+    connection: Connection,
+    names: Collection[str],
+    annotator: str,
+    key: str,
+    answer: Answer | None,
+    *,
+    revision: int,
+    now: datetime,
+) -> Outcome:
+    """Take what somebody says to a control of theirs; it goes where nothing counts it."""
+    control = control_store.find_control(connection, names, annotator, key)
+    if control is None:
+        return Outcome.NOT_OPEN
+    page_store.lock(connection, [control.round_name])
+    before = control_store.latest_said(connection, [control.round_name]).get(key)
+    outcome = judged(before, answer, revision)
+    if outcome is None:
+        control_store.say(connection, control, answer, before=before, now=now)
+    return outcome or Outcome.TAKEN
+
+
+def feedback(
+    connection: Connection, names: Collection[str], annotator: str, key: str
+) -> str | None:
+    """Say what is known of a gold item that somebody got wrong, where they are to be told."""
+    control = control_store.find_control(connection, names, annotator, key)
+    if control is None or control.gold_item is None:
+        return None
+    said = control_store.latest_said(connection, [control.round_name]).get(key)
+    rates = control_store.read_rates(connection, [control.round_name])[control.round_name]
+    truth = control_store.gold_items(connection, [control.round_name])
+    known = truth[control.round_name][control.gold_item]
+    if not rates.feedback or said is None or said.answer in {None, known}:
+        return None
+    return (
+        f"The answer to the item before is known: {_WORDS[known]}. You said "
+        f"{_WORDS[Answer(said.answer)]}. It counts for no result; the guideline may help."
+    )

@@ -1,0 +1,210 @@
+"""How the people who label a round fare: pace, agreement, gold items, and reading.
+
+They describe people and enter no estimate: that of how far labels agree is the round's own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from monitor.domain.model import Answer
+from monitor.service.pages.labeling.outcome import stands
+from monitor.service.pages.labeling.pace import PAUSE
+from monitor.service.pages.labeling.shown import parts_of
+from monitor.storage import control_store, page_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.storage.control_store import Control, ControlStatement
+    from monitor.storage.page_store import PageStatement, PageTask
+
+FASTEST = 50.0
+"""Characters a second: about 500 English words a minute, twice what people read (Brysbaert,
+"How many words do we read per minute?", 2019: 238 words)."""
+
+FEWEST = 20
+"""Answers by which a pace is judged at least."""
+
+_LOOKED_BACK = 200
+_DECIDED = frozenset({Answer.POSITIVE, Answer.NEGATIVE})
+
+
+class Share(NamedTuple):
+    """So many of so many."""
+
+    hits: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.hits} of {self.of}" if self.of else "none yet"
+
+
+_NONE = Share(0, 0)
+
+
+@dataclass
+class Figures:
+    """What is known of one person's answers.
+
+    ``with_others`` and ``with_self`` count pairs of answers that agree, ``gold`` gold items that
+    were answered right. ``characters`` is the median of those shown per second of an answer.
+    """
+
+    name: str
+    answers: int = 0
+    cannot_tell: int = 0
+    with_others: Share = _NONE
+    with_self: Share = _NONE
+    gold: Share = _NONE
+    seconds: float | None = None
+    characters: float | None = None
+
+    @property
+    def is_faster_than_reading(self) -> bool:
+        """Whether half of the answers or more came faster than people read what was shown."""
+        return self.characters is not None and self.characters > FASTEST
+
+
+@dataclass
+class _Hits:
+    found: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, name: str, hit: bool) -> None:
+        self.found[name].append(hit)
+
+    def of(self, name: str) -> Share:
+        hits = self.found.get(name, [])
+        return Share(sum(hits), len(hits))
+
+
+def read_figures(connection: Connection, adjudicators: Mapping[str, str | None]) -> list[Figures]:
+    """Read the figures of everybody who answered in some rounds, by name.
+
+    ``adjudicators`` names for each round who decides conflicts: they agree with nobody by chance.
+    """
+    names = list(adjudicators)
+    tasks = {task.key: task for task in page_store.read_page_tasks(connection, names)}
+    said = page_store.standing(connection, names)
+    standing = [one for of in said.values() for one in of.values() if stands(one)]
+    controls = {one.key: one for one in control_store.controls(connection, names)}
+    answered = control_store.latest_said(connection, names)
+    others = _with_others(tasks, said, adjudicators)
+    selves = _with_self(connection, controls, answered)
+    gold = _gold(connection, names, controls, answered)
+    people = {one.annotator for one in standing} | {controls[key].annotator for key in answered}
+    found = []
+    for name in sorted(people):
+        mine = [one for one in standing if one.annotator == name]
+        times = [one.at for key, one in answered.items() if controls[key].annotator == name]
+        seconds, characters = _pace(connection, tasks, mine, times)
+        found.append(
+            Figures(
+                name,
+                answers=len(mine),
+                cannot_tell=sum(one.answer is Answer.CANNOT_TELL for one in mine),
+                with_others=others.of(name),
+                with_self=selves.of(name),
+                gold=gold.of(name),
+                seconds=seconds,
+                characters=characters,
+            )
+        )
+    return found
+
+
+def _with_others(
+    tasks: Mapping[str, PageTask],
+    said: Mapping[str, Mapping[str, PageStatement]],
+    adjudicators: Mapping[str, str | None],
+) -> _Hits:
+    of_item: defaultdict[tuple[str, str], dict[str, Answer]] = defaultdict(dict)
+    for key, of in said.items():
+        task = tasks[key]
+        for name, one in of.items():
+            if one.answer in _DECIDED and name != adjudicators[task.round_name]:
+                of_item[task.round_name, task.item][name] = Answer(one.answer)
+    hits = _Hits()
+    for answers in of_item.values():
+        for pair in combinations(sorted(answers), 2):
+            for name in pair:
+                hits.add(name, answers[pair[0]] is answers[pair[1]])
+    return hits
+
+
+def _with_self(
+    connection: Connection,
+    controls: Mapping[str, Control],
+    answered: Mapping[str, ControlStatement],
+) -> _Hits:
+    """Compare repeats with what the person's answer was when they were asked again."""
+    repeats = [
+        (controls[key], one)
+        for key, one in answered.items()
+        if controls[key].task_key is not None and one.answer is not None
+    ]
+    keys = sorted({control.asks for control, _ in repeats})
+    first = page_store.statements(connection, keys)
+    hits = _Hits()
+    for control, again in repeats:
+        before = [
+            one
+            for one in first
+            if (one.task_key, one.annotator) == (control.task_key, control.annotator)
+            and one.id <= again.after
+            and one.answer is not None
+        ]
+        if before:
+            hits.add(control.annotator, before[-1].answer is again.answer)
+    return hits
+
+
+def _gold(
+    connection: Connection,
+    names: Sequence[str],
+    controls: Mapping[str, Control],
+    answered: Mapping[str, ControlStatement],
+) -> _Hits:
+    truth = control_store.gold_items(connection, names)
+    hits = _Hits()
+    for key, one in answered.items():
+        control = controls[key]
+        if control.gold_item is not None and one.answer is not None:
+            known = truth[control.round_name][control.gold_item]
+            hits.add(control.annotator, one.answer is known)
+    return hits
+
+
+def _pace(
+    connection: Connection,
+    tasks: Mapping[str, PageTask],
+    mine: Sequence[PageStatement],
+    others: Iterable[datetime],
+) -> tuple[float | None, float | None]:
+    """Find the seconds an answer takes somebody, and the characters of it per second.
+
+    By the last of theirs; ``others`` are the times of what they said to controls.
+    """
+    timed = sorted([*((one.at, one.task_key) for one in mine), *((at, "") for at in others)])
+    gaps = [
+        (key, (at - before).total_seconds())
+        for (before, _), (at, key) in pairwise(timed[-_LOOKED_BACK:])
+        if (at - before).total_seconds() < PAUSE
+    ]
+    if len(gaps) < FEWEST:
+        return None, None
+    shown = page_store.read_shown(connection, [tasks[key] for key, _ in gaps if key])
+    rates = [
+        sum(len(part.text) for part in parts_of(shown[key])) / max(seconds, 0.001)
+        for key, seconds in gaps
+        if key and shown[key] is not None
+    ]
+    seconds = median(seconds for _, seconds in gaps)
+    return seconds, median(rates) if len(rates) >= FEWEST else None

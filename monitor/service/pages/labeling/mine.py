@@ -1,0 +1,158 @@
+"""What somebody answered in the rounds that still take answers, for them to correct."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from monitor.domain.model import Answer
+from monitor.service.pages.labeling.outcome import Outcome, stands
+from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_about
+from monitor.service.pages.labeling.shown import Part, parts_of
+from monitor.service.pages.rendering import html_page
+from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
+from monitor.storage import control_store, page_store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.service.pages.labeling.desk import Desk
+
+router = APIRouter(prefix="/label/mine")
+
+AT_ONCE = 20
+"""Answers on a page."""
+
+_EXCERPT = 300
+"""Characters of a text that stand there at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An answer of somebody that stands; ``place`` orders it among theirs."""
+
+    key: str
+    revision: int
+    answer: Answer
+    place: tuple[int, int]
+    question: str
+    parts: Sequence[Part]
+
+
+@router.get("")
+def mine_page(request: Request, visit: Labeling, page: int = 1) -> Response:
+    """Show somebody's own answers, the newest first."""
+    entries, pages = _entries(request.app.state.desk, visit.annotator, page)
+    return html_page(
+        "labeling/mine.html", visit=visit, entries=entries, page=page, pages=pages, answers=_ANSWERS
+    )
+
+
+@router.post("")
+def correct(request: Request, visit: Labeling, form: OwnForm) -> Response:
+    """Take another answer of somebody in place of one of theirs."""
+    desk: Desk = request.app.state.desk
+    answer = answer_of(form)
+    key, revision = said_about(form)
+    page = form.get("page", "1")
+    standing = _standing_answer(desk, visit.annotator, key)
+    if standing is None:
+        raise PageRefused(*REFUSALS[Outcome.NOT_OPEN])
+    if standing is not answer:
+        outcome = desk.say(visit.annotator, key, answer, revision)
+        if outcome is not Outcome.TAKEN:
+            raise PageRefused(*REFUSALS[outcome])
+    shown = page if page.isdecimal() else "1"
+    return RedirectResponse(f"/label/mine?page={shown}", HTTPStatus.SEE_OTHER)
+
+
+_ANSWERS = {
+    Answer.POSITIVE: "Yes",
+    Answer.NEGATIVE: "No",
+    Answer.CANNOT_TELL: "Cannot tell",
+}
+
+
+def _standing_answer(desk: Desk, annotator: str, key: str) -> Answer | None:
+    """Find what somebody's answer is; None where they gave none to a task that is open."""
+    with desk.database.read() as connection:
+        names = desk.accepting(connection)
+        said = page_store.standing(connection, names).get(key, {}).get(annotator)
+        if said is not None:
+            return said.answer
+        if control_store.find_control(connection, names, annotator, key) is None:
+            return None
+        control = control_store.latest_said(connection, names).get(key)
+    return None if control is None else control.answer
+
+
+def _entries(desk: Desk, annotator: str, page: int) -> tuple[list[Entry], int]:
+    with desk.database.read() as connection:
+        names = desk.accepting(connection)
+        found = [*_of_tasks(connection, names, annotator), *_of_gold(connection, names, annotator)]
+        found.sort(key=lambda one: one["place"], reverse=True)
+        pages = max(1, -(-len(found) // AT_ONCE))
+        first = AT_ONCE * (min(max(page, 1), pages) - 1)
+        rounds = {one.name: one for one in page_store.read_rounds(connection, names)}
+        entries = []
+        for one in found[first : first + AT_ONCE]:
+            shown = one.pop("read")(connection)
+            question = rounds[one.pop("round_name")].question
+            entries.append(Entry(**one, question=question, parts=_excerpts(shown)))
+    return entries, pages
+
+
+def _of_tasks(connection: Connection, names: Sequence[str], annotator: str) -> list[dict[str, Any]]:
+    tasks = {task.key: task for task in page_store.read_page_tasks(connection, names)}
+    return [
+        {
+            "key": key,
+            "revision": said.revision,
+            "answer": said.answer,
+            "place": (said.id, 0),
+            "round_name": tasks[key].round_name,
+            "read": lambda connection, task=tasks[key]: page_store.read_shown(connection, [task])[
+                task.key
+            ],
+        }
+        for key, of in page_store.standing(connection, names).items()
+        if stands(said := of.get(annotator)) and said is not None
+    ]
+
+
+def _of_gold(connection: Connection, names: Sequence[str], annotator: str) -> list[dict[str, Any]]:
+    """Find the gold items too, which look like any other; a repeat is its item's, once."""
+    said_of = control_store.latest_said(connection, names)
+    return [
+        {
+            "key": control.key,
+            "revision": said.revision,
+            "answer": said.answer,
+            "place": (said.after, said.id),
+            "round_name": control.round_name,
+            "read": lambda connection, control=control: control_store.read_shown(
+                connection, control
+            ),
+        }
+        for control in control_store.controls(connection, names, annotator)
+        if control.gold_item is not None
+        and stands(said := said_of.get(control.key))
+        and said is not None
+    ]
+
+
+def _excerpts(shown: Mapping[str, Any] | None) -> list[Part]:
+    return [_excerpt(part) for part in parts_of(shown)]
+
+
+def _excerpt(part: Part) -> Part:
+    text = part.text + part.rest
+    if len(text) <= _EXCERPT:
+        return part
+    return part._replace(text=text[:_EXCERPT], rest=text[_EXCERPT:], more="Show all of it")

@@ -1,0 +1,45 @@
+"""What becomes of what somebody says, as far as it follows from what they said before."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from monitor.domain.model import Answer
+    from monitor.storage.control_store import ControlStatement
+    from monitor.storage.page_store import PageStatement
+
+    Said = PageStatement | ControlStatement
+
+
+class Outcome(Enum):
+    """What became of what somebody said."""
+
+    TAKEN = auto()
+    NOT_OPEN = auto()
+    OUTDATED = auto()
+    NOT_YOURS = auto()
+
+
+def judged(before: Said | None, answer: Answer | None, revision: int) -> Outcome | None:
+    """Judge an answer, or with None an undoing, by what the person said ``before``.
+
+    ``revision`` counts what they had said when they saw the item. None where it is to be taken;
+    `Outcome.TAKEN` where it was, since what is sent again is taken once.
+    """
+    if before is not None and (before.revision, before.answer) == (revision + 1, answer):
+        return Outcome.TAKEN
+    if revision_of(before) != revision or (answer is None and not stands(before)):
+        return Outcome.OUTDATED
+    return None
+
+
+def revision_of(said: Said | None) -> int:
+    """Count what the person had said by a statement of theirs, the latest one."""
+    return 0 if said is None else said.revision
+
+
+def stands(said: Said | None) -> bool:
+    """Whether a statement is an answer, and not an undoing or nothing."""
+    return said is not None and said.answer is not None

@@ -1,0 +1,55 @@
+"""How labeling goes, for who runs it: what is left, and how everybody fares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response  # noqa: TC002
+
+from monitor.service.pages.labeling.conflicts import conflicts
+from monitor.service.pages.labeling.figures import FASTEST, FEWEST, read_figures
+from monitor.service.pages.labeling.outcome import stands
+from monitor.service.pages.rendering import html_page
+from monitor.service.pages.requests import Administering  # noqa: TC001
+from monitor.storage import page_store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.service.pages.labeling.desk import Desk
+
+router = APIRouter(prefix="/label/overview")
+
+
+@router.get("")
+def overview_page(request: Request, visit: Administering) -> Response:
+    """Show the rounds that take answers, and everybody who gave some."""
+    desk: Desk = request.app.state.desk
+    with desk.database.read() as connection:
+        deciding = desk.adjudicators(connection)
+        people = read_figures(connection, deciding)
+        rounds = _rounds(connection, list(deciding))
+        disputed = len(conflicts(desk, connection))
+    return html_page(
+        "labeling/overview.html",
+        visit=visit,
+        rounds=rounds,
+        people=people,
+        conflicts=disputed,
+        fastest=f"{FASTEST:g}",
+        fewest=FEWEST,
+    )
+
+
+def _rounds(connection: Connection, names: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Count the answered tasks and all tasks of each round that is on the page."""
+    said = page_store.standing(connection, names)
+    found: dict[str, tuple[int, int]] = {}
+    for task in page_store.read_page_tasks(connection, names):
+        answered, every = found.get(task.round_name, (0, 0))
+        is_answered = any(map(stands, said.get(task.key, {}).values()))
+        found[task.round_name] = (answered + is_answered, every + 1)
+    return [(name, *counts) for name, counts in found.items()]

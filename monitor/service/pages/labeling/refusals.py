@@ -1,0 +1,49 @@
+"""What the forms of the labeling page send, and why an answer is not taken."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import Answer
+from monitor.service.pages.labeling.outcome import Outcome
+from monitor.service.pages.requests import PageRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_HIGHEST_REVISION = 1_000_000
+_NOT_OPEN = (
+    "Nobody asks about this item here, or no longer. The answer was not taken; go on with the next "
+    "one."
+)
+_OUTDATED = (
+    "You said something else about this item since this page was made, so this was not taken. "
+    "Undo brings the item back."
+)
+_NOT_YOURS = (
+    "You have answered the other copy of this item; this one needs a second person. The answer was "
+    "not taken."
+)
+REFUSALS = {
+    Outcome.NOT_OPEN: (HTTPStatus.NOT_FOUND, _NOT_OPEN),
+    Outcome.OUTDATED: (HTTPStatus.CONFLICT, _OUTDATED),
+    Outcome.NOT_YOURS: (HTTPStatus.CONFLICT, _NOT_YOURS),
+}
+
+
+def answer_of(form: Mapping[str, str]) -> Answer:
+    """Read the answer that a form gives."""
+    try:
+        return Answer(form.get("answer", ""))
+    except ValueError:
+        answers = ", ".join(Answer)
+        raise PageRefused(HTTPStatus.BAD_REQUEST, f"An answer is one of {answers}.") from None
+
+
+def said_about(form: Mapping[str, str]) -> tuple[str, int]:
+    """Read which task a form is about, and how much had been said of it when it was made."""
+    task, revision = form.get("task", ""), form.get("revision", "")
+    if "\0" in task or not revision.isdecimal() or int(revision) > _HIGHEST_REVISION:
+        raise PageRefused(HTTPStatus.BAD_REQUEST, "This is no form of the page.")
+    return task, int(revision)

@@ -1,0 +1,259 @@
+"""Several people on one round: orders of their own, repeats, gold items, and who decides."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+from sqlalchemy import update
+
+from monitor.domain.model import Answer
+from monitor.domain.settings import Limits
+from monitor.service.pages.labeling.controls import REPEAT_AFTER
+from monitor.service.pages.labeling.desk import BLOCK
+from monitor.storage.database import Database
+from monitor.storage.tables import store
+from tests.service.pages.people import Place, on_page, place_of, scene_of
+from tests.service.pages.test_labeling import answer_all
+
+GOLD = "truth,text\n1,a trip to Rome\n0,a bill for water\n1,a flight\n0,a reminder\n"
+
+
+def controlled(database, folder, *, labels=60, overlap=0.0, **more):
+    """A page on which half of the tasks come again, and gold items come with every fourth."""
+    (folder / "gold.csv").write_text(GOLD)
+    asked = {"repeats": 0.5, "gold": "gold.csv", "gold_share": 0.25, **more}
+    scene = on_page(scene_of(database, labels=labels, overlap=overlap), folder, **asked)
+    limits = Limits.model_validate({"precision": 0.5, "recall": 0.5})
+    scene.settings = scene.settings.model_copy(update={"limits": limits})
+    scene.week(1)
+    scene.run(1)
+    return Place(scene)
+
+
+@pytest.fixture
+def mixed(database, tmp_path):
+    return controlled(database, tmp_path)
+
+
+def controls(place, kind):
+    """Controls of a kind that were shown, by key."""
+    column = {"repeats": "task_key", "gold": "gold_item"}[kind]
+    rows = place.scene.rows(f"select * from page_controls where {column} is not null")
+    return {row["key"]: row for row in rows}
+
+
+def to_go(person):
+    return int(re.findall(r"role=\"status\">(\d+) to go", person.response.text)[0])
+
+
+def test_each_person_has_an_order_of_their_own_within_a_block_of_the_common_one(database, tmp_path):
+    place = place_of(database, tmp_path, labels=2 * BLOCK)
+    common = [row["key"] for row in place.scene.rows("select * from page_tasks order by place")]
+
+    orders = []
+    for name in ("ada", "bob"):
+        person = place.person(name)
+        said = []
+        while person.task is not None:
+            said.append(person.task)
+            person.answer("1")
+        orders.append(said)
+        with place.scene.database.write() as connection:
+            connection.exec_driver_sql("delete from page_answers")
+            connection.exec_driver_sql("update page_tasks set held_by = null, held_until = null")
+
+    assert orders[0] != orders[1]
+    for said in orders:
+        assert said != common
+        assert set(said[:BLOCK]) == set(common[:BLOCK])
+        assert sorted(said) == sorted(common)
+
+
+def test_what_was_answered_comes_again_later_and_is_not_marked(mixed):
+    ada = mixed.person("ada")
+    said = answer_all(ada)
+    repeats = controls(mixed, "repeats")
+
+    assert len(said) > 60
+    assert len(repeats) > 5
+    order = [key for key in said if key not in controls(mixed, "gold")]
+    tasks = [key for key in order if key not in repeats]
+    for key, row in repeats.items():
+        between = order[order.index(row["task_key"]) + 1 : order.index(key)]
+        assert len(set(between) & set(tasks)) >= REPEAT_AFTER
+
+
+def test_what_is_left_goes_down_by_one_with_each_answer_whatever_it_was_to(mixed):
+    ada = mixed.person("ada")
+
+    left = []
+    while ada.task is not None:
+        left.append(to_go(ada))
+        ada.answer("1")
+
+    assert controls(mixed, "repeats")
+    assert len(controls(mixed, "gold")) == 4
+    assert left == list(range(len(left), 0, -1))
+
+
+def test_a_repeat_looks_like_any_item_in_page_and_requests(mixed):
+    ada = mixed.person("ada")
+    shapes, keys = set(), []
+    while ada.task is not None:
+        keys.append(ada.task)
+        html = ada.response.text.replace(ada.task, "KEY").replace(ada.form_token, "TOKEN")
+        html = re.sub(r"\d+ to go[^<]*|item \d+|a (?:trip|bill|flight|rem)[^<]*", "", html)
+        shapes.add(re.sub(r"name=\"(?:task|revision)\" value=\"[^\"]*\"", "", html))
+        ada.answer("1")
+
+    assert controls(mixed, "repeats").keys() & set(keys)
+    assert all(re.fullmatch(r"t[0-9a-f]{16}", key) for key in keys)
+    assert len(shapes) == 2, "the first, of which nothing can be undone, and all others"
+    assert not any(word in str(shapes) for word in ("repeat", "gold", "control", "truth"))
+
+
+def test_an_answer_to_a_control_is_undone_and_shown_again_like_any_other(mixed):
+    ada = mixed.person("ada")
+    while ada.task not in controls(mixed, "gold"):
+        ada.answer("1")
+    control = ada.task
+
+    ada.answer("0").post("/label/undo")
+    again = ada.task
+    ada.answer("1")
+
+    rows = mixed.scene.rows("select answer from page_control_answers order by id")
+    assert again == control != ada.task
+    assert [row["answer"] for row in rows][:3] == ["0", None, "1"]
+
+
+def test_an_answer_to_a_control_that_is_sent_twice_is_taken_once(mixed):
+    ada = mixed.person("ada")
+    while ada.task not in controls(mixed, "gold"):
+        ada.answer("1")
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
+
+    codes = [ada.client.post("/label/answer", data=form).status_code for _ in range(2)]
+    late = ada.client.post("/label/answer", data={**form, "answer": "0"})
+
+    assert codes == [200, 200]
+    assert late.status_code == 409
+    assert len(mixed.scene.rows("select * from page_control_answers")) == 1
+
+
+def test_a_control_of_somebody_else_is_not_answered(mixed):
+    ada = mixed.person("ada")
+    while ada.task not in controls(mixed, "gold"):
+        ada.answer("1")
+    bob = mixed.person("bob")
+    form = {**bob.page.forms["/label/answer"], "answer": "1"}
+
+    answer = bob.client.post("/label/answer", data={**form, "task": ada.task, "revision": "0"})
+
+    assert answer.status_code == 404
+    assert mixed.scene.rows("select * from page_control_answers") == []
+
+
+def to_gold(place, person):
+    """Answer until a gold item is on the screen; returns the right answer to it."""
+    while person.task not in controls(place, "gold"):
+        person.answer("1")
+    item = controls(place, "gold")[person.task]["gold_item"]
+    [row] = place.scene.rows("select truth from page_gold where item = :item", item=item)
+    return row["truth"]
+
+
+OTHER = {"1": "0", "0": "1"}
+
+
+def test_who_gets_a_gold_item_wrong_is_told_where_the_config_says_so(database, tmp_path):
+    place = controlled(database, tmp_path, gold_feedback=True)
+    ada = place.person("ada")
+
+    wrong = OTHER[to_gold(place, ada)]
+    told = ada.answer(wrong).page.text
+    form = {**ada.get().page.forms["/label/undo"]}
+    ada.post("/label/undo").answer(OTHER[wrong])
+    right = ada.page.text
+
+    assert form["task"] in controls(place, "gold")
+    assert "The answer to the item before is known" in told
+    assert "It counts for no result" in told
+    assert "is known" not in right
+
+
+def test_feedback_on_gold_items_is_off_unless_asked_for(mixed):
+    ada = mixed.person("ada")
+    answer = OTHER[to_gold(mixed, ada)]
+    form = {**ada.page.forms["/label/answer"], "answer": answer}
+
+    said = ada.client.post("/label/answer", data=form, headers={"accept": "application/json"})
+
+    assert said.json().keys() == {"progress", "known"}
+    assert said.json()["known"] is None
+
+
+def figures(place):
+    """All that a round makes of its labels, but times and keys."""
+    wanted = {
+        "counts": "stratum, version, labeled, positive, declined",
+        "estimates": "version, metric, estimand, basis, point, low, high",
+        "evidence": "*",
+        "agreements": "*",
+        "rounds": "state, label_revision, estimated_revision, version",
+    }
+    found = {}
+    for table, columns in wanted.items():
+        rows = place.scene.rows(f"select {columns} from {table}")
+        found[table] = sorted(map(str, rows))
+    events = place.scene.rows("select item_id, annotator, kind, answer from label_events")
+    found["labels"] = sorted(map(str, events))
+    return found
+
+
+@pytest.fixture
+def two_stores(store_tables, tmp_path):
+    """Two stores of one id, so that both draw the same."""
+    databases = []
+    for name in ("one", "two"):
+        path = tmp_path / f"{name}.db"
+        shutil.copy(store_tables, path)
+        database = Database(f"sqlite:///{path}")
+        with database.write() as connection:
+            connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))
+        databases.append(database)
+    yield databases
+    for database in databases:
+        database.close()
+
+
+def test_a_round_says_the_same_with_and_without_controls(two_stores, tmp_path):
+    found, asked = [], []
+    for database, more in zip(two_stores, ({"repeats": 0, "gold": None}, {}), strict=True):
+        place = controlled(database, tmp_path, overlap=0.5, **more)
+        for name in ("ada", "bob"):
+            answer_tasks(place, place.person(name), contradict=name == "bob")
+        place.scene.run()
+        found.append(figures(place))
+        asked.append(len(place.scene.rows("select * from page_control_answers")))
+
+    assert asked[0] == 0
+    assert asked[1] > 20
+    assert found[0] == found[1]
+    assert all(found[0].values()), "there is something to compare"
+
+
+def answer_tasks(place, person, *, contradict=False):
+    """Answer tasks by the truth, or its opposite, and of every control that nobody can tell."""
+    item_of = {row["key"]: row["item_id"] for row in place.scene.rows("select * from tasks")}
+    while person.task is not None:
+        if person.task not in item_of:
+            person.answer("cannot tell")
+            continue
+        item = item_of[person.task]
+        truth = place.scene.truth[item]
+        if contradict and int(item[-1]) % 2:
+            truth = Answer.NEGATIVE if truth is Answer.POSITIVE else Answer.POSITIVE
+        person.answer(str(truth))

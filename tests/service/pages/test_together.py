@@ -1,0 +1,359 @@
+"""What people see of their own answers, and who runs it of everybody's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from monitor.service.pages.labeling.figures import FEWEST
+from monitor.service.pages.labeling.mine import AT_ONCE
+from monitor.service.pages.roles import Role
+from monitor.service.pages.visits import Visits
+from tests.service.pages.hostile import HOSTILE
+from tests.service.pages.people import Place, on_page, place_of, scene_of
+from tests.service.pages.test_labeling import answer_all, put_on_screen
+from tests.service.pages.test_several import answer_tasks, controlled, controls
+
+ADMIN_PAGES = ("/label/overview", "/label/conflicts")
+
+
+@pytest.fixture
+def as_labeler(monkeypatch):
+    """Let everybody who is signed in be a labeler."""
+    find = Visits.find
+    monkeypatch.setattr(
+        Visits,
+        "find",
+        lambda self, token: (visit := find(self, token)) and replace(visit, role=Role.LABELER),
+    )
+
+
+def doubled(database, folder, *, adjudicator="eve"):
+    """A round of which two people answer each item, and one named person decides."""
+    scene = on_page(scene_of(database, overlap=1.0), folder)
+    scene.settings = scene.settings.model_copy(update={"adjudicator": adjudicator})
+    scene.week(1)
+    scene.run(1)
+    place = Place(scene)
+    answer_all(place.person("ada"), ("1",))
+    answer_all(place.person("bob"), ("1", "1", "0"))
+    return place
+
+
+def mine(person):
+    """Keys of the answers on somebody's page of their own, in order."""
+    person.get("/label/mine")
+    inputs = [named for tag, named in person.page.elements if tag == "input"]
+    return [named["value"] for named in inputs if named.get("name") == "task"]
+
+
+def test_my_answers_are_there_the_newest_first_and_can_be_corrected(place, ada):
+    keys = []
+    for _ in range(3):
+        keys.append(ada.task)
+        ada.answer("1")
+
+    listed = mine(ada)
+    form = {"form_token": ada.form_token, "task": keys[0], "revision": "1", "answer": "0"}
+    corrected = ada.client.post("/label/mine", data=form)
+    place.scene.run()
+
+    assert listed == keys[::-1]
+    assert corrected.status_code == 200
+    assert [
+        (row["revision"], row["answer"]) for row in place.said if row["task_key"] == keys[0]
+    ] == [
+        (1, "1"),
+        (2, "0"),
+    ]
+    assert place.labels()[f"{keys[0]}/ada"] == "0"
+
+
+def test_the_answer_that_stands_already_is_not_given_again(place, ada):
+    first = ada.task
+    ada.answer("1").get("/label/mine")
+    form = {"form_token": ada.form_token, "task": first, "revision": "1", "answer": "1"}
+
+    ada.client.post("/label/mine", data=form)
+
+    assert len(place.said) == 1
+
+
+def test_another_persons_answer_is_neither_seen_nor_corrected(place, ada):
+    first = ada.task
+    ada.answer("1")
+    bob = place.person("bob")
+
+    seen = mine(bob)
+    form = {"form_token": bob.form_token, "task": first, "revision": "1", "answer": "0"}
+    refused = bob.client.post("/label/mine", data=form)
+    new = bob.client.post("/label/mine", data={**form, "revision": "0"})
+
+    assert seen == []
+    assert first not in bob.response.text
+    assert (refused.status_code, new.status_code) == (404, 404)
+    assert len(place.said) == 1
+
+
+def test_a_correction_of_what_was_said_otherwise_meanwhile_is_not_taken(place, ada):
+    first = ada.task
+    ada.answer("1").get("/label/mine")
+    form = {"form_token": ada.form_token, "task": first, "revision": "1", "answer": "0"}
+
+    codes = [
+        ada.client.post("/label/mine", data={**form, "answer": answer}).status_code
+        for answer in ("0", "cannot tell")
+    ]
+
+    assert codes == [200, 409]
+    assert [row["answer"] for row in place.said] == ["1", "0"]
+
+
+def test_answers_of_a_closed_round_can_be_corrected_for_as_long_as_it_takes_any(place, ada):
+    answer_all(ada)
+    place.scene.run()
+    open_ = mine(ada)
+    place.scene.now = place.scene.round(1).labels_until
+    late = mine(place.person("ada"))
+
+    assert len(open_) == 12
+    assert late == []
+
+
+def test_many_answers_come_in_pages(database, tmp_path):
+    ada = place_of(database, tmp_path, labels=2 * AT_ONCE + 5).person("ada")
+    said = answer_all(ada)
+
+    pages = []
+    for number in (1, 2, 3, 99):
+        inputs = [
+            n for tag, n in ada.get(f"/label/mine?page={number}").page.elements if tag == "input"
+        ]
+        pages.append([n["value"] for n in inputs if n.get("name") == "task"])
+
+    assert [len(page) for page in pages] == [AT_ONCE, AT_ONCE, 5, 5]
+    assert [key for page in pages[:3] for key in page] == list(said)[::-1]
+
+
+def test_my_answers_have_gold_items_like_any_other_and_each_item_once(database, tmp_path):
+    place = controlled(database, tmp_path)
+    ada = place.person("ada")
+    said = answer_all(ada)
+
+    listed = []
+    for number in range(1, 6):
+        inputs = [
+            n for tag, n in ada.get(f"/label/mine?page={number}").page.elements if tag == "input"
+        ]
+        listed += [n["value"] for n in inputs if n.get("name") == "task"]
+
+    repeats = controls(place, "repeats").keys()
+    assert repeats
+    assert set(listed) == said.keys() - repeats
+    assert set(listed) >= controls(place, "gold").keys()
+
+
+def test_what_an_adjudicator_decides_counts_and_is_no_third_opinion(database, tmp_path):
+    place = doubled(database, tmp_path)
+    place.scene.run()
+    before = place.scene.rows("select * from agreements")
+    eve = place.person("eve").get("/label/conflicts")
+
+    decided = 0
+    while eve.page.forms.get("/label/conflicts"):
+        eve.post("/label/conflicts", answer="0")
+        decided += 1
+    place.scene.now += timedelta(minutes=1)
+    place.scene.run()
+
+    after = place.scene.rows("select * from agreements order by version desc limit 1")
+    [counts] = place.scene.rows(
+        "select sum(positive) as positive, sum(declined) as declined, sum(labeled) as labeled "
+        "from counts where version = (select max(version) from counts)"
+    )
+    assert decided == 4
+    assert counts == {"positive": 8, "declined": 0, "labeled": 12}
+    assert [{**row, "version": 0} for row in before] == [{**row, "version": 0} for row in after]
+    assert after[0]["annotators"] == 2
+    assert "No conflict for you to decide" in eve.page.text
+
+
+def test_who_decides_does_not_see_who_said_what(database, tmp_path):
+    place = doubled(database, tmp_path)
+
+    eve = place.person("eve").get("/label/conflicts")
+
+    assert "4 to decide" in eve.page.text
+    assert [word for word in ("ada", "bob") if word in eve.response.text] == []
+    assert "Is this mail really about travel?" in eve.page.text
+    assert "item " in eve.page.text
+
+
+def test_a_conflict_that_nobody_can_tell_is_not_asked_again(database, tmp_path):
+    eve = doubled(database, tmp_path).person("eve").get("/label/conflicts")
+
+    for _ in range(4):
+        eve.post("/label/conflicts", answer="cannot tell")
+
+    assert "No conflict for you to decide" in eve.page.text
+
+
+@pytest.mark.parametrize(
+    ("adjudicator", "told"), [("eve", "eve decides"), (None, "nobody decides")]
+)
+def test_who_is_not_the_adjudicator_reads_who_is_and_decides_nothing(
+    database, tmp_path, adjudicator, told
+):
+    place = doubled(database, tmp_path, adjudicator=adjudicator)
+    ada = place.person("ada").get("/label/conflicts")
+    [conflict] = place.scene.rows("select task_key from page_answers where answer = '0' limit 1")
+    form = {"form_token": ada.form_token, "task": conflict["task_key"], "revision": "0"}
+
+    refused = ada.client.post("/label/conflicts", data={**form, "answer": "1"})
+
+    assert told in ada.page.text
+    assert "/label/conflicts" not in ada.page.forms
+    assert refused.status_code == 409
+    assert len(place.said) == 24
+
+
+def test_a_conflict_that_was_settled_meanwhile_is_not_decided(database, tmp_path):
+    place = doubled(database, tmp_path)
+    eve = place.person("eve").get("/label/conflicts")
+    form = {**eve.page.forms["/label/conflicts"], "answer": "1"}
+    with place.scene.database.write() as connection:
+        connection.exec_driver_sql("update page_answers set answer = '1'")
+
+    late = eve.client.post("/label/conflicts", data=form)
+
+    assert late.status_code == 409
+    assert "settled by now" in late.text
+
+
+def test_the_overview_counts_answers_agreement_and_gold_by_person(database, tmp_path):
+    place = controlled(database, tmp_path, overlap=0.5)
+    for name in ("ada", "bob"):
+        answer_tasks(place, place.person(name), contradict=name == "bob")
+
+    page = place.person("eve").get("/label/overview").page
+
+    people = cards(page)
+    repeats = [row["annotator"] for row in controls(place, "repeats").values()]
+    gold = [row["annotator"] for row in controls(place, "gold").values()]
+    differ = place.scene.rows(
+        "select 1 from tasks a join tasks b on a.item_id = b.item_id and a.slot < b.slot "
+        "join page_answers x on x.task_key = a.key join page_answers y on y.task_key = b.key "
+        "where x.answer <> y.answer"
+    )
+    assert list(people) == ["ada", "bob"]
+    for name, card in people.items():
+        assert card["agrees with others"] == f"{30 - len(differ)} of 30"
+        assert card["gold items right"] == f"0 of {gold.count(name)}"
+        asked = repeats.count(name)
+        assert card["agrees with themselves"] == (f"0 of {asked}" if asked else "none yet")
+    assert 0 < len(differ) < 30
+    assert people["ada"]["answers"] == "60"
+    assert "90 of 90 tasks answered" in page.text
+
+
+def cards(page):
+    """Figures of each person on the overview."""
+    found: dict[str, dict[str, str]] = {}
+    texts = [text.strip() for text in page.texts if text.strip()]
+    names = {"answers", "cannot tell", "seconds an answer", "agrees with others"}
+    names |= {"agrees with themselves", "gold items right"}
+    for at, text in enumerate(texts):
+        if text == "answers":
+            found[texts[at - 1]] = {}
+        if text in names and found:
+            found[list(found)[-1]][text] = texts[at + 1]
+    return found
+
+
+def test_agreement_with_oneself_is_with_the_answer_of_then(database, tmp_path):
+    place = controlled(database, tmp_path)
+    ada = place.person("ada")
+    answer_all(ada, ("1",))
+    [first] = place.scene.rows(
+        "select task_key from page_controls where task_key is not null limit 1"
+    )
+    form = {"form_token": ada.get("/label/mine").form_token, "task": first["task_key"]}
+    ada.client.post("/label/mine", data={**form, "revision": "1", "answer": "0"})
+
+    card = cards(ada.get("/label/overview").page)["ada"]
+
+    asked = len(controls(place, "repeats"))
+    assert card["agrees with themselves"] == f"{asked} of {asked}"
+
+
+@pytest.mark.parametrize(("length", "asked"), [(2000, True), (100, False)])
+def test_who_is_faster_than_people_read_is_a_question_and_no_verdict(
+    database, tmp_path, length, asked
+):
+    place = place_of(database, tmp_path, labels=FEWEST + 5)
+    ada = place.person("ada")
+    while ada.task is not None:
+        put_on_screen(place, ada.task, {"body": "x" * length})
+        place.scene.now += timedelta(seconds=4)
+        ada.answer("1")
+
+    text = ada.get("/label/overview").page.text
+
+    assert ("500 characters a second" in text) is asked
+    assert ("Ask ada" in text) is asked
+    assert cards(ada.page)["ada"]["seconds an answer"] == "4.0"
+
+
+def test_labelers_see_their_own_answers_and_nobody_elses(ada, as_labeler):
+    codes = [ada.client.get(path).status_code for path in ("/label", "/label/mine", *ADMIN_PAGES)]
+    form = {"form_token": ada.get("/label/mine").form_token, "task": "t", "revision": "0"}
+    decided = ada.client.post("/label/conflicts", data={**form, "answer": "1"})
+
+    assert codes == [200, 200, 403, 403]
+    assert decided.status_code == 403
+    assert not any(path in ada.get().response.text for path in ADMIN_PAGES)
+
+
+@pytest.mark.parametrize("path", ["/label/mine", "/label/conflicts"])
+def test_a_form_of_another_visit_is_refused(place, ada, path):
+    task = ada.task
+    ada.answer("1")
+    form = {"form_token": "another", "task": task, "revision": "1", "answer": "0"}
+
+    assert ada.client.post(path, data=form).status_code == 403
+    assert len(place.said) == 1
+
+
+@pytest.mark.parametrize("path", ["/label/mine", *ADMIN_PAGES])
+def test_texts_and_names_of_strangers_stay_texts_on_every_page(database, tmp_path, path):
+    place = doubled(database, tmp_path, adjudicator="<img src=x onerror=alert(1)>")
+    with place.scene.database.write() as connection:
+        keys = [key for (key,) in connection.exec_driver_sql("select key from page_tasks")]
+    for key, text in zip(keys, HOSTILE, strict=False):
+        put_on_screen(place, key, {"subject": text, text[:200]: "b"})
+    place.person("<script>alert(1)</script>")
+    judge = place.person("<img src=x onerror=alert(1)>")
+    person = place.person("ada") if path == "/label/mine" else judge
+
+    known = {"html", "head", "meta", "title", "link", "body", "header", "main", "footer", "nav"}
+    known |= {"p", "form", "input", "button", "span", "bdi", "a", "h1", "h2", "ul", "ol", "li"}
+    known |= {"section", "article", "div", "details", "summary", "dl", "dt", "dd", "kbd", "code"}
+    for _ in range(4):
+        person.get(path)
+        assert person.response.status_code == 200
+        assert {tag for tag, _ in person.page.elements} <= known
+        assert not [n for _, named in person.page.elements for n in named if n.startswith("on")]
+        if path in person.page.forms:  # on to the next conflict, or a correction
+            person.post(path, answer="0")
+
+
+@pytest.mark.parametrize("path", ["/label", "/label/mine"])
+def test_no_page_of_a_labeler_tells_what_was_predicted(place, ada, path):
+    ada.answer("1")
+    text = ada.client.get(path).text
+
+    ids = {row["id"] for row in place.scene.rows("select id from items")}
+    words = ("flagged", "passed", "score", "stratum", "predicted", *ids)
+    assert [word for word in words if word in text] == []
