@@ -365,6 +365,7 @@ def test_the_page_asks_the_store_for_nothing_that_tells_what_was_predicted(place
     assert "page_tasks" in tables
     assert tables <= {"page_rounds", "page_tasks", "page_answers", "page_sessions", "rounds"} | {
         "monitors",
+        "planned_margins",  # of the whole round, from before any answer
         "json_each",
         "json_array_elements_text",
     }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
 from monitor.service.pages.labeling.pace import Progress, seconds_each
-from monitor.storage import page_store, round_store
+from monitor.storage import page_store, round_store, stop_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -162,7 +162,10 @@ class Desk:
         times = page_store.answer_times(connection, annotator, _LOOKED_BACK)
         left = work.left()
         elsewhere = sum(not work.is_free(task) for task in left)
-        return Progress(len(left), elsewhere, seconds_each(times))
+        names = {task.round_name for task in left}
+        expected = stop_store.read_expected(connection, list(self._monitors()))
+        then = expected.get(names.pop()) if len(names) == 1 else None
+        return Progress(len(left), elsewhere, seconds_each(times), then)
 
     def _last(self, connection: Connection, annotator: str, now: datetime) -> Given | None:
         """Find the last answer of somebody that stands and may be taken back."""
