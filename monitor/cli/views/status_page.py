@@ -12,6 +12,7 @@ from monitor.hooks.texts import body
 from monitor.presentation.alerts import recovery_sentence
 from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import BASES, reason_text
+from monitor.presentation.moves import stopped_text
 from monitor.presentation.numbers import interval_text, limit_text, limits_text
 
 if TYPE_CHECKING:
@@ -127,7 +128,9 @@ def say_overview(overview: Overview) -> None:
 def _known(overview: Overview) -> Iterator[str]:
     """Say what the last closed round found."""
     if overview.last_round is not None:
-        yield f"last estimate: round {overview.last_round}, due {minute(overview.last_slot)} UTC"
+        due = f"round {overview.last_round}, due {minute(overview.last_slot)} UTC"
+        stopped = overview.last_stopped
+        yield f"last estimate: {due}{'' if stopped is None else f', {stopped_text(*stopped)}'}"
     for row in overview.estimates:
         yield f"  {row.metric:<9}  {BASES[row.basis]:<19}  {_number(row)}"
 

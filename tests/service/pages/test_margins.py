@@ -89,3 +89,10 @@ def test_rounds_of_several_plans_are_told_without_margins(database, tmp_path):
     assert "; then " in alone
     assert " to go, " in progress_of(scene)
     assert "then" not in progress_of(scene)
+
+
+def test_a_round_that_may_stop_says_how_many_there_are_at_most(database, tmp_path):
+    scene = scene_with(database, tmp_path, stop="margin")
+    scene.run(1)
+
+    assert progress_of(scene).startswith("at most ")
