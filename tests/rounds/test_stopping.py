@@ -8,10 +8,12 @@ from datetime import timedelta
 
 import pytest
 
+from monitor.cli.views.rounds_page import listed, round_json, say_rounds
+from monitor.cli.views.status_page import say_overview
 from monitor.domain.labels import Statement
 from monitor.domain.model import Answer, LabelKind
-from monitor.domain.sample_settings import Margin
-from monitor.domain.settings import Limits
+from monitor.domain.sample_settings import Cells, Margin, Sample
+from monitor.domain.settings import Limits, MonitorSettings
 from monitor.domain.state import RoundState
 from monitor.rounds.stopping import enough
 from monitor.service.pages.labeling.desk import Desk, Outcome
@@ -19,8 +21,10 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.stopping import looks
 from monitor.storage import label_store, page_store
+from monitor.storage.past_store import read_past
 from monitor.storage.round_labels import read_labels
-from tests.service.pages.stops import drawn, stopping
+from tests.rounds.scene import overview
+from tests.service.pages.stops import drawn, scene_of, stopping
 
 MARGIN = 0.12
 
@@ -255,3 +259,60 @@ def test_tasks_in_an_order_of_their_own_end_no_round(scene):
 
     assert enough(ordered, labels, scene.round(1)) is not None
     assert enough(by_key, labels, scene.round(1)) is None
+
+
+def test_a_round_over_score_cells_stops_from_the_second_of_its_history_on(database, tmp_path):
+    cells = Sample(
+        margin=Margin(precision=0.12, recall=0.12),
+        max_labels=600,
+        cells=Cells(flagged=3, passed=6),
+        stop="margin",
+    )
+    scene = scene_of(database, tmp_path, sample=cells, reference=None)
+    scene.run(1)
+    answer(scene, in_order(scene))
+    scene.run()  # the second wave goes out
+    answer(scene, [row for row in in_order(scene) if row["key"] not in answered_keys(scene)])
+    scene.run()
+    first = scene.round(1)
+
+    scene.week(2, count=4000, precision=0.85, recall=0.8, share=0.25)
+    scene.run(2)
+    mine = [row for row in in_order(scene) if row["key"] not in answered_keys(scene)]
+    answer(scene, mine)
+    scene.run()
+    second = scene.round(2)
+
+    assert (first.state, first.stopped) == (RoundState.CLOSED, None)
+    assert second.state is RoundState.CLOSED
+    assert second.stopped is not None
+    assert second.stopped.planned == len(mine) > second.stopped.kept
+    kept = Counter(row["stratum"] for row in mine[: second.stopped.kept])
+    planned = scene.rows("select stratum, planned from strata where round_id = 2 and planned > 0")
+    assert {row["stratum"]: row["planned"] for row in planned} == kept
+    assert len(kept) == 9
+
+
+def answered_keys(scene):
+    return {row["task_key"] for row in scene.rows("select task_key from page_answers")}
+
+
+def test_the_rounds_after_a_stop_pool_what_it_kept_and_the_lists_say_so(scene, capsys):
+    rows = in_order(scene)
+    end = first_look(scene, rows)
+    answer(scene, rows)
+    scene.run()
+    with scene.database.read() as connection:
+        past = read_past(
+            connection, scene.round(1).history_id, before=scene.now + timedelta(days=9)
+        )
+        listed_ = listed(connection, None, last=None, skipped=False)
+    monitor = MonitorSettings(name=scene.name, round=scene.settings)
+
+    say_rounds(listed_)
+    say_overview(overview(scene.database, monitor, scene.now))
+
+    said = " ".join(capsys.readouterr().out.split())
+    assert int(past[0].counts.labeled.sum()) == end
+    assert said.count(f"stopped at {end} of {len(rows)} labels: margins held") == 2
+    assert round_json(listed_.rows[0])["stopped"] == {"kept": end, "planned": len(rows)}
