@@ -102,6 +102,7 @@ RULES = (
     ("25 %, 16, 8 of each", FIRST_LOOK, LOOKS, 8.0),
     ("50 %, 11, 5 of each", 0.50, 11, FEW_LABELS),
 )
+BY_PEOPLE = (Cell("Phi3", "good", 0.10), Cell("Phi1", "good", 0.10))
 PEOPLE = (1, 4, 8)
 
 
@@ -194,7 +195,8 @@ def arrivals(rounds: Rounds, people: int, rng: np.random.Generator) -> Whole:
     dealt[:here] = np.arange(here)
     screens = np.tile(dealt.reshape(people, AT_ONCE), (replicates, 1, 1))
     head = np.zeros((replicates, people), dtype=np.int64)
-    done = takes[:, dealt.reshape(people, AT_ONCE)[:, 0]]
+    first = dealt.reshape(people, AT_ONCE)[:, 0]
+    done = np.where(first >= 0, takes[:, first], np.inf)
     for at in range(total):
         who = done.argmin(axis=1)
         place = head[row, who]
@@ -365,7 +367,7 @@ def say_cells(replicates: int) -> None:
 
 def say_people(replicates: int) -> None:
     """Print table 3."""
-    for cell in (Cell("Phi3", "good", 0.10), Cell("Phi1", "good", 0.10)):
+    for cell in BY_PEOPLE:
         parts = drawn_rounds(cell, replicates, seed=6)
         rule = (cell.margin, FIRST_LOOK, LOOKS, FEW_LABELS)
         print(line(f"{cell}, order", every(parts, *rule)), flush=True)
