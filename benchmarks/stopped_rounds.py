@@ -43,8 +43,8 @@ from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands
-from monitor.stats.detection.alternatives import DECAY
-from monitor.stats.detection.e_detector import WEIGHTS, log_e_factor
+from monitor.stats.detection.alternatives import DECAY, WEIGHTS
+from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.estimation.cell_matrix import class_counts
 from monitor.stats.estimation.small_counts import FEW_LABELS
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
 
 SAME_PLAN = 50  # rounds with one history and one plan
 HISTORY = 6
@@ -112,12 +113,12 @@ class Rounds:
 
     design: CellDesign
     stratum: Whole
-    positive: NDArray[np.bool_]
+    positive: Flags
 
     def by(self, order: Whole) -> Rounds:
         """Put the labels into another order, shape (R, n)."""
-        taken = (np.take_along_axis(each, order, axis=1) for each in (self.stratum, self.positive))
-        return replace(self, stratum=(pair := list(taken))[0], positive=pair[1])
+        stratum = np.take_along_axis(self.stratum, order, axis=1)
+        return replace(self, stratum=stratum, positive=np.take_along_axis(self.positive, order, 1))
 
     def until(self, labels: int) -> tuple[Whole, Whole]:
         """Count labels and positives of the first so many, shape (R, H)."""
@@ -134,8 +135,8 @@ class Judged:
 
     labels: Values
     planned: Values
-    below: NDArray[np.bool_]
-    above: NDArray[np.bool_]
+    below: Flags
+    above: Flags
     error: Values
     half_width: Values
 
@@ -218,10 +219,10 @@ def laws_of(design: CellDesign, n: Whole, y: Whole) -> list[tuple[Values, Values
 def rarer(design: CellDesign, n: Whole, y: Whole) -> Values:
     """Labels of the rarer answer that the classes are worth, of the class with fewer, (R,)."""
     found = class_counts(design.size, n, y, design.is_flagged)
-    return np.minimum(found.positive, found.labeled - found.positive).min(axis=-1)
+    return np.asarray(np.minimum(found.positive, found.labeled - found.positive).min(axis=-1))
 
 
-def open_ends(design: CellDesign, n: Whole, y: Whole) -> Values:
+def open_ends(design: CellDesign, n: Whole, y: Whole) -> Flags:
     """Which ends reach to 0 or 1, since a class never showed an answer: (2 metrics, 2 ends, R)."""
     up = design.is_flagged
     none, every = (
@@ -243,7 +244,7 @@ def half_widths(design: CellDesign, n: Whole, y: Whole, margin: float = 0.0) -> 
     return found
 
 
-def _half(ends: Values, is_open: Values) -> Values:
+def _half(ends: Values, is_open: Flags) -> Values:
     low, high = np.where(is_open[0], 0.0, ends[0]), np.where(is_open[1], 1.0, ends[1])
     return np.asarray((high - low) / 2)
 
