@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Settings, Share
 
 
@@ -61,7 +62,9 @@ class Sample(Settings):
     themselves. The first round of a history with scores hands its labels out in two waves, the
     second by the answers to the first: once these are in, at the latest after the share
     ``second_wave`` of the time that people have, or at the deadline of labels that come by
-    themselves; null for one wave.
+    themselves; null for one wave. With ``stop: margin`` a round on the labeling page ends as soon
+    as the intervals of what is answered are within the margins, after a quarter of the plan at the
+    earliest; a round in two waves does not.
     """
 
     margin: Margin = Margin()
@@ -72,6 +75,7 @@ class Sample(Settings):
     cells: Cells | None = Cells()
     cost: Cost = Cost()
     second_wave: Annotated[float, Field(gt=0, lt=1)] | None = 0.5
+    stop: Literal["margin"] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -80,3 +84,13 @@ class Sample(Settings):
         if isinstance(value, dict) and "bands" in value:
             return {"cells": None, **value}
         return value
+
+    @model_validator(mode="after")
+    def _stops_at_a_margin_that_is_named(self) -> Sample:
+        if self.stop is not None and not self.margin.wanted():
+            message = (
+                "a round can only stop at margins that are named; give sample.margin, such as "
+                "{precision: 0.05, recall: 0.05}"
+            )
+            raise SettingRefused(setting="stop", why=message)
+        return self

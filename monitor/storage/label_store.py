@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -14,6 +15,7 @@ from monitor.domain.labels import Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
 from monitor.storage.database import listed
 from monitor.storage.tables import (
+    items,
     label_events,
     labeler_cursors,
     payloads,
@@ -43,9 +45,33 @@ CHUNK = 500  # bound values per statement, under every database's limit
 
 
 def tasks_to_send(connection: Connection, round_id: int) -> tuple[list[Task], list[str]]:
-    """Read the tasks of a round, and the keys of those that have not been handed out."""
+    """Read the tasks of a round in their places, and the keys of those that are not out yet."""
     read = _read_tasks(connection, [round_id])
-    return [task for task, _ in read], [task.key for task, sent in read if not sent]
+    waiting = [task.key for task, sent in read if not sent]
+    tasks_ = [task for task, _ in read]
+    return (_placed(connection, round_id, tasks_) if waiting else tasks_), waiting
+
+
+def _placed(connection: Connection, round_id: int, tasks_: Sequence[Task]) -> list[Task]:
+    """Shuffle tasks by hashes of their keys, but those of a stratum stay in the order of the draw.
+
+    Whatever part of them comes first is then what a smaller round would have drawn.
+    """
+    query = select(items.c.id, items.c.stratum, items.c.order).where(items.c.round_id == round_id)
+    drawn = {row.id: (row.stratum, row.order) for row in connection.execute(query)}
+    alike = defaultdict[tuple[str, int], list[Task]](list)
+    for task in sorted(tasks_, key=lambda task: drawn[task.item_id][1]):
+        alike[drawn[task.item_id][0], task.slot].append(task)
+    place = {
+        task.key: digest
+        for of_stratum in alike.values()
+        for task, digest in zip(of_stratum, sorted(map(_digest, of_stratum)), strict=True)
+    }
+    return [replace(task, place=place[task.key]) for task in tasks_]
+
+
+def _digest(task: Task) -> str:
+    return hashlib.sha256(task.key.encode()).hexdigest()
 
 
 def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Task]:

@@ -83,14 +83,14 @@ def open_round(connection: Connection, round_: PageRound, now: datetime) -> None
 def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) -> None:
     """Put tasks on the page; those that are there stay as they are.
 
-    Their order is that of a hash of their keys, which knows nothing of strata, so whatever part of
-    it comes first is a random part.
+    Their order is the random one of their places, which tells nothing of strata, so whatever part
+    of it comes first is a random part.
     """
     rows = [
         {
             "round_name": round_name,
             "key": task.key,
-            "place": _digest(task.key),
+            "place": task.place or _digest(task.key),
             "item": _digest(f"{round_name}|{task.item_id}"),
             "shown": dict(task.shown),
         }

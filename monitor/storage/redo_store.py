@@ -9,6 +9,7 @@ from sqlalchemy import delete, func, select, update
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.concern_store import forget_concerns
 from monitor.storage.round_moves import note_move
+from monitor.storage.stop_store import forget_plan
 from monitor.storage.tables import (
     items,
     label_events,
@@ -79,5 +80,6 @@ def reopen_abandoned(
     for table in _OF_THE_DRAW:
         connection.execute(delete(table).where(table.c.round_id == round_.id))
     forget_concerns(connection, round_.id)
+    forget_plan(connection, round_.id)
     note_move(connection, round_.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
     return True

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import case, select
+from sqlalchemy import case, or_, select
 
 from monitor.domain.labels import current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
 from monitor.storage import frame_store, label_store
 from monitor.storage.label_store import CHUNK
+from monitor.storage.stop_tables import stopped_rounds
 from monitor.storage.tables import items, strata
 
 if TYPE_CHECKING:
@@ -160,16 +161,26 @@ def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int
     strata = _in_chunks(connection, ids, frame_store.read_all_strata)
     drawn = _in_chunks(connection, ids, _items)
     said = _in_chunks(connection, ids, label_store.all_statements)
-    return {
-        round_.id: RoundLabels(
-            label_revision=round_.label_revision,
-            adjudicator=round_.settings.adjudicator,
-            strata=tuple(strata.get(round_.id, ())),
-            items=tuple(drawn.get(round_.id, ())),
-            said=said.get(round_.id, {}),
-        )
-        for round_ in rounds
-    }
+    return {round_.id: _labels_of(round_, strata, drawn, said) for round_ in rounds}
+
+
+def _labels_of(
+    round_: Round,
+    strata: Mapping[int, Sequence[StratumTally]],
+    drawn: Mapping[int, Sequence[DrawnItem]],
+    said: Mapping[int, Mapping[str, Sequence[Statement]]],
+) -> RoundLabels:
+    mine, about = drawn.get(round_.id, ()), said.get(round_.id, {})
+    if round_.stopped is not None:  # there may be answers to what was withdrawn
+        ids = {item.id for item in mine}
+        about = {item: statements for item, statements in about.items() if item in ids}
+    return RoundLabels(
+        label_revision=round_.label_revision,
+        adjudicator=round_.settings.adjudicator,
+        strata=tuple(strata.get(round_.id, ())),
+        items=tuple(mine),
+        said=about,
+    )
 
 
 def _in_chunks(
@@ -202,7 +213,12 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
             strata,
             (strata.c.round_id == items.c.round_id) & (strata.c.stratum == items.c.stratum),
         )
-        .where(items.c.round_id.in_(round_ids))
+        .outerjoin(stopped_rounds, stopped_rounds.c.round_id == items.c.round_id)
+        .where(
+            items.c.round_id.in_(round_ids),
+            # A round that stopped is what it kept, the first of each stratum.
+            or_(stopped_rounds.c.round_id.is_(None), items.c.order < strata.c.planned),
+        )
         .order_by(items.c.round_id, items.c.stratum, items.c.order)
     )
     found: defaultdict[int, list[DrawnItem]] = defaultdict(list)

@@ -14,6 +14,7 @@ from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.storage.claims import wait_for_turn, wait_if_known
 from monitor.storage.database import insert_new, listed
+from monitor.storage.stop_tables import stopped_rounds
 from monitor.storage.tables import monitors, payloads, rounds, tasks
 
 if TYPE_CHECKING:
@@ -29,6 +30,13 @@ class Mark(NamedTuple):
     state: str
     version: int
     has_wave_to_come: bool
+
+
+class Stopped(NamedTuple):
+    """A round that ended once its margins held: labels that it kept, and those of its plan."""
+
+    kept: int
+    planned: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,8 @@ class Round:
     """When the claim on it runs out, in ms of the store; whoever left it in mid-step had it."""
     second_wave_at: datetime | None = None
     """When its second wave goes out at the latest; None where none is to come."""
+    stopped: Stopped | None = None
+    """Where it ended once its margins held; None where it did not."""
 
     def is_late(self, now: datetime) -> bool:
         """Whether its time for labels is over."""
@@ -80,10 +90,11 @@ class Round:
     @property
     def name(self) -> str:
         """Name for files and for people: monitor and slot, and which time it is done again."""
-        return _name(self.monitor, self.slot, self.first_version)
+        return round_name(self.monitor, self.slot, self.first_version)
 
 
-def _name(monitor: str, slot: datetime, first_version: int) -> str:
+def round_name(monitor: str, slot: datetime, first_version: int) -> str:
+    """Make the name of a round, see `Round.name`."""
     again = "" if first_version == 1 else f"-v{first_version}"
     return f"{monitor}-{slot:%Y-%m-%dT%H%M}{again}"
 
@@ -270,7 +281,7 @@ def unfinished_names(
         .order_by(rounds.c.slot, monitors.c.name)
     )
     return [
-        (_name(row.name, row.slot, row.first_version), RoundState(row.state))
+        (round_name(row.name, row.slot, row.first_version), RoundState(row.state))
         for row in connection.execute(query)
     ]
 
@@ -291,7 +302,7 @@ def adjudicators(
         .order_by(rounds.c.slot, monitors.c.name)
     )
     return {
-        _name(row.name, row.slot, row.first_version): row.adjudicator
+        round_name(row.name, row.slot, row.first_version): row.adjudicator
         for row in connection.execute(query)
     }
 
@@ -320,7 +331,12 @@ def is_unfinished(now: datetime) -> ColumnElement[bool]:
 
 
 def _rounds() -> Select[Any]:
-    return select(rounds, monitors.c.name.label("monitor")).join_from(rounds, monitors)
+    stopped = (stopped_rounds.c[name].label(f"stopped_{name}") for name in Stopped._fields)
+    return (
+        select(rounds, monitors.c.name.label("monitor"), *stopped)
+        .join_from(rounds, monitors)
+        .outerjoin(stopped_rounds, stopped_rounds.c.round_id == rounds.c.id)
+    )
 
 
 def _round(row: Row[Any]) -> Round:
@@ -348,6 +364,9 @@ def _round(row: Row[Any]) -> Round:
         estimated_revision=row.estimated_revision,
         claimed_until=row.claimed_until,
         second_wave_at=row.second_wave_at,
+        stopped=None
+        if row.stopped_kept is None
+        else Stopped(row.stopped_kept, row.stopped_planned),
     )
 
 

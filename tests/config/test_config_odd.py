@@ -217,3 +217,49 @@ def test_a_hook_with_a_setting_called_as_its_kind_is_refused_by_the_settings_tha
         "config.yaml:23, hooks.pager.timeout",
         "config.yaml:23, hooks.pager.wrong",
     ]
+
+
+PAGE = "labeling: {kind: page, question: Is it?, deadline: 5d, late_labels: 90d}"
+STOP = "max_labels: 2000, stop: margin}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, "only the labeling page hands items out in an order"),
+        ({"labeling": PAGE}, "a monitor with limits promises few false alarms"),
+        (
+            {"labeling": PAGE.replace("}", ", overlap: 0.1}"), "limits": "limits: {}"},
+            "items that two people answer have no order of their own",
+        ),
+        (
+            {
+                "labeling": PAGE,
+                "limits": "limits: {}",
+                "sample": f"sample: {{margin: {{recall: 0.05}}, bands: {{flagged: 2}}, {STOP}",
+            },
+            "the intervals of score bands were not tried",
+        ),
+        ({"sample": f"sample: {{{STOP}"}, "a round can only stop at margins that are named"),
+    ],
+)
+def test_a_stop_is_refused_where_it_was_not_shown_to_hold(refused, tmp_path, changes, why):
+    [line] = refused(_with_stop(changes))
+
+    assert line.startswith("config.yaml:14, monitors[mail-travel].sample.stop: ")
+    assert why in line
+
+
+def test_a_stop_is_taken_on_the_page_without_limits(load):
+    config = load(_with_stop({"labeling": PAGE, "limits": "limits: {}"}))
+
+    assert config.monitors[0].settings().round.sample.stop == "margin"
+
+
+def _with_stop(changes):
+    asked = {"sample": f"sample: {{margin: {{precision: 0.05, recall: 0.05}}, {STOP}", **changes}
+    lines = TEXT.splitlines()
+    for place, line in enumerate(lines):
+        key = line.strip().partition(":")[0]
+        lines[place] = f"    {asked[key]}" if key in asked else line
+    return "\n".join(lines)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
 from monitor.cli.views.printing import say, table_lines, width
+from monitor.presentation.moves import stopped_text
 from monitor.presentation.numbers import interval_text, plural
 from monitor.presentation.setting_changes import change_sentence, difference_text
 
@@ -32,6 +33,7 @@ def round_json(row: Row) -> dict[str, Any]:
         "state": round_.state,
         "version": round_.estimated_version,
         "partial": round_.partial,
+        "stopped": None if round_.stopped is None else round_.stopped._asdict(),
         "reason": round_.reason,
         "history": round_.history_id,
         "begins": [
@@ -112,7 +114,8 @@ def _more(round_: Round) -> str:
     """Say what is special about a round's estimates."""
     newest = round_.estimated_version
     version = f"version {newest}" if newest > 1 else ""
-    return ", ".join(filter(None, [version, "partial" if round_.partial else ""]))
+    stopped = "" if round_.stopped is None else stopped_text(*round_.stopped)
+    return ", ".join(filter(None, [version, "partial" if round_.partial else "", stopped]))
 
 
 def _numbers(estimates: Sequence[EstimateRow]) -> dict[tuple[str, str], str]:

@@ -39,6 +39,7 @@ from monitor.storage import (
     round_claims,
     round_moves,
     segment_store,
+    stop_store,
     waiting_store,
     wave_store,
 )
@@ -205,6 +206,8 @@ def _write_sample(
         if first is not None:
             wave_store.write_reserve(connection, round_.id, spare_items(frame, wanted, first))
         segment_store.write_sizes(connection, round_.id, frame)
+        # Those of a plan that is drawn; where the round has its old one, nobody knows them.
+        stop_store.write_margins(connection, round_.id, {} if before else plan.margins)
         deadline = _deadline(context, round_, now)
         round_moves.move(
             connection,

@@ -369,6 +369,7 @@ def test_the_page_asks_the_store_for_nothing_that_tells_what_was_predicted(place
         "page_controls",
         "page_control_answers",
         "monitors",
+        "planned_margins",  # of the whole round, from before any answer
         "json_each",
         "json_array_elements_text",
     }

@@ -20,7 +20,7 @@ from monitor.service.pages.labeling import controls
 from monitor.service.pages.labeling.controls import Controls, Course
 from monitor.service.pages.labeling.outcome import Outcome, judged, revision_of, stands
 from monitor.service.pages.labeling.pace import Progress, seconds_each
-from monitor.storage import control_store, page_store, round_store
+from monitor.storage import control_store, page_store, round_store, stop_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -204,7 +204,10 @@ class Desk:
         left = work.left()
         elsewhere = sum(not work.is_free(task) for task in left)
         each = seconds_each(sorted(times)[-_LOOKED_BACK:])
-        return Progress(len(left) + len(mixed_in.to_come), elsewhere, each)
+        names = {task.round_name for task in left}
+        expected = stop_store.read_expected(connection, list(self._monitors()))
+        then = expected.get(names.pop()) if len(names) == 1 else None
+        return Progress(len(left) + len(mixed_in.to_come), elsewhere, each, then)
 
     def _last(self, connection: Connection, annotator: str, now: datetime) -> Given | None:
         """Find the last answer of somebody that stands and may be taken back."""

@@ -1,6 +1,7 @@
 """How much is left and how long it takes, in words.
 
-They come from counts and times alone, so they are the same whatever anybody answered.
+They come from the plan, from counts and from times alone, so they are the same whatever anybody
+answered: a margin that moved with an answer would tell what was predicted.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
+
+    from monitor.storage.stop_store import Expected
 
 AT_FIRST = 5.0
 """Seconds an item takes until it is known how fast somebody reads."""
@@ -24,13 +27,21 @@ _ENOUGH = 5
 _MINUTE, _HOUR = 60.0, 3600.0
 
 
+_WIDE = 0.5
+"""A half-width from which on a margin says nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Items left for a person, of them those on other screens, and the seconds each takes."""
+    """Items left for a person, of them those on other screens, and the seconds each takes.
+
+    ``then`` is what the round that they are of expects of its end; None where they are of several.
+    """
 
     left: int
     elsewhere: int
     each: float
+    then: Expected | None = None
 
     @property
     def text(self) -> str:
@@ -40,10 +51,16 @@ class Progress:
         --------
         >>> Progress(120, 0, 4.5).text, Progress(1, 0, 5.0).text
         ('120 to go, about 9 minutes', '1 to go, less than a minute')
+        >>> from monitor.storage.stop_store import Expected
+        >>> Progress(120, 0, 4.5, Expected({"precision": 0.068, "recall": 0.09}, True)).text
+        'at most 120 to go, about 9 minutes; then precision within ±7 %, recall ±9 %'
         """
         if not self.left:
             return "Nothing to go"
-        return f"{self.left:,} to go, {_duration(self.left * self.each)}"
+        left = f"{self.left:,} to go, {_duration(self.left * self.each)}"
+        if self.then is None:
+            return left
+        return f"{'at most ' if self.then.may_stop else ''}{left}{_then(self.then.margins)}"
 
 
 def seconds_each(times: Sequence[datetime]) -> float:
@@ -58,6 +75,15 @@ def seconds_each(times: Sequence[datetime]) -> float:
     gaps = [(after - before).total_seconds() for before, after in pairwise(ordered)]
     at_work = [gap for gap in gaps if gap < PAUSE]
     return median(at_work) if len(at_work) >= _ENOUGH else AT_FIRST
+
+
+def _then(margins: Mapping[str, float]) -> str:
+    told = [f"{metric}{{}} ±{half:.0%}" for metric, half in margins.items() if half < _WIDE]
+    if not told:
+        return ""
+    first, *others = told
+    words = ", ".join([first.format(" within"), *(other.format("") for other in others)])
+    return f"; then {words.replace('%', ' %')}"
 
 
 def _duration(seconds: float) -> str:

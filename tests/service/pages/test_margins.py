@@ -1,0 +1,98 @@
+"""What the page says of margins comes from the plan, whatever is answered."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from monitor.domain.model import Answer
+from monitor.domain.sample_settings import Bands, Margin, Sample
+from monitor.service.pages.labeling.desk import Desk
+from tests.rounds.scene import REFERENCE, Scene, settings
+from tests.service.pages.people import Place, on_page
+
+MARGIN = Margin(precision=0.2, recall=0.2)
+
+
+def scene_with(database, folder, **more):
+    """A round on the page whose plan knows what to expect."""
+    asked = {"margin": MARGIN, "max_labels": 600, "bands": Bands(flagged=1, passed=1)}
+    scene = Scene(database, settings(sample=Sample(**{**asked, **more}), reference=REFERENCE))
+    scene.week(1)
+    return on_page(scene, folder)
+
+
+def progress_of(scene, name="ada"):
+    return Desk(scene.database, lambda: scene.now, lambda: [scene.name]).progress(name).text
+
+
+def test_the_page_says_within_which_margins_the_round_will_be(database, tmp_path):
+    scene = scene_with(database, tmp_path)
+    scene.run(1)
+
+    page = Place(scene).person("ada").page.text
+
+    planned = {
+        row["metric"]: row["half_width"] for row in scene.rows("select * from planned_margins")
+    }
+    precision, recall = (round(100 * planned[metric]) for metric in ("precision", "recall"))
+    left = len(scene.rows("select * from tasks"))
+    assert 0 < precision < 20 > recall > 0
+    assert f"{left} to go, about {round(left * 5 / 60)} minutes" in page
+    assert f"; then precision within ±{precision} %, recall ±{recall} %" in page
+
+
+def test_margins_are_the_same_whatever_is_answered(database, tmp_path):
+    scene = scene_with(database, tmp_path)
+    scene.run(1)
+    desk = Desk(scene.database, lambda: scene.now, lambda: [scene.name])
+    keys = [task.key for task in desk.screen("ada").tasks]
+    said: dict[Answer, list[str]] = {}
+
+    for place, answer in enumerate(Answer):
+        words = said[answer] = []
+        for key in keys:
+            desk.say("ada", key, answer, 2 * place)
+            scene.run()  # a pass reads the answer
+            words.append(re.sub(r"about [^;]*|less than a minute", "", progress_of(scene)))
+        for key in keys:
+            desk.say("ada", key, None, 2 * place + 1)
+
+    assert said[Answer.POSITIVE] == said[Answer.NEGATIVE] == said[Answer.CANNOT_TELL]
+    [margins] = {words.partition("; ")[2] for words in said[Answer.POSITIVE]}
+    assert "recall ±" in margins
+
+
+def test_a_first_wave_promises_nothing_and_both_together_do(database, tmp_path):
+    scene = scene_with(database, tmp_path, bands=Bands(flagged=2, passed=2), margin=Margin())
+    scene.run(1)
+    first = progress_of(scene)
+    desk = Desk(scene.database, lambda: scene.now, lambda: [scene.name])
+
+    while (screen := desk.screen("ada")).tasks:
+        desk.say("ada", screen.tasks[0].key, Answer.NEGATIVE, 0)
+    scene.run()
+
+    assert scene.round(1).second_wave_at is None
+    assert "then" not in first
+    assert "; then precision within ±" in progress_of(scene)
+
+
+def test_rounds_of_several_plans_are_told_without_margins(database, tmp_path):
+    scene = scene_with(database, tmp_path)
+    scene.settings = scene.settings.model_copy(update={"deadline": timedelta(days=30)})
+    scene.run(1)
+    scene.week(2)
+    alone = progress_of(scene)
+    scene.run(2)
+
+    assert "; then " in alone
+    assert " to go, " in progress_of(scene)
+    assert "then" not in progress_of(scene)
+
+
+def test_a_round_that_may_stop_says_how_many_there_are_at_most(database, tmp_path):
+    scene = scene_with(database, tmp_path, stop="margin")
+    scene.run(1)
+
+    assert progress_of(scene).startswith("at most ")
