@@ -9,7 +9,8 @@ from pydantic import AfterValidator, Field
 from monitor.domain.settings import Labeling
 
 
-def _says_something(value: str) -> str:
+def says_something(value: str) -> str:
+    """Refuse a question without words."""
     if not value.strip():
         message = "it asks nothing; write the question that people answer, with its question mark"
         raise ValueError(message)
@@ -24,5 +25,5 @@ class PageSettings(Labeling):
     """
 
     kind: Literal["page"] = "page"
-    question: Annotated[str, Field(max_length=300), AfterValidator(_says_something)]
+    question: Annotated[str, Field(max_length=300), AfterValidator(says_something)]
     guideline: Annotated[str, Field(min_length=1)] | None = None
