@@ -17,7 +17,7 @@ TOGETHER = {
     "tests/demo/test_demo.py": "demo",
     "tests/cli/test_compare.py": "compare",
     "tests/rounds/test_hook_story.py": "hook story",
-    "tests/service/labeling_page/test_browser.py": "browser",
+    "tests/service/pages/test_browser.py": "browser",
     "tests/tracking/": "mlflow",
 }
 """Where tests share what takes seconds to make: each of these runs in one process."""
