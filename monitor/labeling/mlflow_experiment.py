@@ -108,8 +108,8 @@ class Experiment:
         answer = self.calls.post(f"{V3}/traces/delete-traces", body)
         if not answer.get("traces_deleted"):
             message = (
-                f"MLflow deleted none of {len(ids)} traces of {self.name}, such as {ids[0]}, though "
-                "it took the request; delete them there, so that their texts go"
+                f"MLflow took the request and deleted none of {len(ids)} traces of {self.name}, "
+                f"such as {ids[0]}; delete them there, so that their texts go"
             )
             raise LabelsRefused(message)
 

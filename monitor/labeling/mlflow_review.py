@@ -193,7 +193,7 @@ class MlflowReviewLabeler:
             tuple(after.events(sorted(reading.said))),
             tuple(reading.refused),
             after.text(),
-            problems=self._gone(missing) if before.mark else (),
+            problems=self._gone(missing),
         )
 
     def _reading(self, experiment: Experiment | None, tasks: Mapping[str, Task]) -> Reading:
@@ -211,7 +211,7 @@ class MlflowReviewLabeler:
         return reading
 
     def _gone(self, missing: Sequence[str]) -> tuple[str, ...]:
-        """Say that traces were deleted by others."""
+        """Say that traces are not there: nobody else is to delete them."""
         if not missing:
             return ()
         sentence = (

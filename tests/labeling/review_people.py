@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,10 @@ class View:
 
     url: str
     name: str
+
+    @classmethod
+    def of_a_new_experiment(cls, url):
+        return cls(url, f"monitor/mail-{uuid.uuid4().hex[:8]}/labels")
 
     def call(self, method, path, **body):
         """As MLflow's page calls its server; a refusal is an error here."""
@@ -76,6 +81,32 @@ class View:
             for id_ in ids
         )
         return json.dumps([self.found(), list(spans)], ensure_ascii=False)
+
+    def span_attributes(self, key):
+        """Names of the attributes of each span of a task's trace."""
+        id_ = self.traces()[key]["trace_id"]
+        found = self.call("GET", f"{V3}/traces/get", trace_id=id_)["trace"]["spans"]
+        return [{one["key"] for one in span["attributes"]} for span in found]
+
+    def newest_questions(self):
+        """The experiment's questions as the view orders them."""
+        answer = self.call("GET", f"{V3}/label-schemas/list", experiment_id=self.experiment)
+        return [schema["name"] for schema in answer["label_schemas"]]
+
+    def questions(self, queue):
+        """What a queue asks."""
+        where = {"experiment_id": self.experiment, "name": queue}
+        found = self.call("GET", f"{V3}/review-queues/get-by-name", **where)["review_queue"]
+        return [
+            self.call("GET", f"{V3}/label-schemas/get", schema_id=id_)["label_schema"]["name"]
+            for id_ in found["schema_ids"]
+        ]
+
+    def delete(self, *keys):
+        """Delete traces, as anyone who may edit can do in MLflow."""
+        ids = [self.traces()[key]["trace_id"] for key in keys]
+        path = f"{V3}/traces/delete-traces"
+        self.call("POST", path, experiment_id=self.experiment, request_ids=ids)
 
     def queues(self):
         """Names of the queues, each with its items, their order and their state."""

@@ -85,7 +85,7 @@ def test_what_no_person_says_is_no_label_and_nobody_is_told(ignored):
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (said("yes"), "says \"yes\", and only yes (true) or no (false) count"),
+        (said("yes"), 'says "yes", and only yes (true) or no (false) count'),
         (said(1), "says 1, and only yes (true)"),
         (said(None), "says null, and only yes (true)"),
         (said([True]), "says [true], and only"),
@@ -180,7 +180,9 @@ def test_what_is_kept_reads_as_what_was_said():
     assert kept.said == reading.said
 
 
-@pytest.mark.parametrize("kept", ["", "{}", '[["ada", "perhaps", "2026-03-02T09:00:00Z"]]', "[[1]]"])
+@pytest.mark.parametrize(
+    "kept", ["", "{}", '[["ada", "perhaps", "2026-03-02T09:00:00Z"]]', "[[1]]"]
+)
 def test_what_somebody_else_wrote_where_answers_are_kept_is_refused(kept):
     reading = Reading()
 

@@ -1,4 +1,4 @@
-"""What people see in MLflow of an item: its texts as they are, and nothing of what was predicted."""
+"""What people see in MLflow of an item: its texts as they are, and nothing else."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Shown(HTMLParser):
         self.text = ""
         self.feed(MarkdownIt("gfm-like", {"linkify": False}).render(markdown))
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag, _):
         self.tags.add(tag)
 
     def handle_data(self, data):
