@@ -20,6 +20,7 @@ TOGETHER = {
     "tests/service/pages/test_browser.py": "browser",
     "tests/cli/test_review_story.py": "mlflow",
     "tests/faults/test_review_kills.py": "mlflow",
+    "tests/labeling/test_mlflow_browser.py": "mlflow",
     "tests/labeling/test_mlflow_review.py": "mlflow",
     "tests/labeling/test_mlflow_rounds.py": "mlflow",
     "tests/tracking/": "mlflow",

@@ -34,7 +34,9 @@ BATCH = 300
 MOST_BYTES = 4_000_000
 """Of the texts in one request."""
 
-_STEERING_MARKDOWN = re.compile(r"[\\`*_\[\]<>&~|$]")
+_STEERING_MARKDOWN = re.compile(r"(?i)[\\`*_\[\]<>&~|$@]|:(?=//)|(?<=\bwww)\.")
+"""The last two begin what becomes a link by itself, in which no other escape would be read."""
+
 _AT_LINE_START = re.compile(r"(?m)^([ \t]*)(?:([#+=-])|(\d+)([.)]))")
 _INDENT = re.compile(r"(?m)^[ \t]+")
 
@@ -109,16 +111,15 @@ def as_markdown(text: str) -> str:
     Examples
     --------
     >>> print(as_markdown("![a](http://b/c.png) <b>*d*</b>"))
-    !\[a\](http://b/c.png) \<b\>\*d\*\</b\>
-    >>> print(as_markdown("1. one\n# two"))
-    1\. one\
-    \# two
+    !\[a\](http\://b/c.png) \<b\>\*d\*\</b\>
+    >>> print(as_markdown("# one"))
+    \# one
     """
     plain = re.sub(r"\r\n?", "\n", visible_lines(text)).strip("\n")
     plain = _STEERING_MARKDOWN.sub(lambda match: "\\" + match[0], plain)
     plain = _AT_LINE_START.sub(_escaped_start, plain)
     plain = _INDENT.sub(lambda match: "\u00a0" * len(match[0].expandtabs(4)), plain)
-    return plain.replace("\n", "\\\n")
+    return plain.replace("\n", "  \n")
 
 
 def _escaped_start(match: re.Match[str]) -> str:
