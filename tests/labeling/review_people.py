@@ -37,8 +37,11 @@ class View:
     def call(self, method, path, **body):
         """As MLflow's page calls its server; a refusal is an error here."""
         with httpx.Client(base_url=self.url, timeout=60, trust_env=False) as client:
-            kind = {"params": body} if method == "GET" else {"json": body}
-            response = client.request(method, path, **kind)
+            response = (
+                client.get(path, params=body)
+                if method == "GET"
+                else client.request(method, path, json=body)
+            )
         response.raise_for_status()
         answer: dict[str, Any] = response.json()
         return answer
@@ -62,15 +65,13 @@ class View:
             "type": "MLFLOW_EXPERIMENT",
             "mlflow_experiment": {"experiment_id": self.experiment},
         }
-        found, token = [], None
+        body: dict[str, Any] = {"locations": [place], "max_results": 500}
+        found: list[dict[str, Any]] = []
         while True:
-            more = {"page_token": token} if token else {}
-            answer = self.call(
-                "POST", f"{V3}/traces/search", locations=[place], max_results=500, **more
-            )
+            answer = self.call("POST", f"{V3}/traces/search", **body)
             found += answer.get("traces", [])
-            token = answer.get("next_page_token")
-            if not token:
+            body["page_token"] = answer.get("next_page_token")
+            if not body["page_token"]:
                 return found
 
     def shown(self):
