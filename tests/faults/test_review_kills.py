@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 from tests.labeling.review_people import View
-from tests.workers import worker
+from tests.workers import lives_until_one_is_whole
 
 # Each line is a life in which a round is drawn, labeled in MLflow, closed and retired; it kills
 # itself at its n-th crash point: around each commit and each request to MLflow. People answer
 # outside of it, each item once, and correct one answer after the round closed.
 LIVES = """
 import signal
+from contextlib import suppress
 from datetime import timedelta
 from itertools import count
 
@@ -29,7 +30,6 @@ from tests.rounds.scene import Scene, settings
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 url, server, experiment = sys.argv[1:4]
 view = View(server, experiment)
-WEEK = timedelta(days=7)
 
 
 def answer_all():
@@ -68,38 +68,19 @@ def live(last):
     correct()
     scene.run()
     scene.now += timedelta(days=120)
-    try:
+    with suppress(MonitorError):  # the rounds that are due by then have no predictions
         scene.run()
-    except MonitorError:
-        pass  # the rounds that are due by then have no predictions
-    os._exit(0)
 
 
-pause()
-for line in sys.stdin:
-    child = os.fork()
-    if not child:
-        try:
-            live(int(line))
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+lives(live)
 """
 
 
 def test_answers_in_mlflow_are_kept_once_wherever_it_is_killed(database, mlflow_url, tell_figures):
     url = database.engine.url.render_as_string(hide_password=False)
     view = View.of_a_new_experiment(mlflow_url)
-    codes: list[int] = []
 
-    with worker(LIVES, url, mlflow_url, view.name) as lives:
-        lives.wait_for()
-        lives.go()
-        while not codes or codes[-1] == -9:
-            lives.go(len(codes) + 1)
-            codes.append(int(lives.said.readline()))
-            assert codes[-1] in {0, -9}, lives.end()[2]
+    codes = list(lives_until_one_is_whole(LIVES, url, mlflow_url, view.name))
 
     with database.read() as connection:
         states = list(connection.exec_driver_sql("select state from rounds where id = 1").scalars())
