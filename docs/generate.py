@@ -41,6 +41,7 @@ from monitor.domain.settings import (
 )
 from monitor.labeling.column import ColumnSettings
 from monitor.labeling.files import FilesSettings
+from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import Columns, DuckdbSettings
 from monitor.sources.shown_columns import ShownColumn
@@ -71,6 +72,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: labeling of kind files": FilesSettings,
     "monitors: labeling of kind column": ColumnSettings,
     "monitors: labeling of kind page": PageSettings,
+    "monitors: labeling of kind mlflow": ReviewSettings,
     "monitors: labeling.audit": ClassAuditCounts,
     "monitors: labeling.audit, counts": AuditCounts,
     "monitors: reference, as a matrix": ReferenceMatrix,

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from monitor.config.adapters import LABELERS, SOURCES
 from monitor.config.model import ReferenceFile
+from monitor.domain.adapters import MlflowPlace
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.model import EffectKind
 from monitor.domain.refused_setting import SettingRefused
@@ -23,6 +24,7 @@ from monitor.hooks.log import LogHandler
 from monitor.labeling.absent import AbsentLabeler
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
+from monitor.labeling.mlflow_review import MlflowReviewLabeler
 from monitor.labeling.page import PageLabeler
 from monitor.rounds.context import MonitorContext, ReferenceItems
 from monitor.storage import effect_admin
@@ -150,7 +152,7 @@ def _mlflow_page(config: Config, database: Database, monitor: str, key: str) -> 
 def _context(
     config: Config, monitor: MonitorConfig, database: Database, clock: Clock
 ) -> MonitorContext:
-    make = partial(_made_labeler, config, clock, database)
+    make = partial(_made_labeler, config, monitor.name, clock, database)
     labeler = _labeler(monitor.labeling, make)
     return MonitorContext(
         settings=config.settings_of(monitor),
@@ -211,9 +213,13 @@ def _labeler(labeling: Labeling, make: MakeLabeler) -> Labeler:
         return make(labeling)
 
 
-def _made_labeler(config: Config, clock: Clock, database: Database, labeling: Labeling) -> Labeler:
-    kind = labeling.own()["kind"]
-    more = (database,) if LABELERS.adapter(kind).wants_store else ()
+def _made_labeler(
+    config: Config, name: str, clock: Clock, database: Database, labeling: Labeling
+) -> Labeler:
+    adapter = LABELERS.adapter(labeling.own()["kind"])
+    experiment = f"{config.mlflow.experiment_prefix}/{name}/labels"
+    more: list[object] = [database] if adapter.wants_store else []
+    more += [MlflowPlace(config.mlflow.tracking_uri, experiment)] if adapter.wants_mlflow else []
     labeler: Labeler = LABELERS.make(labeling, config.folder, clock, *more)
     return labeler
 
@@ -263,8 +269,10 @@ def check_labels(context: MonitorContext) -> str:
     Raises
     ------
     LabelsRefused
-        If the file, a column of it, the guideline or the gold items are missing, or the folder
-        cannot be written.
+        If the file, a column of it, the guideline or the gold items are missing, the folder cannot
+        be written, or MLflow has no review view.
+    LabelsUnavailable
+        If MLflow, where people are to label, does not answer.
     """
     labeler = context.labeler
     if isinstance(labeler, ColumnLabeler):
@@ -274,6 +282,8 @@ def check_labels(context: MonitorContext) -> str:
         labeler.guideline()
         labeler.gold()
         return f"{labeler.place}: {labeler.settings.question}"
+    if isinstance(labeler, MlflowReviewLabeler):
+        return labeler.check()
     if isinstance(labeler, FilesLabeler):
         labeler.make_folder()
         return f"files in {labeler.folder}"

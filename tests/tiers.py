@@ -18,6 +18,11 @@ TOGETHER = {
     "tests/cli/test_compare.py": "compare",
     "tests/rounds/test_hook_story.py": "hook story",
     "tests/service/pages/test_browser.py": "browser",
+    "tests/cli/test_review_story.py": "mlflow",
+    "tests/faults/test_review_kills.py": "mlflow",
+    "tests/labeling/test_mlflow_browser.py": "mlflow",
+    "tests/labeling/test_mlflow_review.py": "mlflow",
+    "tests/labeling/test_mlflow_rounds.py": "mlflow",
     "tests/tracking/": "mlflow",
 }
 """Where tests share what takes seconds to make: each of these runs in one process."""

@@ -22,6 +22,7 @@ from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
+from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 
@@ -192,6 +193,12 @@ def _page_labeler(*made_of: Any) -> Labeler:
     return PageLabeler(*made_of)
 
 
+def _review_labeler(*made_of: Any) -> Labeler:
+    from monitor.labeling.mlflow_review import MlflowReviewLabeler  # noqa: PLC0415  as above
+
+    return MlflowReviewLabeler(*made_of)
+
+
 SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
     group="pr_monitor.sources",
     wanted=SourceAdapter,
@@ -212,5 +219,8 @@ LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
             lambda settings, folder, clock: ColumnLabeler(settings, folder, clock=clock),
         ),
         "page": LabelerAdapter(PageSettings, _page_labeler, wants_store=True),
+        "mlflow": LabelerAdapter(
+            ReviewSettings, _review_labeler, wants_store=True, wants_mlflow=True
+        ),
     },
 )

@@ -68,13 +68,22 @@ class SourceAdapter:
     make: Callable[[Any, Path], Source]
 
 
+class MlflowPlace(NamedTuple):
+    """Where the labels of a monitor are in MLflow: its address, and an experiment of their own."""
+
+    tracking_uri: str
+    experiment: str
+
+
 @dataclass(frozen=True, slots=True)
 class LabelerAdapter:
     """A kind of labeler: its settings, and how one is made of them, the folder and the clock.
 
-    One that ``wants_store`` is made of the store as well.
+    One that ``wants_store`` is made of the store as well, and one that ``wants_mlflow`` of a
+    `MlflowPlace` after that.
     """
 
     settings: type[Labeling]
     make: Callable[..., Labeler]
     wants_store: bool = False
+    wants_mlflow: bool = False

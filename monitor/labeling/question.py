@@ -15,3 +15,4 @@ def _says_something(value: str) -> str:
 
 
 Question = Annotated[str, Field(max_length=300), AfterValidator(_says_something)]
+"""A question that "yes" and "no" answer."""

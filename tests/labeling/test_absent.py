@@ -28,7 +28,9 @@ def test_what_keeps_the_rounds_of_an_absent_kind_is_shown_until_the_kind_is_back
     scene.week(1)
     scene.run(1)
     present, kind = scene.labeler, {"kind": scene.labeler.name}
-    make = partial(wiring._made_labeler, configure(tmp_path), lambda: scene.now, scene.database)
+    make = partial(
+        wiring._made_labeler, configure(tmp_path), scene.name, lambda: scene.now, scene.database
+    )
     scene.labeler = wiring._kept_labeler(kind, make)
 
     with pytest.raises(ConfigRefused):

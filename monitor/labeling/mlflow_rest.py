@@ -1,0 +1,229 @@
+"""MLflow's server over plain HTTP: each request once, with MLflow's own credentials, and an end.
+
+MLflow's client is not used: importing it costs 100 MB in a process that otherwise does without
+(`monitor.service.mlflow_process`), and its retries have no end that suits a pass.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+import ssl
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.errors import LabelsRefused, LabelsUnavailable
+from monitor.domain.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import timedelta
+
+    import httpx
+
+CONNECT_SECONDS = 3
+MOST_BYTES = 64_000_000
+"""Of one answer; that of 300 traces has less than one of it."""
+
+NOT_THERE, THERE_ALREADY = "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY_EXISTS"
+
+_UNPROCESSED = frozenset({408, 425, 429})
+_DENIED = frozenset({401, 403})
+_REDIRECT, _CLIENT_ERROR, _SERVER_ERROR = 300, 400, 500
+_SLOW = "it sends too slowly"
+_LONGEST = 300  # characters of what the server said
+
+
+class MlflowRefused(LabelsRefused):
+    """MLflow answered that it does not do it; ``code`` is MLflow's own word for why."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class MlflowRest:
+    """Makes requests to one server.
+
+    Parameters
+    ----------
+    timeout
+        Of one request: of connecting and sending, and of all of its answer.
+    """
+
+    uri: str
+    timeout: timedelta
+
+    @property
+    def shown(self) -> str:
+        """The address without user and password."""
+        parts = urlsplit(self.uri)
+        port = f":{parts.port}" if parts.port else ""
+        return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path.rstrip('/')}"
+
+    @contextmanager
+    def open(self) -> Iterator[Calls]:
+        """Keep one connection for several requests."""
+        import httpx  # noqa: PLC0415  0.1 s, needed only where MLflow is asked
+
+        seconds = self.timeout.total_seconds()
+        with httpx.Client(
+            auth=_basic(),
+            headers={} if _basic() else _bearer(),
+            timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+            verify=_trust(*map(os.environ.get, _TRUST)),
+        ) as client:
+            yield Calls(client, self)
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Requests over one connection."""
+
+    client: httpx.Client
+    server: MlflowRest
+
+    def get(self, path: str, **params: str | int) -> dict[str, Any]:
+        """Ask for something; raises as `post` does."""
+        return self._ask("GET", path, params=params)
+
+    def post(
+        self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Post a body as JSON, and return the answer, which is an empty one where it is not JSON.
+
+        Raises
+        ------
+        MlflowRefused
+            If MLflow does not do it, however often it is asked.
+        LabelsUnavailable
+            If it does not answer, or not now.
+        """
+        return self._ask("POST", path, json=body, headers=headers)
+
+    def find(self, path: str, **params: str | int) -> dict[str, Any] | None:
+        """Ask for something that may not be there."""
+        try:
+            return self.get(path, **params)
+        except MlflowRefused as error:
+            if error.code == NOT_THERE:
+                return None
+            raise
+
+    def _ask(self, method: str, path: str, **more: Any) -> dict[str, Any]:
+        import httpx  # noqa: PLC0415
+
+        address = f"{self.server.uri.rstrip('/')}{path}"
+        try:
+            with (
+                outside(f"mlflow {path}"),
+                self.client.stream(method, address, **more) as response,
+            ):
+                status, text = response.status_code, self._text(response)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            raise self._no_answer(str(error) or type(error).__name__) from error
+        return self._read(path, status, text)
+
+    def _text(self, response: httpx.Response) -> str:
+        """Read an answer that may be endless, or come byte by byte."""
+        end = time.monotonic() + self.server.timeout.total_seconds()
+        parts: list[bytes] = []
+        size = 0
+        for part in response.iter_bytes():
+            parts.append(part)
+            size += len(part)
+            if size > MOST_BYTES:
+                message = f"MLflow at {self.server.shown} answers more than {MOST_BYTES:,} bytes"
+                raise MlflowRefused(message)
+            if time.monotonic() > end:
+                raise self._no_answer(_SLOW)
+        return b"".join(parts).decode(errors="replace")
+
+    def _read(self, path: str, status: int, text: str) -> dict[str, Any]:
+        answer = _as_json(text)
+        if status < _REDIRECT:
+            return answer or {}
+        if status >= _SERVER_ERROR or status in _UNPROCESSED:
+            why = f"it answers {status}"
+            raise self._no_answer(why)
+        where = f"MLflow at {self.server.shown}"
+        if status in _DENIED:
+            message = (
+                f"{where} refuses {path} ({status}): set MLFLOW_TRACKING_USERNAME and "
+                "MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, for a user who may edit there"
+            )
+            raise MlflowRefused(message)
+        if answer is None:
+            hint = "is mlflow.tracking_uri right, and is it MLflow 3.17.2 or later?"
+            message = f"{where} does not know {path} (it answers {status}); {hint}"
+            raise MlflowRefused(message)
+        said = visible(str(answer.get("message", "")))[:_LONGEST]
+        message = f"{where} does not do {path}: {said or status}"
+        raise MlflowRefused(message, str(answer.get("error_code", "")))
+
+    def _no_answer(self, why: str) -> LabelsUnavailable:
+        message = (
+            f"MLflow at {self.server.shown} does not answer ({visible(why)[:_LONGEST]}); labeling "
+            "there waits and is tried again"
+        )
+        return LabelsUnavailable(message)
+
+
+def _as_json(text: str) -> dict[str, Any] | None:
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+_TRUST = (
+    "MLFLOW_TRACKING_INSECURE_TLS",
+    "MLFLOW_TRACKING_SERVER_CERT_PATH",
+    "MLFLOW_TRACKING_CLIENT_CERT_PATH",
+)
+
+
+@cache
+def _trust(insecure: str | None, authority: str | None, own: str | None) -> ssl.SSLContext:
+    """Make of MLflow's variables what certificates are checked by; loading them takes a while."""
+    import httpx  # noqa: PLC0415
+
+    context = ssl.create_default_context(cafile=authority) if authority else None
+    if context is None:
+        context = httpx.create_ssl_context(verify=(insecure or "").lower() not in {"true", "1"})
+    if own:
+        context.load_cert_chain(own)
+    return context
+
+
+def _basic() -> tuple[str, str] | None:
+    """User and password as MLflow's client takes them: of the environment, else of its file."""
+    kept = _kept_credentials()
+    pair = [
+        os.environ.get(f"MLFLOW_TRACKING_{name}") or kept.get(f"mlflow_tracking_{name.lower()}", "")
+        for name in ("USERNAME", "PASSWORD")
+    ]
+    return (pair[0], pair[1]) if all(pair) else None
+
+
+def _kept_credentials() -> Mapping[str, str]:
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read(Path("~/.mlflow/credentials").expanduser(), encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError, OSError, RuntimeError):
+        return {}
+    return dict(parser["mlflow"]) if "mlflow" in parser else {}
+
+
+def _bearer() -> dict[str, str]:
+    token = os.environ.get("MLFLOW_TRACKING_TOKEN")
+    return {"authorization": f"Bearer {token}"} if token else {}

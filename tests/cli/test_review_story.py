@@ -1,0 +1,52 @@
+"""A round labeled in MLflow's review view, by the commands alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.domain.model import Answer
+from tests.labeling.review_people import View
+
+pytestmark = pytest.mark.server
+QUESTION = "Is it about travel?"
+LABELING = f'{{kind: mlflow, question: "{QUESTION}"}}'
+
+
+def test_what_people_answer_in_mlflow_is_in_the_estimates_after_the_next_pass(bare, mlflow_url):
+    prefix = View.of_a_new_experiment(mlflow_url).name.partition("/labels")[0]
+    view = View(mlflow_url, f"{prefix}/mail/labels")
+    bare.predictions()
+    bare.config(labeling=LABELING, mlflow=f"{mlflow_url}, experiment_prefix: {prefix}")
+
+    checked = bare.run("check")
+    bare.run("run-once")
+    for place, key in enumerate(sorted(view.traces())):
+        view.answer(key, Answer.POSITIVE if place % 2 else Answer.NEGATIVE, question=QUESTION)
+    closed = bare.run("run-once")
+    shown = bare.run("show", "1")
+
+    assert f"MLflow's review view at {mlflow_url}, experiment {view.name}" in checked.out
+    assert closed.code == 0, closed.err
+    assert "closed" in shown.out
+    assert "ada" not in shown.out
+
+
+def test_check_refuses_an_mlflow_without_a_server_and_says_what_to_do(bare):
+    bare.predictions()
+    bare.config(labeling=LABELING, mlflow="sqlite:///mlflow.db")
+
+    checked = bare.run("check")
+
+    assert checked.code == 65
+    assert "needs an MLflow server" in checked.out + checked.err
+    assert "mlflow server --backend-store-uri sqlite:///mlflow.db" in checked.out + checked.err
+
+
+def test_a_config_without_a_question_is_refused_at_its_line(bare):
+    bare.predictions()
+    bare.config(labeling="{kind: mlflow}")
+
+    refused = bare.run("check")
+
+    assert refused.code == 78
+    assert "labeling.question: this setting is missing" in refused.err

@@ -1,0 +1,107 @@
+"""R1 for MLflow's review view: `kill -9` from the draw to the end of late labels."""
+
+from __future__ import annotations
+
+import json
+
+from tests.labeling.review_people import View
+from tests.workers import lives_until_one_is_whole
+
+# Each line is a life in which a round is drawn, labeled in MLflow, closed and retired; it kills
+# itself at its n-th crash point: around each commit and each request to MLflow. People answer
+# outside of it, each item once, and correct one answer after the round closed.
+LIVES = """
+import signal
+from contextlib import suppress
+from datetime import timedelta
+from itertools import count
+
+import structlog
+
+from monitor.domain import crashpoint
+from monitor.domain.errors import MonitorError
+from monitor.domain.model import Answer
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.state import RoundState
+from monitor.storage.database import Database
+from tests.labeling.review_people import View, review_labeler
+from tests.rounds.scene import Scene, settings
+
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+url, server, experiment = sys.argv[1:4]
+view = View(server, experiment)
+
+
+def answer_all():
+    hook, crashpoint.hook = crashpoint.hook, None
+    for place, key in enumerate(sorted(view.traces())):
+        if not view.traces()[key].get("assessments"):
+            view.answer(key, Answer.POSITIVE if place % 2 else Answer.NEGATIVE)
+    crashpoint.hook = hook
+
+
+def correct():
+    hook, crashpoint.hook = crashpoint.hook, None
+    said = {key: trace["assessments"][0]["feedback"] for key, trace in view.traces().items()}
+    if len(said) == 8 and not said[min(said)]["value"]:
+        view.say(min(said), value=True)
+    crashpoint.hook = hook
+
+
+def live(last):
+    points = count(1)
+
+    def point(_):
+        if next(points) == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sample = Sample(max_labels=8, bands=Bands(flagged=1, passed=1))
+    scene = Scene(Database(url), settings(sample=sample))
+    scene.labeler = review_labeler(server, experiment, scene.database, lambda: scene.now)
+    crashpoint.hook = point
+    scene.week(1)
+    scene.run(1)
+    if scene.round(1).state is RoundState.LABELING:
+        answer_all()
+        scene.run()
+    scene.now += timedelta(days=1)
+    correct()
+    scene.run()
+    scene.now += timedelta(days=120)
+    with suppress(MonitorError):  # the rounds that are due by then have no predictions
+        scene.run()
+
+
+lives(live)
+"""
+
+
+def test_answers_in_mlflow_are_kept_once_wherever_it_is_killed(database, mlflow_url, tell_figures):
+    url = database.engine.url.render_as_string(hide_password=False)
+    view = View.of_a_new_experiment(mlflow_url)
+
+    codes = list(lives_until_one_is_whole(LIVES, url, mlflow_url, view.name))
+
+    with database.read() as connection:
+        states = list(connection.exec_driver_sql("select state from rounds where id = 1").scalars())
+        said = connection.exec_driver_sql(
+            "select external_id, kind, answer from label_events order by id"
+        ).fetchall()
+    keys = sorted({name.partition("/")[0] for name, _, _ in said})
+    wanted = {key: ["1" if place % 2 else "0"] for place, key in enumerate(keys)}
+    wanted[keys[0]] = ["0", "1"]
+    found = {key: [answer for name, _, answer in said if name == f"{key}/ada"] for key in keys}
+    assert len(codes) > 20
+    assert states == ["closed"]
+    assert len(keys) == 8
+    assert {kind for _, kind, _ in said} == {"given"}
+    assert found == wanted
+    assert view.traces() == {}
+    assert view.queues() == {}
+    assert "item " not in json.dumps(view.found())
+    tell_figures(
+        "R1",
+        what=f"kill -9 while people label in MLflow, {database.engine.dialect.name}",
+        size=f"{len(codes) - 1} kills",
+        violations=sum(found[key] != wanted[key] for key in keys),
+    )
