@@ -40,6 +40,7 @@ from monitor.domain.settings import (  # noqa: E402
 )
 from monitor.labeling.column import ColumnSettings  # noqa: E402
 from monitor.labeling.files import FilesSettings  # noqa: E402
+from monitor.labeling.label_studio.settings import LabelStudioSettings  # noqa: E402
 from monitor.labeling.page_settings import PageSettings  # noqa: E402
 from monitor.sources.duckdb import Columns, DuckdbSettings  # noqa: E402
 from monitor.tracking.mlflow import MlflowSettings  # noqa: E402
@@ -66,6 +67,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: labeling of kind files": FilesSettings,
     "monitors: labeling of kind column": ColumnSettings,
     "monitors: labeling of kind page": PageSettings,
+    "monitors: labeling of kind label_studio": LabelStudioSettings,
     "monitors: labeling.audit": ClassAuditCounts,
     "monitors: labeling.audit, counts": AuditCounts,
     "monitors: reference, as a matrix": ReferenceMatrix,

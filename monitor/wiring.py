@@ -15,6 +15,7 @@ from monitor.config.adapters import LABELERS, SOURCES
 from monitor.config.model import ReferenceFile
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.model import EffectKind
+from monitor.domain.ports import Checkable
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.time_limit import within
@@ -252,7 +253,10 @@ def check_labels(context: MonitorContext) -> str:
     Raises
     ------
     LabelsRefused
-        If the file, a column of it or the guideline is missing, or the folder cannot be written.
+        If the file, a column of it or the guideline is missing, the folder cannot be written, or
+        the tool in which people label does not accept us.
+    LabelsUnavailable
+        If that tool does not answer.
     """
     labeler = context.labeler
     if isinstance(labeler, ColumnLabeler):
@@ -264,4 +268,6 @@ def check_labels(context: MonitorContext) -> str:
     if isinstance(labeler, FilesLabeler):
         labeler.make_folder()
         return f"files in {labeler.folder}"
+    if isinstance(labeler, Checkable):
+        return labeler.usable()
     return labeler.name

@@ -12,11 +12,13 @@ if TYPE_CHECKING:
 THOROUGH = "tests/faults/"
 """Of this folder `make test` runs nothing: each feature has tests elsewhere as well."""
 
-POSTGRESQL = {"postgres_server", "postgres_url"}
+SERVERS = {"postgres_server", "postgres_url", "label_studio"}
+"""Fixtures that start what `make test` does without."""
 TOGETHER = {
     "tests/demo/test_demo.py": "demo",
     "tests/cli/test_compare.py": "compare",
     "tests/rounds/test_hook_story.py": "hook story",
+    "tests/labeling/label_studio/": "label studio",
     "tests/service/labeling_page/test_browser.py": "browser",
     "tests/tracking/": "mlflow",
 }
@@ -45,6 +47,6 @@ def sort(item: pytest.Item) -> None:
     if (
         item.nodeid.startswith(THOROUGH)
         or marks & {"simulation", "slow", "postgresql", "soak"}
-        or names & POSTGRESQL
+        or names & SERVERS
     ):
         item.add_marker("thorough")

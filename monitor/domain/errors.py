@@ -11,6 +11,7 @@
     ├── TryLater             exit 75   something outside is down; running again is safe
     │   ├── StoreUnavailable
     │   ├── SourceUnavailable
+    │   ├── LabelsUnavailable
     │   └── DeliveryFailed             MLflow or a hook did not take an effect
     ├── RoundMoved           exit 75   another worker was faster
     └── StoppedByBug         exit 1    a step met a fault of this program
@@ -97,6 +98,10 @@ class StoreUnavailable(TryLater):
 
 class SourceUnavailable(TryLater):
     """The predictions cannot be reached now."""
+
+
+class LabelsUnavailable(TryLater):
+    """The tool in which people label cannot be reached now."""
 
 
 class DeliveryFailed(TryLater):

@@ -16,6 +16,10 @@ def _says_something(value: str) -> str:
     return value.strip()
 
 
+Question = Annotated[str, Field(max_length=300), AfterValidator(_says_something)]
+"""A question that "yes" and "no" answer."""
+
+
 class PageSettings(Labeling):
     """What the labeling page asks: ``question`` must be one that "yes" and "no" answer.
 
@@ -24,5 +28,5 @@ class PageSettings(Labeling):
     """
 
     kind: Literal["page"] = "page"
-    question: Annotated[str, Field(max_length=300), AfterValidator(_says_something)]
+    question: Question
     guideline: Annotated[str, Field(min_length=1)] | None = None
