@@ -92,7 +92,7 @@ max_labels: 2000 => max_labels: 2.5
 max_labels: 2000 => max_labels: <nothing>
     14, monitors[mail-travel].sample.max_labels: it should be a valid integer, found nothing; write a value or leave the line out
 kind: files => kind: file
-    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column, page)
+    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column, page, label_studio)
 late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
     15, monitors[mail-travel].labeling.gold: there is no such setting here; it is called audit now
 pooling: {hazard => carry: {hazard

@@ -47,21 +47,21 @@ def command():
 class LabelStudio:
     """A server with an empty store in ``folder``, and two people in it: ada, bob."""
 
-    def __init__(self, folder):
-        self.folder, self.port = folder, free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.token = TOKEN
+    def __init__(self, folder, url=None, token=TOKEN):
+        self.folder, self.token = folder, token
+        self.url = url or f"http://127.0.0.1:{free_port()}"
         self._client = httpx.Client(
             base_url=self.url,
-            headers={"authorization": f"Token {TOKEN}"},
+            headers={"authorization": f"Token {token}"},
             timeout=120,
             trust_env=False,
         )
 
     def __enter__(self):
-        words = ["start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(self.port)]
+        port = self.url.rpartition(":")[2]
+        words = ["start", "--no-browser", "--internal-host", "127.0.0.1", "--port", port]
         words += ["--data-dir", str(self.folder), "--username", "ada@example.com"]
-        words += ["--password", uuid.uuid4().hex, "--user-token", TOKEN]
+        words += ["--password", uuid.uuid4().hex, "--user-token", self.token]
         with (self.folder / "log").open("w") as log:
             self._process = subprocess.Popen(
                 [*command(), *words, "--enable-legacy-api-token"],
@@ -127,11 +127,16 @@ class LabelStudio:
         """Let somebody answer a task, or edit what they answered before."""
         task = self.task(labeler, key)
         number = self.people()[who]
-        body = {"result": result(_WORDS[answer]), "completed_by": number}
+        body = {"result": result(self.word(answer)), "completed_by": number}
         mine = [one["id"] for one in task["annotations"] if one["completed_by"] == number]
         if mine:
             return self.ask("PATCH", f"/api/annotations/{mine[-1]}/", body)
         return self.annotate(task, body)
+
+    @staticmethod
+    def word(answer):
+        """The choice that says it."""
+        return _WORDS[answer]
 
     def annotate(self, task, body):
         """Write an annotation, whatever is in it."""

@@ -18,6 +18,7 @@ TOGETHER = {
     "tests/demo/test_demo.py": "demo",
     "tests/cli/test_compare.py": "compare",
     "tests/rounds/test_hook_story.py": "hook story",
+    "tests/faults/test_label_studio_kills.py": "label studio",
     "tests/labeling/label_studio/": "label studio",
     "tests/service/labeling_page/test_browser.py": "browser",
     "tests/tracking/": "mlflow",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from monitor.labeling.label_studio.server import Server
 
 T = TypeVar("T")
+Params = dict[str, str | int]
 
 _PAGE = 200  # tasks or projects of one answer
 _BATCH = 100  # tasks of one import
@@ -153,8 +154,9 @@ class Projects:
         owner, found, page = owner_of(self.store), dict[int, Project](), 1
         more = True
         while more:
-            params = {"include": "id,description", "page_size": _PAGE, "page": page}
-            answer = self._read(_Projects, "/api/projects/", {**params, "ordering": "id"})
+            params: Params = {"include": "id,description", "ordering": "id"}
+            params |= {"page_size": _PAGE, "page": page}
+            answer = self._read(_Projects, "/api/projects/", params)
             for one in answer.results:
                 mark = Mark.found_in(one.description or "")
                 if mark is not None and mark.owner == owner:
@@ -213,7 +215,7 @@ class Projects:
         """Delete tasks."""
         if tasks:
             chosen = {"all": False, "included": sorted(task.id for task in tasks)}
-            params = {"id": "delete_tasks", "project": project.id}
+            params: Params = {"id": "delete_tasks", "project": project.id}
             self._server.ask("POST", "/api/dm/actions", params, {"selectedItems": chosen})
 
     def blank(self, task: StudioTask) -> bool:
@@ -227,8 +229,9 @@ class Projects:
     def look(self, project: Project) -> str:
         """Text that differs whenever a task or an annotation came, changed or went."""
         query = json.dumps({"ordering": ["-tasks:updated_at"]})
-        params = {"project": project.id, "query": query, "page_size": 1}
-        answer = self._read(_Look, "/api/tasks/", {**params, "include": "id,updated_at"})
+        params: Params = {"project": project.id, "query": query, "page_size": 1}
+        params["include"] = "id,updated_at"
+        answer = self._read(_Look, "/api/tasks/", params)
         newest = [f"{task.id} {task.updated_at.isoformat()}" for task in answer.tasks]
         return " ".join(map(str, [answer.total, answer.total_annotations, *newest]))
 
@@ -243,7 +246,8 @@ class Projects:
         found: dict[int, StudioTask] = {}
         page, total = 1, 1
         while (page - 1) * _PAGE < total:
-            params = {"project": project.id, "fields": "all", "page_size": _PAGE, "page": page}
+            params: Params = {"project": project.id, "fields": "all"}
+            params |= {"page_size": _PAGE, "page": page}
             answer = self._read(_Page, "/api/tasks/", params)
             found |= {task.id: task for task in answer.tasks}
             page, total = page + 1, answer.total
@@ -260,7 +264,7 @@ class Projects:
         users = self._read(list[_User], "/api/users/")
         return {user.id: visible(user.email)[:_LONGEST_NAME] for user in users}
 
-    def _read(self, kind: type[T], path: str, params: dict[str, str | int] | None = None) -> T:
+    def _read(self, kind: type[T], path: str, params: Params | None = None) -> T:
         answer = self._server.ask("GET", path, params)
         try:
             return TypeAdapter(kind).validate_python(answer)

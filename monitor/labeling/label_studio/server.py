@@ -97,14 +97,13 @@ class Server:
         body: object,
     ) -> tuple[int, bytes]:
         headers = {} if authorization is None else {"authorization": authorization}
-        sent = {} if body is None else {"json": body}
         what = self._what(method, path)
         try:
             with (
                 outside("label studio"),
                 _client() as client,
                 client.stream(
-                    method, self.url + path, params=params, headers=headers, **sent
+                    method, self.url + path, params=params, headers=headers, json=body
                 ) as response,
             ):
                 return response.status_code, self._content(response, method, path)
