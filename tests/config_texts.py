@@ -102,7 +102,7 @@ pooling: {hazard => pooling: {lean: 0.4, hazard
 pooling: {hazard => pooling: {shift: 0.4, hazard
     19, monitors[mail-travel].pooling.shift: there is no such setting here; leave it out: rises and falls are treated alike now
 kind: files,  => <nothing>
-    15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column, page
+    15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column, page, label_studio
 tp: 138 => tp: 0.3
     16, monitors[mail-travel].reference.tp: it should be a valid integer, found 0.3; this is a count, not a share
 tp: 138 => tp: -1

@@ -15,8 +15,9 @@ from monitor.labeling.page_settings import Question
 class LabelStudioSettings(Labeling):
     """Which Label Studio, and what it asks: ``question`` must be one that yes and no answer.
 
-    ``token`` is a legacy token or a personal access token of an account that may make projects.
-    A round keeps its question as it was when its tasks went out.
+    ``url`` is the address that people open, ``token`` a legacy token or a personal access token of
+    an account that may make projects. A round keeps its question as it was when its tasks went
+    out.
     """
 
     model_config = ConfigDict(hide_input_in_errors=True)

@@ -114,6 +114,26 @@ def test_an_error_about_an_answer_repeats_no_text_of_a_task():
     assert "canary" not in str(no.value)
 
 
+@pytest.mark.parametrize("token", [TOKEN, "canary.of.token"], ids=["legacy", "personal"])
+def test_nothing_that_a_library_logs_holds_a_token_or_a_text(caplog, token):
+    caplog.set_level(1)
+    access = {"access": "canary-access"} if token != TOKEN else {"results": []}
+    mark = Mark.of(STORE, "r", second=False).text()
+    listed = {"results": [{"id": 3, "description": mark}]}
+    empty = {"total": 0, "total_annotations": 0, "tasks": []}
+    answers = [access, listed, listed, empty, {}] if token != TOKEN else [listed, listed, empty, {}]
+
+    with answering(*((200, answer) for answer in answers)) as (url, asked):
+        labeler = labeler_on(url, token, store=STORE)
+        with pytest.raises(LabelsRefused, match="not what Label Studio"):
+            labeler.send("r", list(TASKS.values()))
+
+    assert any("/import" in path for path in asked)
+    assert "HTTP Request" in caplog.text
+    for secret in (token, "canary-access", "canary text"):
+        assert secret not in caplog.text
+
+
 def test_an_answer_without_an_access_token_is_refused():
     with answering((200, {"access": None})) as (url, _), pytest.raises(LabelsRefused) as no:
         labeler_on(url, "a.b.c").collect(TASKS, None)
