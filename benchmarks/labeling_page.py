@@ -18,12 +18,12 @@ from monitor.config.web import Address
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
-from monitor.service.labeling_page.serving import LabelingServer
+from monitor.service.pages.serving import PagesServer
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.rounds.scene import Scene, settings
 from tests.servers import free_port
-from tests.service.labeling_page.browsers import chromium
+from tests.service.pages.browsers import chromium
 
 # A frame is asked for after the key was handled; what is posted from it runs once that is painted.
 WATCH = """
@@ -55,7 +55,7 @@ def milliseconds(items: int, texts: int) -> list[float]:
         schema.ready(database)
         scene = _scene(database, Path(folder), items, texts)
         links: list[str] = []
-        server = LabelingServer(
+        server = PagesServer(
             database,
             lambda: datetime.now(UTC),
             lambda: [scene.name],

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from monitor.cli.app import SECTIONS as GROUPS  # noqa: E402
 from monitor.cli.app import app  # noqa: E402
 from monitor.config.model import HOOKS, Config, MonitorConfig, ReferenceFile  # noqa: E402
-from monitor.config.web import LabelingPageSettings, WebSettings  # noqa: E402
+from monitor.config.web import PagesSettings, WebSettings  # noqa: E402
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample  # noqa: E402
 from monitor.domain.settings import (  # noqa: E402
     LIMITED_METRICS,
@@ -54,7 +54,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "mlflow": MlflowSettings,
     "false_alarms": FalseAlarms,
     "web": WebSettings,
-    "labeling_page": LabelingPageSettings,
+    "pages": PagesSettings,
     "monitors": MonitorConfig,
     "monitors: source of kind duckdb": DuckdbSettings,
     "monitors: source.columns": Columns,
@@ -127,7 +127,7 @@ NOTES = {
     "FilesSettings.folder": "relative to the config",
     "FilesSettings.format": "of the task files",
     "PageSettings.guideline": "Markdown file, relative to the config",
-    "LabelingPageSettings.listen": "`HOST:PORT`, of this machine: `127.0.0.1:8089`",
+    "PagesSettings.listen": "`HOST:PORT`, of this machine: `127.0.0.1:8089`",
     "ColumnSettings.path": "file, pattern or list of them, relative to the config",
     "ColumnSettings.table": "table or view of a DuckDB file; for no other kind",
     "ColumnSettings.id": "column that holds the id of the prediction",

@@ -2,6 +2,7 @@
 
 from alembic import context
 
+from monitor.storage import page_tables  # noqa: F401  its tables are among those of the metadata
 from monitor.storage.database import Database
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import metadata

@@ -131,8 +131,8 @@ tenant: [eu, us] => tenant: !own [eu, us]
     11, monitors[mail-travel].source.where.tenant: tags (words that begin with !) mean nothing here; leave it out
 store: sqlite:///monitor.db => stor: sqlite:///monitor.db
     1, stor: there is no such setting here; did you mean store?
-store: sqlite:///monitor.db => pages: {listen: 127.0.0.1:8080}
-    1, pages: there is no such setting here; known are false_alarms, hooks, labeling_page, mlflow, monitors, store, web
+store: sqlite:///monitor.db => websites: {listen: 127.0.0.1:8080}
+    1, websites: there is no such setting here; known are false_alarms, hooks, mlflow, monitors, pages, store, web
 store: sqlite:///monitor.db => store: mysql://h/db
     1, store: this is no address of a store; write sqlite:///monitor.db or postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE
 kind: webhook => kind: webhok

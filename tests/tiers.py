@@ -20,7 +20,7 @@ TOGETHER = {
     "tests/rounds/test_hook_story.py": "hook story",
     "tests/faults/test_label_studio_kills.py": "label studio",
     "tests/labeling/label_studio/": "label studio",
-    "tests/service/labeling_page/test_browser.py": "browser",
+    "tests/service/pages/test_browser.py": "browser",
     "tests/tracking/": "mlflow",
 }
 """Where tests share what takes seconds to make: each of these runs in one process."""

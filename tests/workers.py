@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import IO, cast
 
@@ -19,6 +20,21 @@ import json, os, sys, traceback
 def pause(word="ready"):
     print(word, flush=True)
     sys.stdin.readline()
+
+
+def lives(live):
+    # Each line that comes is the number of a life; it is a fork, and how it ended is printed.
+    pause()
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            try:
+                live(int(line))
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
 def replicas(count, work):
@@ -103,6 +119,20 @@ def worker(program, *arguments, cwd=None):
         yield one
     finally:
         one.kill()
+
+
+def lives_until_one_is_whole(program, *arguments):
+    """Run a program that calls ``lives``, each of which dies a point further; yields exit codes."""
+    with worker(program, *arguments) as lives:
+        lives.wait_for()
+        lives.go()
+        for number in count(1):
+            lives.go(number)
+            code = int(lives.said.readline())
+            assert code in {0, -9}, lives.end()[2]
+            yield code
+            if code == 0:
+                return
 
 
 def said_by_replicas(program, *arguments):

@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from monitor.config.adapters import LABELERS, SOURCES
-from monitor.config.web import LabelingPageSettings, WebSettings
+from monitor.config.web import PagesSettings, WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.refused_setting import SettingRefused
@@ -203,7 +203,7 @@ class Config(Settings):
     ``store`` is where rounds, labels and estimates are kept: ``sqlite:///FILE`` or
     ``postgresql+psycopg://USER@HOST/DATABASE``. Paths are relative to the folder of the file.
     ``false_alarms`` is a promise over all monitors; without it each has its own. ``web`` is where
-    `pr-monitor serve` reports its health, ``labeling_page`` where it lets people label; without
+    `pr-monitor serve` reports its health, ``pages`` where it lets people label; without
     them nothing listens.
     """
 
@@ -213,7 +213,7 @@ class Config(Settings):
     hooks: dict[Annotated[Name, AfterValidator(_not_a_sink)], Hook] = Field(default_factory=dict)
     false_alarms: FalseAlarms | None = None
     web: WebSettings | None = None
-    labeling_page: LabelingPageSettings | None = None
+    pages: PagesSettings | None = None
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
@@ -249,10 +249,10 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _an_address_each(self) -> Config:
-        page, web = self.labeling_page, self.web
+        page, web = self.pages, self.web
         if page is not None and web is not None and page.address.port == web.address.port:
             message = f"port {page.address.port} is that of web.listen; choose another one"
-            raise SettingRefused(setting="labeling_page.listen", why=message)
+            raise SettingRefused(setting="pages.listen", why=message)
         return self
 
     def false_alarm_every(self, monitor: MonitorConfig) -> float:

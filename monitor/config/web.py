@@ -90,7 +90,7 @@ class WebSettings(Settings):
         return parse_address(self.listen)
 
 
-class LabelingPageSettings(Settings):
+class PagesSettings(Settings):
     """Where `pr-monitor serve` has the page on which people label, in a browser on this machine.
 
     Without this section it has none; `pr-monitor label` is the same page by itself. It is for
@@ -102,7 +102,7 @@ class LabelingPageSettings(Settings):
     listen: str
 
     @model_validator(mode="after")
-    def _for_this_machine(self) -> LabelingPageSettings:
+    def _for_this_machine(self) -> PagesSettings:
         if not self.address.is_loopback:
             message = (
                 f"other machines can reach {self.address}, and the labeling page is for a "

@@ -1,6 +1,6 @@
 """Labels given in a browser: tasks stand on the labeling page, answers come back from it.
 
-The page itself is `monitor.service.labeling_page`. Both sides meet in tables of the store that
+The page itself is `monitor.service.pages`. Both sides meet in tables of the store that
 hold no score, no class and no stratum (`monitor.storage.page_store`).
 """
 

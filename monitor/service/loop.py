@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import EffectHandler
     from monitor.rounds.context import MonitorContext
     from monitor.service.change_detection import Look
-    from monitor.service.labeling_page.serving import LabelingServer
+    from monitor.service.pages.serving import PagesServer
     from monitor.service.web.server import WebServer
     from monitor.storage.effect_store import Waiting
     from monitor.wiring import Application
@@ -199,7 +199,7 @@ def serve(
     """
     asked = signals.listen()
     work = Work(application, path, tick)
-    servers = [one for one in (_web(work.running), _labeling_page(work.running)) if one]
+    servers = [one for one in (_web(work.running), _pages(work.running)) if one]
     scheduler = _ticking(work, tick)
     log.info("serving", monitors=len(application.monitors), web=_address(application))
     while (number := _next_signal(asked, scheduler, application)) == signals.RELOAD:
@@ -341,21 +341,21 @@ def _web(running: Running) -> WebServer | None:
     return server
 
 
-def _labeling_page(running: Running) -> LabelingServer | None:
+def _pages(running: Running) -> PagesServer | None:
     """Let people label, if the config has an address for it."""
-    if (settings := running.application.config.labeling_page) is None:
+    if (settings := running.application.config.pages) is None:
         return None
-    from monitor.service.labeling_page.serving import LabelingServer  # noqa: PLC0415
+    from monitor.service.pages.serving import PagesServer  # noqa: PLC0415
 
     def told(link: str, entered: str | None) -> None:
         log.info("labeling page: this link works once", link=link, used_by=entered)
 
-    server = LabelingServer(
+    server = PagesServer(
         running.application.database,
         running.application.clock,
         lambda: [context.settings.name for context in running.application.monitors],
         address=settings.address,
-        setting="labeling_page.listen",
+        setting="pages.listen",
         name="",
         told=told,
     )

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
 _TABLES = ("numpy", "pandas", "polars")
 """MLflow imports them for the datasets of notebooks where they are installed, and its client does
-without them, as it does in mlflow-skinny: .6 s and 100 MB less. Artifacts on HDFS need pyarrow, so
-that one stays."""
+without them, as it does in mlflow-skinny. Artifacts on HDFS need pyarrow, so that one stays."""
 
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 """Those to the service, which all of its group may get; it says itself when to stop."""

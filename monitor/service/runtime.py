@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.service.loop")
 
-_NEED_A_RESTART = ("store", "web", "labeling_page")
+_NEED_A_RESTART = ("store", "web", "pages")
 
 
 class Running:

@@ -15,7 +15,7 @@ from sqlalchemy import delete, exists, func, insert, select, update
 
 from monitor.domain.model import Answer
 from monitor.storage.database import add_missing, listed
-from monitor.storage.tables import page_answers, page_rounds, page_sessions, page_tasks
+from monitor.storage.page_tables import page_answers, page_rounds, page_sessions, page_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -24,7 +24,7 @@ from monitor.presentation.rows import (
     answers_sentence,
 )
 from monitor.presentation.sentences import capital
-from monitor.tracking.values import BASES, CORRECTED, minute, shown_metrics
+from monitor.tracking.values import BASES, CORRECTED, best_point, minute, shown_metrics
 
 if TYPE_CHECKING:
     from monitor.domain.report import AlertRow, EstimateRow, RoundReport, SegmentRow, StratumRow
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
 _MOST_SEGMENTS = 16  # shared by all segment columns
 _LONGEST_VALUE = 40
+_MOST_ALERTS = 2  # that a line has room for
 _GAP = "&emsp;"
 _MARKUP = re.compile(
     r"[\\`*\[\]<>|~]"  # wherever it stands
@@ -41,14 +42,18 @@ _MARKUP = re.compile(
 )
 
 
-def describe(report: RoundReport) -> str:
-    """Write the whole description; the same report always gives the same text."""
+def describe(report: RoundReport, picture: str = "") -> str:
+    """Write the whole description; the same report always gives the same text.
+
+    ``picture`` is Markdown too: it comes after what a person has to know or do.
+    """
     parts = [
         _cell(report.sentence),
         *_alerts(report),
         *_concerns(report),
         *_notices(report),
         *_cause(report),
+        picture,
         *_learning(report),
         _estimates_table(report),
         *_missing(report),
@@ -60,6 +65,28 @@ def describe(report: RoundReport) -> str:
         _footnote(report),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def verdict(report: RoundReport) -> str:
+    """Write how the monitor stands, in the one line that a page of MLflow has for it.
+
+    Such as ``**ALERT since round 17.** Recall 0.52 (limit 0.68)`` or ``**OK.** Precision 0.91,
+    recall 0.67``.
+    """
+    firing = [row for row in report.alerts if row.state == AlertState.FIRING]
+    if not firing:
+        metrics = ", ".join(_short(report, metric) for metric in ("precision", "recall"))
+        return f"**{report.status.upper()}.** {capital(metrics)}"
+    since = min(row.fired_in_round for row in firing)
+    metrics = ", ".join(
+        f"{_short(report, row.metric)} (limit {row.limit:.3g})" for row in firing[:_MOST_ALERTS]
+    )
+    return f"**ALERT since round {since}.** {capital(metrics)}"
+
+
+def _short(report: RoundReport, metric: str) -> str:
+    point = best_point(report, metric)
+    return f"{metric.replace('_', ' ')} {NOT_ESTIMABLE if point is None else f'{point:.2f}'}"
 
 
 def _cell(text: str) -> str:

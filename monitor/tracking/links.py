@@ -7,6 +7,24 @@ from urllib.parse import quote, urlsplit
 
 from monitor.tracking.connection import shown
 
+CLASSIC = "workflowType=machine_learning"
+"""Makes MLflow's page list runs; without it a browser that was never told shows an empty one, for
+traces of language models. The kind of the experiment decides nothing (3.17)."""
+
+
+def round_path(experiment_id: str, round_key: str) -> str:
+    """Return where MLflow's pages list the run of a round, which may not be there yet."""
+    search = quote(f"tags.`monitor.round_key` = '{round_key}'", safe="")
+    return f"#/experiments/{experiment_id}/runs?{CLASSIC}&searchFilter={search}"
+
+
+def view_path(experiment_id: str, view: str, *, charts: bool) -> str:
+    """Return where MLflow's pages show a saved view, by its key."""
+    mode = "CHART" if charts else "TABLE"
+    shown = f"viewStateShareKey={view}&compareRunsMode={mode}"
+    return f"#/experiments/{experiment_id}/runs?{CLASSIC}&{shown}"
+
+
 _RECEIPT = re.compile(r"experiments/(\d+)/runs/\w+")
 
 
@@ -24,13 +42,12 @@ def round_link(
     >>> round_link("http://host:5000/", "monitor/mail", "5f/mail/1", None)
     'http://host:5000/#/experiments?experimentSearchFilter=monitor%2Fmail'
     >>> round_link("http://host:5000/", "monitor/mail", "5f/mail/1", "experiments/3/runs/ab12")
-    'http://host:5000/#/experiments/3/runs?searchFilter=tags.%60monitor.round_key%60%20%3D%20%275f%2Fmail%2F1%27'
+    'http://host:5000/#/experiments/3/runs?workflowType=machine_learning&searchFilter=tags.%60monitor.round_key%60%20%3D%20%275f%2Fmail%2F1%27'
     """
     if urlsplit(tracking_uri).scheme not in {"http", "https"}:
         return None
-    base = f"{shown(tracking_uri).rstrip('/')}/#/experiments"
+    base = f"{shown(tracking_uri).rstrip('/')}/"
     match = _RECEIPT.fullmatch(receipt or "")
     if match is None:
-        return f"{base}?experimentSearchFilter={quote(experiment, safe='')}"
-    search = f"tags.`monitor.round_key` = '{round_key}'"
-    return f"{base}/{match[1]}/runs?searchFilter={quote(search, safe='')}"
+        return f"{base}#/experiments?experimentSearchFilter={quote(experiment, safe='')}"
+    return base + round_path(match[1], round_key)

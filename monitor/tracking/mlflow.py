@@ -18,9 +18,18 @@ from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Duration, Settings
 from monitor.tracking import values
 from monitor.tracking.connection import Connection, absolute_uri, shown, sqlite_path
+from monitor.tracking.describe import verdict
+from monitor.tracking.experiments import (
+    Experiment,
+    add_views,
+    find_or_create_experiment,
+    write_note,
+)
+from monitor.tracking.links import round_path, view_path
 from monitor.tracking.models import model_version, tag_model_version
-from monitor.tracking.runs import NewRun, RunKey, experiment_id, find_or_create, settle
-from monitor.tracking.writing import NOTE, write_fleet, write_round
+from monitor.tracking.runs import NewRun, RunKey, find_or_create, settle
+from monitor.tracking.saved_views import CHARTS, ROUNDS, fleet_views, key_of, monitor_views
+from monitor.tracking.writing import timeline_picture, write_fleet, write_round
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +43,7 @@ log = structlog.get_logger("monitor.tracking")
 
 ROUND_KEY = "monitor.round_key"
 FLEET_KEY = "monitor.fleet_key"
+_CHECKED = "monitor.experiment"  # written to learn whether the user may
 _SETTLING = 3  # times that a racing worker may change which run is kept; then a later try settles
 
 
@@ -78,7 +88,7 @@ class MlflowHandler:
         self._connection = Connection(uri, registry, settings.timeout.total_seconds())
         path = sqlite_path(uri)
         self._files = path.parent / "mlartifacts" if path else None
-        self._experiments: dict[str, str] = {}
+        self._experiments: dict[str, Experiment] = {}
 
     def deliver(self, effect: Effect) -> str:
         """Do one effect and return where it shows.
@@ -137,9 +147,8 @@ class MlflowHandler:
         for name in [self._prefix, *(f"{self._prefix}/{monitor}" for monitor in monitors)]:
             try:
                 with self._connection.open(f"experiment {name!r}") as client:
-                    client.set_experiment_tag(
-                        self._experiment(client, name), NOTE, self._note(name)
-                    )
+                    experiment = self._experiment(client, name)
+                    client.set_experiment_tag(experiment.id, _CHECKED, name)
             except DeliveryFailed as error:
                 self._experiments.clear()
                 return [str(error)]
@@ -155,7 +164,7 @@ class MlflowHandler:
         def write(run: Run) -> None:
             write_round(client, run, report, digest, has_failed=has_failed)
 
-        return _write_once(client, experiment, key, _new_run(name, report), write)
+        return _write_once(client, experiment.id, key, _new_run(name, report), write)
 
     def _fleet_point(
         self, client: MlflowClient, report: RoundReport, digest: str, has_failed: bool
@@ -164,26 +173,48 @@ class MlflowHandler:
         key = RunKey(FLEET_KEY, f"{report.store_id}/{report.monitor}")
 
         def write(run: Run) -> None:
-            write_fleet(client, run, report, digest, has_failed=has_failed)
+            if write_fleet(client, run, report, digest, has_failed=has_failed):
+                self._tell_verdict(client, report, experiment, run)
 
-        return _write_once(client, experiment, key, _new_run(report.monitor, report), write)
+        return _write_once(client, experiment.id, key, _new_run(report.monitor, report), write)
 
-    def _experiment(self, client: MlflowClient, name: str) -> str:
+    def _experiment(self, client: MlflowClient, name: str) -> Experiment:
         if name not in self._experiments:
             files = self._files and self._files / quote(name.replace("/", "-"), safe="")
-            self._experiments[name] = experiment_id(client, name, self._note(name), files)
+            found = find_or_create_experiment(client, name, files)
+            if name == self._prefix:
+                add_views(client, found, fleet_views())
+                write_note(client, found, self._fleet_note(found))
+            else:
+                add_views(client, found, monitor_views())
+            self._experiments[name] = found
         return self._experiments[name]
 
-    def _note(self, name: str) -> str:
-        if name == self._prefix:
-            return (
-                "One run per monitor, with a step per round: the trend of each. The rounds "
-                f"themselves are in the experiments `{self._prefix}/<monitor>`."
-            )
+    def _fleet_note(self, fleet: Experiment) -> str:
+        charts = view_path(fleet.id, key_of(CHARTS, fleet_views()), charts=True)
         return (
-            "One run per round: precision and recall of a classifier in production, estimated "
-            f"from a small labeled sample. The trend over rounds is in experiment `{self._prefix}`."
+            f"[Charts of all monitors]({charts}): a run per monitor, a step per round. The rounds "
+            f"themselves are in the experiments `{self._prefix}/<monitor>`."
         )
+
+    def _tell_verdict(
+        self, client: MlflowClient, report: RoundReport, fleet: Experiment, trend: Run
+    ) -> None:
+        """Let the pages of the monitor's experiment begin with how it stands."""
+        own = self._experiment(client, f"{self._prefix}/{report.monitor}")
+        rounds = view_path(own.id, key_of(ROUNDS, monitor_views()), charts=False)
+        charts = view_path(fleet.id, key_of(CHARTS, fleet_views()), charts=True)
+        links = (
+            f"[Last round]({round_path(own.id, report.round_key)})",
+            f"[Rounds]({rounds})",
+            f"[Charts]({charts})",
+        )
+        about = (
+            "One run per round: precision and recall of a classifier in production, estimated "
+            "from a small labeled sample."
+        )
+        first = " · ".join([verdict(report), *links])
+        write_note(client, own, "\n\n".join([first, timeline_picture(trend), about]))
 
     def _asked(self, kind: EffectKind, report: RoundReport) -> str:
         return {

@@ -1,4 +1,4 @@
-"""Find the one experiment and the one run of a key, or make them, whatever is retried.
+"""Find the one run of a key, or make it, whatever is retried.
 
 MLflow has no unique key for runs, and an answer that is lost leaves a run behind. So: the key is
 a tag given inside create, a search comes before and after it, and of several runs with the key
@@ -8,14 +8,13 @@ all sides keep the same one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from monitor.domain.errors import DeliveryFailed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from mlflow import MlflowClient
     from mlflow.entities import Run
@@ -24,8 +23,6 @@ DIGEST = "monitor.digest"
 DUPLICATE_OF = "monitor.duplicate_of"
 FORGOTTEN = "monitor.forgotten"
 _REMOVED = (DUPLICATE_OF, FORGOTTEN)
-_NOTE = "mlflow.note.content"
-_KIND = {"mlflow.experimentKind": "custom_model_development"}  # opens in the view for classifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +45,6 @@ class NewRun:
     name: str
     start_ms: int
     tags: Mapping[str, str] = field(default_factory=dict)
-
-
-def experiment_id(client: MlflowClient, name: str, note: str, artifacts: Path | None) -> str:
-    """Find or create an experiment; files go to ``artifacts``, or where the server wants them.
-
-    Raises
-    ------
-    DeliveryFailed
-        If the experiment was deleted: only a person can decide about that.
-    """
-    from mlflow.exceptions import MlflowException  # noqa: PLC0415
-
-    found: Any = client.get_experiment_by_name(name)
-    if found is None:
-        location = artifacts.as_uri() if artifacts else None
-        try:
-            return client.create_experiment(name, location, tags={_NOTE: note, **_KIND})
-        except MlflowException:
-            found = client.get_experiment_by_name(name)  # another worker was faster, or it is lost
-            if found is None:
-                raise
-    if found.lifecycle_stage != "active":
-        message = (
-            f"MLflow experiment {name!r} was deleted; restore it with: mlflow experiments restore "
-            f"--experiment-id {found.experiment_id}, or choose another mlflow.experiment_prefix"
-        )
-        raise DeliveryFailed(message, sink_down=False)
-    return str(found.experiment_id)
 
 
 def find_or_create(client: MlflowClient, experiment: str, key: RunKey, new: NewRun) -> Run:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.report import Status
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
 
 if TYPE_CHECKING:
@@ -23,6 +24,14 @@ SOURCE = "pr-monitor"
 _FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in its lists
 _PAYLOAD_DIGEST = 32
 _DECIMALS = 6
+_SHORT = {"precision": "P", "recall": "R", "f1": "F1"}
+_COLOURS = {
+    Status.ALERT: "#c8352b",
+    Status.ATTENTION: "#d98a00",
+    Status.STALE: "#7d8590",
+    Status.LEARNING: "#2a6fbb",
+    Status.OK: "#2a6fbb",
+}
 
 
 def digest(payload: Mapping[str, Any]) -> str:
@@ -80,6 +89,9 @@ def _evidence_values(report: RoundReport) -> dict[str, float | None]:
         name = row.metric if row.side == "at_least" else f"{row.metric}_{row.side}"
         values[f"alert/{name}_evidence"] = row.log_evidence
         values[f"alert/{name}_threshold"] = row.log_threshold
+        # in the section of the metric, so that a chart can have it beside the estimate
+        side = "limit" if row.side == "at_least" else f"limit_{row.side}"
+        values[f"{row.metric}/{side}"] = row.limit
     return values
 
 
@@ -191,8 +203,36 @@ def minute(at: datetime) -> str:
 
 
 def run_name(report: RoundReport) -> str:
-    """Name the run so that a list of names reads as a calendar."""
-    return f"{report.slot:%Y-%m-%d} round {report.round}"
+    """Name the run so that a list of names reads as a calendar of news.
+
+    Such as ``2025-04-28 ok P .91 R .67`` or ``2025-05-05 ALERT R .55``: what an alert fires for,
+    else precision and recall. Rounds of less than a day have their time as well.
+    """
+    hourly = report.window_end - report.window_start < timedelta(days=1)
+    date = f"{report.slot.astimezone(UTC):%Y-%m-%d{' %H:%M' if hourly else ''}}"
+    fires = firing(report)
+    status = report.status.upper() if report.status is Status.ALERT else str(report.status)
+    figures = [_figure(report, metric) for metric in fires or ("precision", "recall")]
+    return " ".join([date, status, *filter(None, figures)])
+
+
+def best_point(report: RoundReport, metric: str) -> float | None:
+    """Find the best estimate there is, pooled before round alone."""
+    rows = (report.estimate(metric, basis=b, estimand=e) for b, e in reversed(BASES))
+    return next((row.point for row in rows if row is not None and row.point is not None), None)
+
+
+def _figure(report: RoundReport, metric: str) -> str | None:
+    """Write the best estimate in as few letters as a list has room for."""
+    point = best_point(report, metric)
+    if point is None:
+        return None
+    return f"{_SHORT.get(metric, metric)} {f'{point:.2f}'.removeprefix('0')}"
+
+
+def colour(report: RoundReport) -> str:
+    """Choose the colour of the run by how the monitor stands; it is that of its charts, too."""
+    return _COLOURS[report.status]
 
 
 def counts_table(report: RoundReport) -> dict[str, list[Any]]:

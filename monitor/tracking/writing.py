@@ -11,6 +11,7 @@ from monitor.domain.errors import DeliveryFailed
 from monitor.tracking import values
 from monitor.tracking.curve_figures import curves_svg, p3_svg
 from monitor.tracking.describe import describe
+from monitor.tracking.experiments import NOTE
 from monitor.tracking.figures import timeline_svg
 from monitor.tracking.models import logged_model_id
 from monitor.tracking.runs import DIGEST
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import RoundReport
 
-NOTE = "mlflow.note.content"
 _TIMELINE = "timeline.svg"
 _COUNTS, _SEGMENTS = "counts.json", "segments.json"
 _GAVE_ESTIMATES = "closed"
@@ -48,7 +48,13 @@ def write_round(
         return
     tables = _tables(report)
     listed = json.dumps([{"path": path, "type": "table"} for path in tables])
-    tags = {NOTE: describe(report), **values.tags(report), "mlflow.loggedArtifacts": listed}
+    tags = {
+        NOTE: describe(report, timeline_picture(run)),
+        **values.tags(report),
+        "mlflow.loggedArtifacts": listed,
+        "mlflow.runColor": values.colour(report),
+        "mlflow.runName": values.run_name(report),
+    }
     _log_batch(client, run, report, tags)
     _log_inputs(client, run, report)
     files = {
@@ -61,6 +67,12 @@ def write_round(
     if run.info.status != status:
         client.update_run(run.info.run_id, status)
     client.set_tag(run.info.run_id, DIGEST, digest)  # last: with it the run counts as whole
+
+
+def timeline_picture(run: Run) -> str:
+    """Show the timeline in a description: a relative address works behind any prefix or proxy."""
+    address = f"get-artifact?path={_TIMELINE}&run_uuid={run.info.run_id}"
+    return f"![Estimates of the rounds so far]({address})"
 
 
 def _figures(report: RoundReport) -> dict[str, bytes]:
@@ -86,20 +98,26 @@ def write_fleet(
     digest: str,
     *,
     has_failed: bool = False,
-) -> None:
-    """Add one round's point to the monitor's long-lived run.
+) -> bool:
+    """Add one round's point to the monitor's long-lived run; tells whether that is news.
 
     Description and figure are of the newest round; a correction of an older one only adds its
     point. The run stays RUNNING, since the monitor does.
     """
     if run.data.tags.get(DIGEST) == digest and not has_failed:
-        return
+        return False
     if int(run.data.tags.get("monitor.round", 0)) > report.round:
         _log_batch(client, run, report, {})
-        return
-    _log_batch(client, run, report, {NOTE: describe(report), **values.tags(report)})
+        return False
+    tags = {
+        NOTE: describe(report, timeline_picture(run)),
+        **values.tags(report),
+        "mlflow.runColor": values.colour(report),
+    }
+    _log_batch(client, run, report, tags)
     _log_files(client, run, {_TIMELINE: timeline_svg(report)})
     client.set_tag(run.info.run_id, DIGEST, digest)
+    return True
 
 
 def _log_batch(

@@ -169,7 +169,7 @@ INPUTS = {
     ),
     "the labeling page asks nothing": config(labeling='{kind: page, question: " "}'),
     "the labeling page is to be for other machines": config(
-        listen=("monitors:", 'labeling_page: {listen: "0.0.0.0:8089"}\nmonitors:')
+        listen=("monitors:", 'pages: {listen: "0.0.0.0:8089"}\nmonitors:')
     ),
 }
 

@@ -11,7 +11,7 @@ from monitor.domain.model import Answer, LabelKind, Task
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.label_studio import labeler_on
-from tests.workers import worker
+from tests.workers import lives_until_one_is_whole
 
 AFTER = "after label studio"
 TASKS = {
@@ -32,7 +32,7 @@ from monitor.domain import crashpoint
 from monitor.domain.model import Answer
 from monitor.storage.database import Database
 from tests.label_studio import LabelStudio, labeler_on
-from tests.service.labeling_page.people import scene_of
+from tests.service.pages.people import scene_of
 
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 url, studio, token, store = sys.argv[1:]
@@ -65,19 +65,9 @@ def live(last):
     for _ in range(3):
         label(scene.labeler)
         scene.run()
-    os._exit(0)
 
 
-pause()
-for line in sys.stdin:
-    child = os.fork()
-    if not child:
-        try:
-            live(int(line))
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+lives(live)
 """
 
 
@@ -169,15 +159,9 @@ def test_labels_of_label_studio_are_kept_once_wherever_it_is_killed(
 ):
     url, store = f"sqlite:///{tmp_path}/monitor.db", str(tmp_path)
     schema.ready(Database(url))
-    codes: list[int] = []
 
-    with worker(LIVES, url, label_studio.url, label_studio.token, store) as lives:
-        lives.wait_for()
-        lives.go()
-        while not codes or codes[-1] == -9:
-            lives.go(len(codes) + 1)
-            codes.append(int(lives.said.readline()))
-            assert codes[-1] in {0, -9}, lives.end()[2]
+    asked = (url, label_studio.url, label_studio.token, store)
+    codes = list(lives_until_one_is_whole(LIVES, *asked))
 
     labeler = labeler_on(label_studio.url, label_studio.token, store=store)
     [project] = label_studio.projects(labeler)

@@ -83,7 +83,7 @@ def test_of_very_many_problems_the_first_are_told(tmp_path):
 
     assert lines[0].endswith(
         ":1, key0000: there is no such setting here; known are "
-        "false_alarms, hooks, labeling_page, mlflow, monitors, store, web"
+        "false_alarms, hooks, mlflow, monitors, pages, store, web"
     )
     assert lines[-1] == f"{path}: {3001 - MOST_PROBLEMS} more problems; fix these first"
 

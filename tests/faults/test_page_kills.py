@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from tests.workers import worker
+from tests.workers import lives_until_one_is_whole
 
 # Each line is a life in which a round is drawn, labeled and closed; it kills itself at its n-th
 # crash point. The browser lives on: its notes say what it sent and what was receipted.
@@ -18,9 +18,9 @@ import structlog
 
 from monitor.domain import crashpoint
 from monitor.domain.model import Answer
-from monitor.service.labeling_page.desk import Desk, Outcome
+from monitor.service.pages.labeling.desk import Desk, Outcome
 from monitor.storage.database import Database
-from tests.service.labeling_page.people import on_page, scene_of
+from tests.service.pages.people import on_page, scene_of
 
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 url, folder = sys.argv[1], Path(sys.argv[2])
@@ -74,33 +74,16 @@ def live(last):
     scene.run(1)
     label(Desk(scene.database, lambda: scene.now, lambda: [scene.name]))
     scene.run()
-    os._exit(0)
 
 
-pause()
-for line in sys.stdin:
-    child = os.fork()
-    if not child:
-        try:
-            live(int(line))
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+lives(live)
 """
 
 
 def test_answers_on_the_page_are_kept_once_wherever_it_is_killed(database, tmp_path, tell_figures):
     url = database.engine.url.render_as_string(hide_password=False)
-    codes: list[int] = []
 
-    with worker(LIVES, url, tmp_path) as lives:
-        lives.wait_for()
-        lives.go()
-        while not codes or codes[-1] == -9:
-            lives.go(len(codes) + 1)
-            codes.append(int(lives.said.readline()))
-            assert codes[-1] in {0, -9}, lives.end()[2]
+    codes = list(lives_until_one_is_whole(LIVES, url, tmp_path))
 
     receipts = [
         line["receipt"]

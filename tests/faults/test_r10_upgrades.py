@@ -21,7 +21,7 @@ from tests.storage.old_stores import (
     rows_of,
     written_rows,
 )
-from tests.workers import worker
+from tests.workers import lives_until_one_is_whole
 
 # Each line is a life of `pr-monitor db upgrade`, which kills itself at its n-th point: before each
 # statement that writes, and around the commit; in the soak also after each, and around reads.
@@ -57,19 +57,9 @@ def live(last):
     event.listen(database.engine, "commit", point)
     schema.upgrade(database)
     point()
-    os._exit(0)
 
 
-pause()
-for line in sys.stdin:
-    child = os.fork()
-    if not child:
-        try:
-            live(int(line))
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+lives(live)
 """
 
 
@@ -99,16 +89,11 @@ def lose_every_life(old, revision):
     """Upgrade and die, a point further each time, until an upgrade lives; tell what was left."""
     wanted = columns_of(revision)
     before = rows_of(old, wanted)
-    found: list[tuple[int, str, bool]] = []
-    with worker(LIVES, old.engine.url.render_as_string(hide_password=False), SOAK) as lives:
-        lives.wait_for()
-        lives.go()
-        while not found or found[-1][0] == -9:
-            lives.go(len(found) + 1)
-            code = int(lives.said.readline())
-            found.append((code, revision_of(old), rows_of(old, wanted) == before))
-            assert code in {0, -9}, lives.end()[2]
-    return found
+    url = old.engine.url.render_as_string(hide_password=False)
+    return [
+        (code, revision_of(old), rows_of(old, wanted) == before)
+        for code in lives_until_one_is_whole(LIVES, url, SOAK)
+    ]
 
 
 def revision_of(database):

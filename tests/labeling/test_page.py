@@ -12,9 +12,9 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, LabelKind, Task
 from monitor.labeling.page import MOST_BYTES, PageLabeler
 from monitor.labeling.page_settings import PageSettings
-from monitor.service.labeling_page.shown import parts_of
+from monitor.service.pages.labeling.shown import parts_of
 from monitor.storage import page_store
-from monitor.storage.tables import page_answers
+from monitor.storage.page_tables import page_answers
 from monitor.testing import LabelerContract
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -46,6 +46,6 @@ def test_the_link_holds_no_password_and_nothing_that_needs_quoting():
     link = round_link("https://ada:s3cret@host:5000", "m", KEY, "experiments/1/runs/ab12")
 
     assert link == (
-        "https://host:5000/#/experiments/1/runs?searchFilter=tags.%60monitor.round_key%60%20%3D%20"
+        "https://host:5000/#/experiments/1/runs?workflowType=machine_learning&searchFilter=tags.%60monitor.round_key%60%20%3D%20"
         "%275f0c%2Fmail%2F1%2F2025-01-20T06%3A00%3A00Z%27"
     )

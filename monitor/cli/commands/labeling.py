@@ -49,7 +49,7 @@ def label(
     """
     from monitor.config.web import Address
     from monitor.service import signals
-    from monitor.service.labeling_page.serving import LabelingServer
+    from monitor.service.pages.serving import PagesServer
 
     with opened(config) as application:
         names = _on_the_page(application, monitor)
@@ -63,7 +63,7 @@ def label(
             if entered is None and not no_browser:
                 _open(link)
 
-        server = LabelingServer(
+        server = PagesServer(
             application.database,
             application.clock,
             lambda: names,

@@ -10,7 +10,7 @@ if os.environ.get("CI") != "true":
     pytest.importorskip("selenium", reason="selenium is not installed (requirements-dev.lock)")
 
 from benchmarks.labeling_page import milliseconds
-from tests.service.labeling_page.browsers import program
+from tests.service.pages.browsers import program
 
 pytestmark = pytest.mark.server
 

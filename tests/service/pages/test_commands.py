@@ -33,7 +33,7 @@ def port():
 @pytest.fixture
 def shop(folder, port):
     """A folder whose monitor is labeled on the page, on which nothing is yet."""
-    configure(folder, more=f"labeling_page: {{listen: 127.0.0.1:{port}}}\n")
+    configure(folder, more=f"pages: {{listen: 127.0.0.1:{port}}}\n")
     path = folder / "config.yaml"
     path.write_text(path.read_text().replace("labeling: {kind: files}", PAGE))
     return folder
@@ -102,7 +102,7 @@ def test_a_monitor_that_is_labeled_otherwise_is_refused_with_the_way_out(folder,
 
 
 def test_the_page_has_a_port_of_its_own(folder):
-    more = "web: {listen: 127.0.0.1:8089}\nlabeling_page: {listen: localhost:8089}\n"
+    more = "web: {listen: 127.0.0.1:8089}\npages: {listen: localhost:8089}\n"
 
     with pytest.raises(ConfigRefused, match=r"port 8089 is that of web\.listen; choose another"):
         configure(folder, more=more)

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
-from monitor.service.labeling_page.desk import HELD
-from tests.service.labeling_page.people import QUESTION, place_of
+from monitor.service.pages.labeling.desk import HELD
+from tests.service.pages.people import QUESTION, place_of
 
 
 def answer_all(person, values=("1", "0")):
@@ -47,7 +47,7 @@ def test_undo_takes_the_last_answer_back_and_shows_its_item_again(place, ada):
     ada.answer("1")
     second = ada.task
 
-    ada.post("/undo")
+    ada.post("/label/undo")
     again = ada.task
     ada.answer("0")
     place.scene.run()
@@ -61,7 +61,7 @@ def test_a_round_that_was_collected_meanwhile_loses_an_answer_that_is_taken_back
     first = ada.task
     ada.answer("1")
     place.scene.run()
-    ada.post("/undo")
+    ada.post("/label/undo")
     place.scene.run()
 
     assert place.labels() == {f"{first}/ada": None}
@@ -71,7 +71,7 @@ def test_the_last_answer_of_a_closed_round_can_still_be_taken_back(place, ada):
     answer_all(ada)
     place.scene.run()
 
-    ada.get().post("/undo")
+    ada.get().post("/label/undo")
     place.scene.now += timedelta(minutes=1)
     place.scene.run()
 
@@ -135,20 +135,20 @@ def test_both_copies_of_an_item_go_to_different_people(database, tmp_path):
 
 
 def test_an_answer_that_is_sent_twice_is_taken_once(place, ada):
-    form = {**ada.page.forms["/answer"], "answer": "1"}
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
 
-    first = ada.client.post("/answer", data=form)
-    again = ada.client.post("/answer", data=form)
+    first = ada.client.post("/label/answer", data=form)
+    again = ada.client.post("/label/answer", data=form)
 
     assert first.status_code == again.status_code == 200
     assert len(place.said) == 1
 
 
 def test_an_answer_that_comes_after_its_undoing_is_not_taken(place, ada):
-    form = {**ada.page.forms["/answer"], "answer": "1"}
-    ada.answer("1").post("/undo")
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
+    ada.answer("1").post("/label/undo")
 
-    late = ada.client.post("/answer", data=form)
+    late = ada.client.post("/label/answer", data=form)
 
     assert late.status_code == 409
     assert "Undo brings the item back" in late.text
@@ -157,9 +157,9 @@ def test_an_answer_that_comes_after_its_undoing_is_not_taken(place, ada):
 
 def test_an_undoing_that_is_sent_twice_takes_back_once(place, ada):
     ada.answer("1")
-    form = ada.page.forms["/undo"]
+    form = ada.page.forms["/label/undo"]
 
-    codes = [ada.client.post("/undo", data=form).status_code for _ in range(2)]
+    codes = [ada.client.post("/label/undo", data=form).status_code for _ in range(2)]
 
     assert codes == [200, 200]
     assert [row["answer"] for row in place.said] == ["1", None]
@@ -170,11 +170,13 @@ def test_a_visit_goes_on_when_the_page_is_started_again(place, ada):
     answered = ada.task
 
     restarted = place.client(cookies=ada.client.cookies)
-    page = restarted.get("/")
+    page = restarted.get("/label")
 
     assert page.status_code == 200
     assert answered in page.text
-    assert restarted.post("/answer", data={**ada.page.forms["/answer"], "answer": "0"}).is_success
+    assert restarted.post(
+        "/label/answer", data={**ada.page.forms["/label/answer"], "answer": "0"}
+    ).is_success
     assert len(place.said) == 2
 
 
@@ -220,7 +222,7 @@ def test_cannot_tell_is_an_answer(place, ada):
 def put_on_screen(place, task, shown):
     from sqlalchemy import update  # noqa: PLC0415
 
-    from monitor.storage.tables import page_tasks  # noqa: PLC0415
+    from monitor.storage.page_tables import page_tasks  # noqa: PLC0415
 
     with place.scene.database.write() as connection:
         connection.execute(update(page_tasks).where(page_tasks.c.key == task).values(shown=shown))

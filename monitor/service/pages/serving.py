@@ -1,13 +1,14 @@
-"""The labeling page on an address of this machine, and the link to it."""
+"""The pages on an address of this machine, and the link to them."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from monitor.service.labeling_page.app import Entrance, labeling_page
-from monitor.service.labeling_page.desk import Desk
-from monitor.service.labeling_page.visits import Links
+from monitor.service.pages.app import pages_app
+from monitor.service.pages.entrance import Entrance
+from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.visits import Links
 from monitor.service.web.server import WebServer
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from monitor.storage.database import Database
 
 
-class LabelingServer:
-    """Serves the page from a thread, until it is stopped.
+class PagesServer:
+    """Serves the pages from a thread, until it is stopped.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class LabelingServer:
         self._told = told
         entrance = Entrance(self._links, name, self._entered)
         desk = Desk(database, clock, monitors)
-        page = labeling_page(desk, entrance, host=address.host, port=address.port)
+        page = pages_app(desk, entrance, host=address.host, port=address.port)
         self._server = WebServer(page, address, setting)
 
     def start(self) -> None:

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
-from monitor.service.labeling_page.pace import Progress, seconds_each
+from monitor.service.pages.labeling.pace import Progress, seconds_each
 from monitor.storage import page_store, round_store
 
 if TYPE_CHECKING:

@@ -78,7 +78,7 @@ function show() {
 function answer(value) {
   if (queue.length === 0 || waiting.length >= MOST_WAITING) return;
   const now = queue.shift();
-  const said = { path: "/answer", task: now.task, revision: now.revision, answer: value };
+  const said = { path: "/label/answer", task: now.task, revision: now.revision, answer: value };
   now.revision += 1;
   given.push(now);
   undo.querySelector("button").disabled = false;
@@ -94,7 +94,7 @@ function takeBack() {
     return;
   }
   const last = given.pop();
-  const said = { path: "/undo", task: last.task, revision: last.revision };
+  const said = { path: "/label/undo", task: last.task, revision: last.revision };
   last.revision += 1;
   queue.unshift(last);
   show();
@@ -175,7 +175,7 @@ async function asked(path, options = {}) {
 async function refill() {
   if (!item || asking || queue.length > FEW) return;
   asking = true;
-  const response = await asked("/next");
+  const response = await asked("/label/next");
   if (response?.ok) {
     const next = await response.json();
     if (next.round === main.dataset.round) next.items.forEach(add);
@@ -184,7 +184,7 @@ async function refill() {
   if (response === null) {
     await later(1000);
     refill();
-  } else if (queue.length === 0 && waiting.length === 0) location.assign("/");
+  } else if (queue.length === 0 && waiting.length === 0) location.assign("/label");
   else if (queue.length > 0 && answers.elements.task.value !== queue[0].task) show();
 }
 

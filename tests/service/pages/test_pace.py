@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from monitor.service.labeling_page.pace import AT_FIRST, Progress, seconds_each
+from monitor.service.pages.labeling.pace import AT_FIRST, Progress, seconds_each
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

@@ -16,9 +16,10 @@ import httpx
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
-from monitor.service.labeling_page.app import Entrance, labeling_page
-from monitor.service.labeling_page.desk import Desk
-from monitor.service.labeling_page.visits import Links
+from monitor.service.pages.app import pages_app
+from monitor.service.pages.entrance import Entrance
+from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.visits import Links
 from tests.rounds.scene import Scene, settings
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Person:
     page: Any = None
     response: Any = None
 
-    def get(self, path="/"):
+    def get(self, path="/label"):
         self.response = self.client.get(path)
         self.page = Reader(self.response.text)
         return self
@@ -103,12 +104,12 @@ class Person:
         return self
 
     def answer(self, value):
-        return self.post("/answer", answer=value)
+        return self.post("/label/answer", answer=value)
 
     @property
     def task(self):
         """The task on the screen; None where nothing is left."""
-        form = self.page.forms.get("/answer")
+        form = self.page.forms.get("/label/answer")
         return None if form is None else form["task"]
 
     @property
@@ -128,7 +129,7 @@ class Place:
         """The page as it is after a start; what people said before is in the store."""
         desk = Desk(self.scene.database, lambda: self.scene.now, lambda: [self.scene.name])
         entrance = Entrance(self.links, "account", self.entered.append)
-        return labeling_page(desk, entrance, host=HOST, port=PORT)
+        return pages_app(desk, entrance, host=HOST, port=PORT)
 
     def client(self, **more):
         return Client(self.application(), **more)

@@ -11,11 +11,11 @@ from monitor.domain.model import Answer
 from monitor.rounds import run
 from monitor.rounds.retention import forget_item, forget_removed_monitors
 from monitor.service.change_detection import Idle
-from monitor.service.labeling_page.desk import LAST_DAY
+from monitor.service.pages.labeling.desk import LAST_DAY
 from monitor.storage import schema
 from monitor.wiring import build
-from tests.service.labeling_page.people import Person, Place
-from tests.service.labeling_page.test_labeling import answer_all
+from tests.service.pages.people import Person, Place
+from tests.service.pages.test_labeling import answer_all
 from tests.small_config import configure, rows
 
 PAGE = 'labeling: {kind: page, question: "Is it about travel?"}'
@@ -57,8 +57,8 @@ def test_late_answers_are_taken_for_as_long_as_a_pass_a_day_later_reads_them(pla
 
     place.scene.now = until - LAST_DAY
     ada = place.person("ada")
-    undo = ada.page.forms["/undo"]
-    ada.post("/undo")
+    undo = ada.page.forms["/label/undo"]
+    ada.post("/label/undo")
     place.scene.now = until
     place.scene.run()
     read = list(place.labels().values()).count(None)
@@ -66,8 +66,11 @@ def test_late_answers_are_taken_for_as_long_as_a_pass_a_day_later_reads_them(pla
     late = place.person("ada")
 
     assert read == 1
-    assert late.page.forms["/undo"]["task"] == ""
-    assert late.client.post("/undo", data=undo | {"form_token": late.form_token}).status_code == 404
+    assert late.page.forms["/label/undo"]["task"] == ""
+    assert (
+        late.client.post("/label/undo", data=undo | {"form_token": late.form_token}).status_code
+        == 404
+    )
 
 
 def test_what_the_page_showed_of_a_removed_monitor_goes_in_due_time(place):

@@ -10,16 +10,16 @@ import pytest
 
 from monitor.config.web import Address
 from monitor.domain.errors import StoreUnavailable
-from monitor.service.labeling_page import guard
-from monitor.service.labeling_page.desk import HELD
-from monitor.service.labeling_page.serving import LabelingServer
-from monitor.service.labeling_page.visits import annotator_name
+from monitor.service.pages import guard
+from monitor.service.pages.labeling.desk import HELD
+from monitor.service.pages.serving import PagesServer
+from monitor.service.pages.visits import annotator_name
 from tests.servers import free_port
-from tests.service.labeling_page.people import PORT, Person, place_of
-from tests.service.labeling_page.test_labeling import put_on_screen
+from tests.service.pages.people import PORT, Person, place_of
+from tests.service.pages.test_labeling import put_on_screen
 
 
-@pytest.mark.parametrize("path", ["/", "/next"])
+@pytest.mark.parametrize("path", ["/label", "/label/next"])
 def test_half_a_character_is_shown_as_its_code(place, ada, path):
     put_on_screen(place, ada.task, {"sub\udfffject": "a\ud800b"})
 
@@ -31,9 +31,9 @@ def test_half_a_character_is_shown_as_its_code(place, ada, path):
 
 
 def test_a_task_that_no_store_can_look_for_is_no_fault_of_the_store(place, ada):
-    form = {**ada.page.forms["/answer"], "answer": "1"}
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
 
-    answer = ada.client.post("/answer", data={**form, "task": "t\x00"})
+    answer = ada.client.post("/label/answer", data={**form, "task": "t\x00"})
 
     assert answer.status_code == 400
     assert place.said == []
@@ -82,7 +82,7 @@ def test_who_took_an_answer_back_is_not_asked_for_the_other_copy_which_would_not
     ada = place.person("ada")
     first = ada.task
     [other] = [key for key in items if items[key] == items[first] and key != first]
-    ada.answer("1").post("/undo")
+    ada.answer("1").post("/label/undo")
     place.scene.now += HELD + timedelta(seconds=1)
     place.person("bob").answer("0")
 
@@ -102,7 +102,7 @@ def test_undo_takes_back_what_was_said_last_also_where_the_clock_was_set_back(pl
     second = ada.task
     place.scene.now -= timedelta(hours=1)
 
-    ada.answer("0").get().post("/undo")
+    ada.answer("0").get().post("/label/undo")
 
     assert ada.task == second
     assert [row["answer"] for row in place.said] == ["1", "0", None]
@@ -117,13 +117,13 @@ def test_a_store_without_a_free_connection_is_away_for_now(place, monkeypatch):
     try:
         with pytest.raises(StoreUnavailable, match="all connections to it are in use"):
             database.read().__enter__()
-        answer = place.client().get("/")
+        answer = place.client().get("/label")
     finally:
         for connection in taken:
             connection.close()
 
     assert answer.status_code == 503
-    assert place.client().get("/").status_code == 401
+    assert place.client().get("/label").status_code == 401
 
 
 @pytest.mark.parametrize("name", ["\u3164", "\u2800", "ada\ufe00", "ada\u034f", "\u115f"])
@@ -166,7 +166,7 @@ def test_who_came_in_is_in_also_where_nobody_reads_what_is_printed(place):
 
 def with_page(place, *, told, host="127.0.0.1", do=lambda: None):
     """Do something while the page is served."""
-    server = LabelingServer(
+    server = PagesServer(
         place.scene.database,
         lambda: place.scene.now,
         lambda: [place.scene.name],

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.service.labeling_page.people import place_of
+from tests.service.pages.people import place_of
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from monitor.config.load import load_config
 from monitor.rounds import run
 from monitor.storage import page_store, schema
 from monitor.storage.database import Database
-from monitor.storage.tables import page_tasks
+from monitor.storage.page_tables import page_tasks
 from monitor.wiring import build
-from tests.service.labeling_page.browsers import LabelCommand, chromium
-from tests.service.labeling_page.hostile import HOSTILE, OUT
+from tests.service.pages.browsers import LabelCommand, chromium
+from tests.service.pages.hostile import HOSTILE, OUT
 from tests.small_config import configure, rows
 
 pytestmark = pytest.mark.server
@@ -333,7 +333,7 @@ def test_two_people_at_once_label_each_item_once(shop, browser):
                     key = "1" if name == "ada" else "0"
                     given[name][one.answer(key)] = key
 
-    assert not set(given["ada"]) & set(given["bob"])
+    assert sorted(set(given["ada"]) & set(given["bob"])) == []
     assert {(task, name): answer for task, name, answer in said(shop.folder)} == {
         (task, name): answer for name, of in given.items() for task, answer in of.items()
     }
@@ -412,7 +412,7 @@ def test_no_text_of_a_stranger_runs_a_script_or_asks_for_an_address(folder, brow
         while browser.task is not None:
             browser.until(browser.is_ready)
             ran += is_led_on(browser)  # as the script shows it
-            browser.driver.get(f"{base}/?task={browser.task}")
+            browser.driver.get(f"{base}/label?task={browser.task}")
             browser.until(browser.is_ready)
             ran += is_led_on(browser)  # as the server shows it
             browser.answer("1")

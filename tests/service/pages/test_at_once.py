@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 from monitor.domain.model import Answer
-from monitor.service.labeling_page.desk import AT_ONCE, Desk, Outcome
-from tests.service.labeling_page.people import place_of
+from monitor.service.pages.labeling.desk import AT_ONCE, Desk, Outcome
+from tests.service.pages.people import place_of
 
 PEOPLE = ("ada", "bob", "eve", "joe")
 

@@ -14,11 +14,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from sqlalchemy import event, text
 
-from monitor.config.web import LabelingPageSettings
+from monitor.config.web import PagesSettings
 from monitor.domain.errors import StoreUnavailable
-from monitor.service.labeling_page.guard import HEADERS, MOST_BYTES
-from monitor.service.labeling_page.visits import VISIT
-from tests.service.labeling_page.people import BASE, PORT, Person, place_of
+from monitor.service.pages.guard import HEADERS, MOST_BYTES
+from monitor.service.pages.visits import VISIT
+from tests.service.pages.people import BASE, PORT, Person, place_of
 
 COOKIE = f"pr_monitor_{PORT}"
 
@@ -26,7 +26,7 @@ COOKIE = f"pr_monitor_{PORT}"
 # Coming in
 
 
-@pytest.mark.parametrize("path", ["/", "/next", "/?task=t0"])
+@pytest.mark.parametrize("path", ["/label", "/label/next", "/label?task=t0"])
 def test_nothing_is_shown_to_who_did_not_come_by_a_link(place, path):
     answer = place.client().get(path)
 
@@ -112,19 +112,19 @@ def test_who_leaves_has_left_also_with_a_kept_cookie(place, ada):
     ada.post("/leave")
 
     assert "You have left" in ada.page.text
-    assert place.client(cookies=kept).get("/").status_code == 401
+    assert place.client(cookies=kept).get("/label").status_code == 401
 
 
 # What is sent
 
 
 def test_a_form_needs_the_token_of_its_visit(place, ada):
-    form = {**ada.page.forms["/answer"], "answer": "1"}
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
     others = place.person("bob").form_token
 
     codes = [
         ada.client.post(path, data={**form, "form_token": token}).status_code
-        for path in ("/answer", "/undo", "/leave")
+        for path in ("/label/answer", "/label/undo", "/leave")
         for token in ("", others, "x" * 64)
     ]
 
@@ -144,46 +144,46 @@ def test_a_form_needs_the_token_of_its_visit(place, ada):
     ],
 )
 def test_a_form_of_another_page_is_refused(place, ada, headers):
-    form = {**ada.page.forms["/answer"], "answer": "1"}
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
 
-    answer = ada.client.post("/answer", data=form, headers=headers)
+    answer = ada.client.post("/label/answer", data=form, headers=headers)
 
     assert answer.status_code == 403
     assert place.said == []
-    assert ada.client.post("/answer", data=form, headers={"origin": BASE}).status_code == 200
+    assert ada.client.post("/label/answer", data=form, headers={"origin": BASE}).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["evil.test", "evil.test:8089", "127.0.0.1.evil.test", "10.0.0.1"])
 def test_the_page_answers_under_names_of_this_machine_only(place, ada, host):
-    answer = ada.client.get("/", headers={"host": host})
+    answer = ada.client.get("/label", headers={"host": host})
 
     assert answer.status_code == 421
-    assert ada.client.get("/", headers={"host": "localhost:8089"}).status_code == 200
+    assert ada.client.get("/label", headers={"host": "localhost:8089"}).status_code == 200
 
 
 def test_only_open_tasks_of_monitors_that_are_served_take_answers(database, tmp_path):
     place = place_of(database, tmp_path)
     ada = place.person("ada")
-    form = {**ada.page.forms["/answer"], "answer": "1"}
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
     place.scene.name = "another monitor"  # that of the page; the round stays mail's
 
     codes = [
-        ada.client.post("/answer", data={**form, "task": task}).status_code
+        ada.client.post("/label/answer", data={**form, "task": task}).status_code
         for task in (form["task"], "t" + "0" * 16, "", "'; drop table page_answers; --")
     ]
 
     assert codes == [404] * 4
     assert place.said == []
-    assert "Nobody asks about this item here" in ada.client.post("/answer", data=form).text
+    assert "Nobody asks about this item here" in ada.client.post("/label/answer", data=form).text
 
 
 def test_a_task_of_a_round_that_takes_no_more_labels_takes_none(place, ada):
-    form = {**ada.page.forms["/answer"], "answer": "1"}
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
     place.scene.now += timedelta(hours=1)
     with place.scene.database.write() as connection:
         connection.execute(text("update rounds set state = 'abandoned'"))
 
-    answer = ada.client.post("/answer", data=form)
+    answer = ada.client.post("/label/answer", data=form)
 
     assert answer.status_code == 404
     assert place.said == []
@@ -195,10 +195,10 @@ def test_the_other_copy_of_an_item_is_not_for_the_same_person(database, tmp_path
     copies = place.scene.rows("select * from tasks")
     [item] = [row["item_id"] for row in copies if row["key"] == ada.task]
     [other] = [r["key"] for r in copies if r["item_id"] == item and r["key"] != ada.task]
-    form = {**ada.page.forms["/answer"], "answer": "1"}
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
     ada.answer("1")
 
-    answer = ada.client.post("/answer", data={**form, "task": other})
+    answer = ada.client.post("/label/answer", data={**form, "task": other})
 
     assert answer.status_code == 409
     assert "needs a second person" in answer.text
@@ -216,14 +216,14 @@ def test_no_other_answer_is_taken(place, ada, answer):
 
 @pytest.mark.parametrize("revision", ["", "-1", "1.5", "x", "9" * 30, "\u0661"])
 def test_a_revision_is_a_small_number(place, ada, revision):
-    ada.post("/answer", answer="1", revision=revision)
+    ada.post("/label/answer", answer="1", revision=revision)
 
     assert ada.response.status_code in {400, 409}
     assert place.said == []
 
 
 def test_what_is_too_long_is_refused_however_it_is_sent(place, ada):
-    form = {**ada.page.forms["/answer"], "answer": "1"}
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
 
     async def pieces():
         read.append(1)
@@ -231,9 +231,9 @@ def test_what_is_too_long_is_refused_however_it_is_sent(place, ada):
             yield b"x" * 1000
             read.append(1000)
 
-    long = ada.client.post("/answer", data={**form, "more": "x" * MOST_BYTES})
+    long = ada.client.post("/label/answer", data={**form, "more": "x" * MOST_BYTES})
     read: list[int] = []
-    endless = ada.client.post("/answer", content=pieces())
+    endless = ada.client.post("/label/answer", content=pieces())
 
     assert [long.status_code, endless.status_code] == [413, 413]
     assert sum(read) < 10_000, "no more is read than shows that it is too long"
@@ -242,21 +242,21 @@ def test_what_is_too_long_is_refused_however_it_is_sent(place, ada):
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"&".join(b"a%d=1" % n for n in range(20)), b"{}"])
 def test_what_is_no_form_is_refused(place, ada, body):
-    answer = ada.client.post("/answer", content=body)
+    answer = ada.client.post("/label/answer", content=body)
 
     assert answer.status_code in {400, 403}
     assert place.said == []
 
 
 def test_half_a_form_of_who_has_gone_is_no_form(place, ada):
-    form = {**ada.page.forms["/answer"], "answer": "1"}
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
     whole = urlencode(form).encode()
     cookie = "; ".join(f"{name}={value}" for name, value in ada.client.cookies.items())
     headers = {"host": f"127.0.0.1:{PORT}", "cookie": cookie}
     scope = {
         "type": "http",
         "method": "POST",
-        "path": "/answer",
+        "path": "/label/answer",
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }
@@ -283,15 +283,15 @@ def test_half_a_form_of_who_has_gone_is_no_form(place, ada):
 def test_every_answer_carries_the_headers_that_keep_strangers_texts_in_their_place(place, ada):
     client = ada.client
     answers = [
-        client.get("/"),
-        client.get("/next"),
+        client.get("/label"),
+        client.get("/label/next"),
         client.get("/static/page.js"),
         client.get("/static/page.css"),
         client.get("/nowhere"),
         client.get("/static/nowhere"),
-        client.post("/answer", data={}),
-        client.get("/", headers={"host": "evil.test"}),
-        place.client().get("/"),
+        client.post("/label/answer", data={}),
+        client.get("/label", headers={"host": "evil.test"}),
+        place.client().get("/label"),
         place.client().get(f"/enter?key={place.links.key}"),
     ]
 
@@ -322,7 +322,7 @@ def test_no_page_has_a_script_or_a_style_of_its_own(place, ada):
 
 
 @pytest.mark.parametrize(
-    "path", ["/docs", "/redoc", "/openapi.json", "/static/../app.py", "/answer"]
+    "path", ["/docs", "/redoc", "/openapi.json", "/static/../app.py", "/label/answer"]
 )
 def test_there_is_nothing_else_to_see(ada, path):
     answer = ada.client.get(path)
@@ -333,7 +333,7 @@ def test_there_is_nothing_else_to_see(ada, path):
 
 def test_page_source_and_requests_are_the_same_whatever_was_predicted(place, ada):
     def seen():
-        answers = [ada.client.get("/"), ada.client.get("/next")]
+        answers = [ada.client.get("/label"), ada.client.get("/label/next")]
         return [(answer.text, sorted(answer.headers.items())) for answer in answers]
 
     before = seen()
@@ -358,8 +358,8 @@ def test_the_page_asks_the_store_for_nothing_that_tells_what_was_predicted(place
     )
 
     ada = place.person("ada")
-    ada.answer("1").post("/undo")
-    ada.client.get("/next")
+    ada.answer("1").post("/label/undo")
+    ada.client.get("/label/next")
 
     tables = set(re.findall(r"(?:from|join|update|into) \"?(\w+)", "; ".join(asked)))
     assert "page_tasks" in tables
@@ -382,14 +382,14 @@ def test_what_is_left_is_the_same_whatever_was_answered(database, tmp_path):
             place.scene.now += timedelta(seconds=4)
         words.append(said)
         for _ in range(3):
-            person.post("/undo")
+            person.post("/label/undo")
         place.scene.now += timedelta(hours=1)
 
     assert words[0] == words[1] == words[2]
 
 
 def test_texts_of_strangers_are_texts(place, ada):
-    from tests.service.labeling_page.test_labeling import put_on_screen  # noqa: PLC0415
+    from tests.service.pages.test_labeling import put_on_screen  # noqa: PLC0415
 
     hostile = "</div><script>alert(1)</script><img src=x onerror=alert(1)>\u202egnp\x1b[31m"
     put_on_screen(place, ada.task, {"subject <b>": hostile})
@@ -416,8 +416,8 @@ def test_a_store_that_is_away_is_said_in_a_sentence(place, ada, monkeypatch):
 
     monkeypatch.setattr(place.scene.database, "read", away)
 
-    page = ada.client.get("/")
-    script = ada.client.get("/next", headers={"accept": "application/json"})
+    page = ada.client.get("/label")
+    script = ada.client.get("/label/next", headers={"accept": "application/json"})
 
     assert [page.status_code, script.status_code] == [503, 503]
     assert "Nothing was lost; try again in a moment." in page.text
@@ -438,9 +438,9 @@ def test_no_telemetry_of_the_process_learns_what_is_asked(place, monkeypatch):
 @pytest.mark.parametrize("listen", ["0.0.0.0:8089", "192.168.1.5:8089", "[::]:8089"])
 def test_the_page_listens_on_this_machine_only(listen):
     with pytest.raises(ValueError, match=r"other machines can reach .* write 127\.0\.0\.1:8089"):
-        LabelingPageSettings(listen=listen)
+        PagesSettings(listen=listen)
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:8089", "localhost:8089", "[::1]:8089"])
 def test_addresses_of_this_machine_are_taken(listen):
-    assert LabelingPageSettings(listen=listen).address.port == 8089
+    assert PagesSettings(listen=listen).address.port == 8089

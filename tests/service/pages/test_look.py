@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from monitor.service import labeling_page
+from monitor.service import pages
 
-CSS = (Path(labeling_page.__file__).parent / "static" / "page.css").read_text()
+CSS = (Path(pages.__file__).parent / "static" / "page.css").read_text()
 TEXT, SHAPE = 4.5, 3.0
 PAIRS = [
     ("text", "page", TEXT),

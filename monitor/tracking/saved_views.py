@@ -1,0 +1,129 @@
+"""Views that MLflow's pages offer under "Views": which charts and columns a reviewer wants first.
+
+A view is a tag of the experiment with the state of MLflow's own page as JSON. That is nothing which
+MLflow promises to keep; tried with 3.17. Where a page does not understand it, it shows as if there
+were none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CHARTS, ROUNDS = "Precision and recall", "Rounds"
+_TAG = "mlflow.sharedViewState."
+_WRITTEN = 1_795_313_804_987  # the same always, so that a view which nobody changed is the same
+_ENDS = ("point", "low", "high")
+_COLUMNS = ("monitor.status", "monitor.alert", "monitor.precision", "monitor.recall")
+_SECTIONS_OF_MLFLOW = ("alert", "f1", "labels", "population", "precision", "recall")
+
+
+def monitor_views() -> dict[str, str]:
+    """Make the tags with the views of the experiment of a monitor: a run is a round."""
+    return _tags([(ROUNDS, _state([], [], run_list=True))])
+
+
+def fleet_views() -> dict[str, str]:
+    """Make the tags with the views of the experiment of all monitors: a step is a round."""
+    good = [_line(metric, _estimates(metric)) for metric in ("precision", "recall")]
+    evidence = [
+        _line(f"alert/{metric}_evidence", [f"alert/{metric}_evidence", f"alert/{metric}_threshold"])
+        for metric in ("precision", "recall")
+    ]
+    return _tags(
+        [
+            (CHARTS, _state(["Point, interval and limit"], [good])),
+            ("Evidence", _state(["Evidence of a breach, and what fires"], [evidence])),
+            ("Monitors", _state([], [], run_list=True)),
+        ]
+    )
+
+
+def key_of(name: str, views: dict[str, str]) -> str:
+    """Find the key by which a link opens a view."""
+    return next(
+        tag.removeprefix(_TAG) for tag, text in views.items() if json.loads(text)["name"] == name
+    )
+
+
+def _tags(views: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, str]:
+    tags = {}
+    for name, state in views:
+        text = json.dumps(state)
+        key = hashlib.sha256(f"{name} {text}".encode()).hexdigest()[:16]
+        view = {"name": name, "createdAt": _WRITTEN, "updatedAt": _WRITTEN, "state": text}
+        tags[f"{_TAG}{key}"] = json.dumps(view)
+    return tags
+
+
+def _estimates(metric: str) -> list[str]:
+    return [*(f"{metric}/pooled_{end}" for end in _ENDS), f"{metric}/limit"]
+
+
+def _line(name: str, metrics: list[str]) -> dict[str, Any]:
+    """Describe a chart of metrics over time."""
+    return {
+        "type": "LINE",
+        "uuid": f"pr-monitor {name}",
+        "runsCountToCompare": 10,
+        "deleted": False,
+        "isGenerated": False,
+        "metricKey": metrics[0],
+        "selectedMetricKeys": metrics,
+        "xAxisKey": "time",
+        "selectedXAxisMetricKey": "",
+        "useGlobalXaxisKey": False,
+        "useGlobalLineSmoothing": True,
+        "lineSmoothness": 0,
+        "scaleType": "linear",
+        "xAxisScaleType": "linear",
+        "range": {"xMin": None, "xMax": None, "yMin": None, "yMax": None},
+        "displayPoints": False,
+    }
+
+
+def _state(
+    sections: list[str], charts: list[list[dict[str, Any]]], *, run_list: bool = False
+) -> dict[str, Any]:
+    """Describe what the page shows: our sections first, those that MLflow makes closed."""
+    ours = [_section(f"pr-monitor {n}", name, is_open=True) for n, name in enumerate(sections)]
+    theirs = [_section(f"mlflow {name}", name, is_open=False) for name in _SECTIONS_OF_MLFLOW]
+    return {
+        "searchFilter": "",
+        "orderByKey": "attributes.start_time",
+        "orderByAsc": False,
+        "startTime": "ALL",
+        "lifecycleFilter": "Active",
+        "datasetsFilter": [],
+        "modelVersionFilter": "All Runs",
+        "selectedColumns": [
+            *(f"tags.`{name}`" for name in _COLUMNS),
+            "metrics.`labels/labeled`",
+        ],
+        "compareRunCharts": [
+            {**chart, "metricSectionId": section["uuid"]}
+            for section, of_section in zip(ours, charts, strict=True)
+            for chart in of_section
+        ],
+        "compareRunSections": [*ours, *theirs],
+        "isAccordionReordered": True,
+        "hideEmptyCharts": True,
+        "runListHidden": not run_list,
+    }
+
+
+def _section(uuid: str, name: str, *, is_open: bool) -> dict[str, Any]:
+    return {
+        "uuid": uuid,
+        "name": name,
+        "display": is_open,
+        "isReordered": True,
+        "deleted": False,
+        "isGenerated": False,
+        "columns": 2,
+        "cardHeight": 400,
+    }

@@ -1,0 +1,66 @@
+"""Names, colours and the verdict: what MLflow's lists and pages show before anybody clicks."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.report import Status
+from monitor.tracking.describe import verdict
+from monitor.tracking.values import colour, metrics, run_name
+from tests.tracking.reports import center, make_report
+
+LINE = 65  # characters that MLflow's page shows of an experiment's description
+
+
+@pytest.mark.parametrize(
+    ("report", "name"),
+    [
+        (make_report(3), "2025-01-20 ok P .85 R .58"),
+        (make_report(10), "2025-03-10 ALERT P .81"),
+        (make_report(3, status=Status.ATTENTION), "2025-01-20 attention P .85 R .58"),
+        (make_report(3, estimates=[], status=Status.STALE), "2025-01-20 stale"),
+    ],
+)
+def test_the_name_of_a_run_is_its_date_and_the_news(report, name):
+    assert run_name(report) == name
+
+
+def test_rounds_of_less_than_a_day_have_their_time_in_the_name():
+    report = make_report(3)
+    hourly = report.model_copy(update={"window_start": report.window_end - timedelta(hours=1)})
+
+    assert run_name(hourly).startswith("2025-01-20 06:00 ok")
+
+
+def test_the_name_of_a_precise_classifier_does_not_lose_its_one():
+    report = make_report(3, shift=1 - center("precision", 3))
+
+    assert run_name(report).startswith("2025-01-20 ok P 1.00")
+
+
+def test_an_alert_has_a_colour_of_its_own():
+    colours = {status: colour(make_report(3, status=status)) for status in Status}
+
+    assert len({colours[Status.ALERT], colours[Status.ATTENTION], colours[Status.STALE]}) == 3
+    assert colours[Status.OK] not in {colours[Status.ALERT], colours[Status.ATTENTION]}
+
+
+@pytest.mark.parametrize(
+    ("report", "line"),
+    [
+        (make_report(12), "**ALERT since round 10.** Precision 0.73 (limit 0.8)"),
+        (make_report(3), "**OK.** Precision 0.85, recall 0.58"),
+        (make_report(3, estimates=[]), "**OK.** Precision not estimable, recall not estimable"),
+    ],
+)
+def test_the_verdict_is_one_line(report, line):
+    assert verdict(report) == line
+    assert len(line) <= LINE
+
+
+def test_limits_are_metrics_beside_the_estimates():
+    found = metrics(make_report(3))
+
+    assert (found["precision/limit"], found["recall/limit"]) == (0.8, 0.5)

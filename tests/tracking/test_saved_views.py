@@ -1,0 +1,112 @@
+"""The pages of a real MLflow begin with the verdict, and offer our views."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from monitor.domain.model import EffectKind
+from monitor.tracking.links import view_path
+from monitor.tracking.saved_views import CHARTS, ROUNDS, fleet_views, key_of, monitor_views
+from tests.service.pages.browsers import chromium
+from tests.tracking.reports import make_effect, make_report
+
+pytestmark = pytest.mark.server
+ROUND, FLEET = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT
+CAP = 20_000  # characters of a view that MLflow's page reads
+
+
+def deliver(handler, *numbers):
+    for number in numbers:
+        for kind in (ROUND, FLEET):
+            handler.deliver(make_effect(kind, make_report(number)))
+
+
+def of_monitor(client, prefix):
+    return client.get_experiment_by_name(f"{prefix}/mail-travel")
+
+
+def note_of(client, prefix):
+    return of_monitor(client, prefix).tags["mlflow.note.content"]
+
+
+def test_the_experiment_of_a_monitor_begins_with_how_it_stands(handler, client, prefix):
+    deliver(handler, 9, 10)
+
+    line, picture, _ = note_of(client, prefix).split("\n\n")
+    assert line.startswith("**ALERT since round 10.** Precision 0.81 (limit 0.8) · [Last round](#/")
+    assert picture.startswith("![Estimates of the rounds so far](get-artifact?path=timeline.svg&")
+
+
+def test_a_late_correction_of_an_earlier_round_leaves_the_verdict(handler, client, prefix):
+    deliver(handler, 9, 10)
+    before = note_of(client, prefix)
+
+    for kind in (ROUND, FLEET):
+        handler.deliver(make_effect(kind, make_report(9, version=2, shift=-0.2)))
+
+    assert note_of(client, prefix) == before
+
+
+def test_a_view_that_a_person_changed_stays_so(handler, client, prefix):
+    deliver(handler, 1)
+    experiment = of_monitor(client, prefix)
+    [view] = monitor_views()
+    changed = json.loads(experiment.tags[view]) | {"name": "As Ada likes it"}
+    client.set_experiment_tag(experiment.experiment_id, view, json.dumps(changed))
+
+    handler._experiments.clear()  # as another process begins
+    deliver(handler, 2)
+
+    assert json.loads(of_monitor(client, prefix).tags[view]) == changed
+
+
+def test_a_description_that_was_lost_comes_back(handler, client, prefix):
+    deliver(handler, 1)
+    experiment = of_monitor(client, prefix)
+    for tag in (*monitor_views(), "mlflow.note.content"):
+        client.set_experiment_tag(experiment.experiment_id, tag, "")
+        client.delete_experiment_tag(experiment.experiment_id, tag)
+
+    handler._experiments.clear()
+    deliver(handler, 2)
+
+    tags = of_monitor(client, prefix).tags
+    assert tags["mlflow.note.content"].startswith("**OK.**")
+    assert set(monitor_views()) <= set(tags)
+
+
+def test_each_view_is_within_what_the_page_reads():
+    views = {**fleet_views(), **monitor_views()}
+
+    assert {json.loads(text)["name"] for text in views.values()} == {
+        "Precision and recall",
+        "Evidence",
+        "Monitors",
+        "Rounds",
+    }
+    assert max(map(len, views.values())) < CAP
+
+
+@pytest.mark.slow
+def test_mlflows_pages_show_the_verdict_the_charts_and_the_rounds(
+    handler, client, prefix, mlflow_url
+):
+    deliver(handler, *range(1, 11))
+    own, fleet = (client.get_experiment_by_name(f"{prefix}{tail}") for tail in ("/mail-travel", ""))
+    charts = view_path(fleet.experiment_id, key_of(CHARTS, fleet_views()), charts=True)
+    rounds = view_path(own.experiment_id, key_of(ROUNDS, monitor_views()), charts=False)
+
+    with chromium() as browser:
+        browser.driver.set_window_size(1600, 1000)
+        browser.driver.get(f"{mlflow_url}/#/experiments/{own.experiment_id}")
+        browser.until(lambda: "ALERT since round 10. Precision 0.81" in browser.text())
+        browser.driver.get("about:blank")
+        browser.driver.get(f"{mlflow_url}/{charts}")
+        browser.until(lambda: "Point, interval and limit" in browser.text())
+        browser.until(lambda: "precision/limit" in browser.driver.page_source)
+        browser.driver.get("about:blank")  # else only what is behind the # differs
+        browser.driver.get(f"{mlflow_url}/{rounds}")
+        browser.until(lambda: "2025-03-10 ALERT P .81" in browser.text())
+        browser.until(lambda: "monitor.status" in browser.text())
