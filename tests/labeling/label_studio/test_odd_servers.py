@@ -117,11 +117,11 @@ def test_an_error_about_an_answer_repeats_no_text_of_a_task():
 @pytest.mark.parametrize("token", [TOKEN, "canary.of.token"], ids=["legacy", "personal"])
 def test_nothing_that_a_library_logs_holds_a_token_or_a_text(caplog, token):
     caplog.set_level(1)
-    access = {"access": "canary-access"} if token != TOKEN else {"results": []}
     mark = Mark.of(STORE, "r", second=False).text()
     listed = {"results": [{"id": 3, "description": mark}]}
     empty = {"total": 0, "total_annotations": 0, "tasks": []}
-    answers = [access, listed, listed, empty, {}] if token != TOKEN else [listed, listed, empty, {}]
+    exchanged = [] if token == TOKEN else [{"access": "canary-access"}]
+    answers: list[object] = [*exchanged, listed, listed, empty, {}]
 
     with answering(*((200, answer) for answer in answers)) as (url, asked):
         labeler = labeler_on(url, token, store=STORE)
