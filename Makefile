@@ -1,6 +1,7 @@
 # make demo      watch a real classifier for half a year; the result stays in ./demo
 # make test      run the fast tests, in minutes: every feature, on SQLite, with a real MLflow server
 # make test-all  run all tests: those, and PostgreSQL, faults, simulations and what is slow
+# make label-studio  install Label Studio, a gigabyte, for its tests: into .label-studio (1 minute)
 # make soak      kill, cut off and starve it thousands of times (three hours); prints a table
 # make check     run all other checks: format, lint, types, layers, locks, wheel, ...
 # make sbom      list what is installed with it, by the lock: dist/sbom.cdx.json (CycloneDX)
@@ -17,12 +18,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STATS_VENV := $(VENV)/stats
 AUDIT_VENV := $(VENV)/audit
+LABEL_STUDIO := .label-studio
+LABEL_STUDIO_VERSION := 1.23.2
 PIP := python -m pip --disable-pip-version-check install --quiet
 PYTHONS := python3.13 python3.12 python3.11 python3 python
 OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-thorough soak check format lint types layers stats-alone migrations-check docs-check \
+.PHONY: help demo test test-all test-thorough label-studio soak check format lint types layers stats-alone migrations-check docs-check \
 	lock-check wheel-check sbom audit mutants lock clean
 
 help:
@@ -42,6 +45,9 @@ test-all: test test-thorough
 
 test-thorough: $(VENV)/.ready-dev
 	$(PYTEST) -m thorough $(PYTEST_FLAGS)
+
+# Its tests are thorough ones, and are skipped without it. Nothing of it comes near our packages.
+label-studio: $(LABEL_STUDIO)/.ready-$(LABEL_STUDIO_VERSION)
 
 soak: $(VENV)/.ready-dev
 	SOAK=1 $(BIN)/python -m pytest tests/faults $(PYTEST_FLAGS)
@@ -127,6 +133,12 @@ $(STATS_VENV)/.ready: requirements-stats.lock | $(BIN)/python
 	@$(STATS_VENV)/bin/$(PIP) --require-hashes -r requirements-stats.lock
 	@touch $@
 
+$(LABEL_STUDIO)/.ready-$(LABEL_STUDIO_VERSION): | $(BIN)/python
+	@rm -rf $(LABEL_STUDIO)
+	@$(BIN)/python -m venv $(LABEL_STUDIO)
+	@$(LABEL_STUDIO)/bin/$(PIP) "label-studio==$(LABEL_STUDIO_VERSION)"
+	@touch $@
+
 $(AUDIT_VENV)/.ready: requirements-audit.lock | $(BIN)/python
 	@$(BIN)/python -m venv $(AUDIT_VENV)
 	@$(AUDIT_VENV)/bin/$(PIP) --require-hashes -r requirements-audit.lock
@@ -150,5 +162,5 @@ mutants: $(VENV)/.ready-dev
 		$(BIN)/mutmut run $(MUTANTS))
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf $(VENV) $(LABEL_STUDIO) build dist .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache .hypothesis mutants

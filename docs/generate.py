@@ -41,6 +41,7 @@ from monitor.domain.settings import (
 )
 from monitor.labeling.column import ColumnSettings
 from monitor.labeling.files import FilesSettings
+from monitor.labeling.label_studio.settings import LabelStudioSettings
 from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import Columns, DuckdbSettings
@@ -73,6 +74,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: labeling of kind column": ColumnSettings,
     "monitors: labeling of kind page": PageSettings,
     "monitors: labeling of kind mlflow": ReviewSettings,
+    "monitors: labeling of kind label_studio": LabelStudioSettings,
     "monitors: labeling.audit": ClassAuditCounts,
     "monitors: labeling.audit, counts": AuditCounts,
     "monitors: reference, as a matrix": ReferenceMatrix,

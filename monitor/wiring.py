@@ -16,6 +16,7 @@ from monitor.config.model import ReferenceFile
 from monitor.domain.adapters import MlflowPlace
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.model import EffectKind
+from monitor.domain.ports import Checkable
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.time_limit import within
@@ -24,7 +25,6 @@ from monitor.hooks.log import LogHandler
 from monitor.labeling.absent import AbsentLabeler
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
-from monitor.labeling.mlflow_review import MlflowReviewLabeler
 from monitor.labeling.page import PageLabeler
 from monitor.rounds.context import MonitorContext, ReferenceItems
 from monitor.storage import effect_admin
@@ -270,9 +270,9 @@ def check_labels(context: MonitorContext) -> str:
     ------
     LabelsRefused
         If the file, a column of it, the guideline or the gold items are missing, the folder cannot
-        be written, or MLflow has no review view.
+        be written, or the tool in which people label does not accept us.
     LabelsUnavailable
-        If MLflow, where people are to label, does not answer.
+        If that tool does not answer.
     """
     labeler = context.labeler
     if isinstance(labeler, ColumnLabeler):
@@ -282,9 +282,9 @@ def check_labels(context: MonitorContext) -> str:
         labeler.guideline()
         labeler.gold()
         return f"{labeler.place}: {labeler.settings.question}"
-    if isinstance(labeler, MlflowReviewLabeler):
-        return labeler.check()
     if isinstance(labeler, FilesLabeler):
         labeler.make_folder()
         return f"files in {labeler.folder}"
+    if isinstance(labeler, Checkable):
+        return labeler.usable()
     return labeler.name

@@ -92,7 +92,7 @@ max_labels: 2000 => max_labels: 2.5
 max_labels: 2000 => max_labels: <nothing>
     14, monitors[mail-travel].sample.max_labels: it should be a valid integer, found nothing; write a value or leave the line out
 kind: files => kind: file
-    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column, page, mlflow)
+    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column, page, mlflow, label_studio)
 late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
     15, monitors[mail-travel].labeling.gold: there is no such setting here; it is called audit now
 pooling: {hazard => carry: {hazard
@@ -102,7 +102,7 @@ pooling: {hazard => pooling: {lean: 0.4, hazard
 pooling: {hazard => pooling: {shift: 0.4, hazard
     19, monitors[mail-travel].pooling.shift: there is no such setting here; leave it out: rises and falls are treated alike now
 kind: files,  => <nothing>
-    15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column, page, mlflow
+    15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column, page, mlflow, label_studio
 tp: 138 => tp: 0.3
     16, monitors[mail-travel].reference.tp: it should be a valid integer, found 0.3; this is a count, not a share
 tp: 138 => tp: -1

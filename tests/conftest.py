@@ -17,6 +17,7 @@ from monitor.storage.tables import store
 from monitor.tracking.connection import Connection
 from tests import hypothesis_profiles, tiers
 from tests.faults import figures
+from tests.label_studio import LabelStudio
 from tests.mlflow_server import MlflowServer
 from tests.servers import postgres
 from tests.small_config import write_predictions
@@ -124,3 +125,10 @@ def folder(tmp_path, mlflow_tables):
     shutil.copy(mlflow_tables, tmp_path / "mlflow.db")
     write_predictions(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def label_studio(tmp_path_factory):
+    """A real Label Studio; tests tell their projects apart by the store that they are of."""
+    with LabelStudio(tmp_path_factory.mktemp("label-studio")) as server:
+        yield server

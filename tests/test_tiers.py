@@ -39,9 +39,10 @@ def sorted_marks(item):
     [
         Item("tests/faults/test_x.py::test_x"),
         Item(fixtures=["tmp_path", "postgres_url"]),
+        Item(fixtures=["tmp_path", "label_studio"]),
         *(Item(marks=[name]) for name in ("postgresql", "simulation", "slow", "soak")),
     ],
-    ids=["faults", "a database", "postgresql", "simulation", "slow", "soak"],
+    ids=["faults", "a database", "label studio", "postgresql", "simulation", "slow", "soak"],
 )
 def test_what_takes_long_or_needs_postgresql_is_thorough(item):
     assert "thorough" in sorted_marks(item)

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 THOROUGH = "tests/faults/"
 """Of this folder `make test` runs nothing: each feature has tests elsewhere as well."""
 
-POSTGRESQL = {"postgres_server", "postgres_url"}
+SERVERS = {"postgres_server", "postgres_url", "label_studio"}
+"""Fixtures that start what `make test` does without."""
 TOGETHER = {
     "tests/demo/test_demo.py": "demo",
     "tests/cli/test_compare.py": "compare",
     "tests/rounds/test_hook_story.py": "hook story",
+    "tests/faults/test_label_studio_kills.py": "label studio",
+    "tests/labeling/label_studio/": "label studio",
     "tests/service/pages/test_browser.py": "browser",
     "tests/cli/test_review_story.py": "mlflow",
     "tests/faults/test_review_kills.py": "mlflow",
@@ -50,6 +53,6 @@ def sort(item: pytest.Item) -> None:
     if (
         item.nodeid.startswith(THOROUGH)
         or marks & {"simulation", "slow", "postgresql", "soak"}
-        or names & POSTGRESQL
+        or names & SERVERS
     ):
         item.add_marker("thorough")

@@ -22,6 +22,7 @@ from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
+from monitor.labeling.label_studio.settings import LabelStudioSettings
 from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
@@ -199,6 +200,17 @@ def _review_labeler(*made_of: Any) -> Labeler:
     return MlflowReviewLabeler(*made_of)
 
 
+def _label_studio_labeler(settings: Any, _folder: Any, _clock: Any, database: Any) -> Labeler:
+    from monitor.labeling.label_studio.labeler import LabelStudioLabeler  # noqa: PLC0415  httpx too
+    from monitor.storage.schema import store_id  # noqa: PLC0415  as does SQLAlchemy
+
+    def store() -> str:
+        with database.read() as connection:
+            return store_id(connection)
+
+    return LabelStudioLabeler(settings, store)
+
+
 SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
     group="pr_monitor.sources",
     wanted=SourceAdapter,
@@ -221,6 +233,9 @@ LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
         "page": LabelerAdapter(PageSettings, _page_labeler, wants_store=True),
         "mlflow": LabelerAdapter(
             ReviewSettings, _review_labeler, wants_store=True, wants_mlflow=True
+        ),
+        "label_studio": LabelerAdapter(
+            LabelStudioSettings, _label_studio_labeler, wants_store=True
         ),
     },
 )

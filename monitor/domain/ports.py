@@ -149,15 +149,15 @@ class EffectHandler(Protocol):
 
 @runtime_checkable
 class Checkable(Protocol):
-    """A handler whose settings `pr-monitor check` can try without anything being sent."""
+    """A handler or labeler whose settings `pr-monitor check` can try with nothing being sent."""
 
     def usable(self) -> str:
         """Say what it would use.
 
         Raises
         ------
-        DeliveryFailed
-            If it could deliver nothing as things are.
+        MonitorError
+            If it could do nothing as things are: of a handler a `DeliveryFailed`.
         """
 
 

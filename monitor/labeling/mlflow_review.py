@@ -76,7 +76,7 @@ class MlflowReviewLabeler:
         """The experiment, and where it is."""
         return f"{self._server.shown} {self.experiment}"
 
-    def check(self) -> str:
+    def usable(self) -> str:
         """Find out whether people could label there, and say where that is.
 
         Raises

@@ -360,11 +360,11 @@ def test_an_mlflow_in_a_file_is_refused_with_the_way_out(database):
     labeler = review_labeler("sqlite:///mlflow.db", "monitor/mail/labels", database, lambda: NOW)
 
     with pytest.raises(LabelsRefused, match=r"needs an MLflow server.*mlflow server --backend"):
-        labeler.check()
+        labeler.usable()
 
 
 def test_a_check_names_the_place_and_makes_nothing(labeler, view):
-    assert labeler.check() == (
+    assert labeler.usable() == (
         f"MLflow's review view at {view.url}, experiment {view.name}: {QUESTION}"
     )
     assert labeler.collect({}, None).events == ()
@@ -376,7 +376,7 @@ def test_a_second_person_is_refused_where_everybody_has_one_name(view, database)
     labeler = review_labeler(view.url, view.name, database, lambda: NOW, overlap=0.1)
 
     with pytest.raises(LabelsRefused, match="everybody there is 'default'"):
-        labeler.check()
+        labeler.usable()
 
 
 def test_items_without_anything_to_show_are_refused(labeler):

@@ -1,0 +1,186 @@
+"""R1 for Label Studio: `kill -9`, and answers that get lost, while tasks go out and labels come."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from monitor.domain import crashpoint
+from monitor.domain.model import Answer, LabelKind, Task
+from monitor.storage import schema
+from monitor.storage.database import Database
+from tests.label_studio import labeler_on
+from tests.workers import lives_until_one_is_whole
+
+AFTER = "after label studio"
+TASKS = {
+    key: Task(key, f"item-{key}", {"text": f"text of {key}"}, slot=2 if key == "ee" else 1)
+    for key in ("aa", "bb", "cc", "dd", "ee")
+}
+
+# Each line is a life in which a round is drawn, labeled and closed; it kills itself at its n-th
+# crash point. People in Label Studio live on: they correct every fourth answer.
+LIVES = """
+import signal
+from itertools import count
+from pathlib import Path
+
+import structlog
+
+from monitor.domain import crashpoint
+from monitor.domain.model import Answer
+from monitor.storage.database import Database
+from tests.label_studio import LabelStudio, labeler_on
+from tests.service.pages.people import scene_of
+
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+url, studio, token, store = sys.argv[1:]
+
+
+def label(labeler):
+    people = LabelStudio(Path("."), studio, token)
+    for project in people.projects(labeler):
+        for task in people.tasks(project):
+            key, said = task["data"]["task"], len(task["annotations"])
+            wanted = Answer.POSITIVE if int(key[-1], 16) % 2 else Answer.NEGATIVE
+            if not said and int(key[-2], 16) % 4 == 0:
+                people.answer(labeler, key, Answer.CANNOT_TELL)
+            elif f"[{people.word(wanted)}]" not in task["annotations_results"]:
+                people.answer(labeler, key, wanted)
+
+
+def live(last):
+    points = count(1)
+
+    def point(_):
+        if next(points) == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    scene = scene_of(Database(url), labels=8)
+    scene.labeler = labeler_on(studio, token, store=store)
+    crashpoint.hook = point
+    scene.week(1)
+    scene.run(1)
+    for _ in range(3):
+        label(scene.labeler)
+        scene.run()
+
+
+lives(live)
+"""
+
+
+class Killed(BaseException):
+    """The end of a process, as far as what it was doing knows."""
+
+
+def ends_of(act, monkeypatch):
+    """Count the requests after each of which an act may end, when it is left alone."""
+    points: list[str] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(crashpoint, "hook", points.append)
+        act()
+    return points.count(AFTER)
+
+
+def ended_after(number, act, monkeypatch):
+    """Do something and end it after one of its requests, whose answer so is lost."""
+    points: list[str] = []
+
+    def point(name):
+        points.append(name)
+        if points.count(AFTER) == number:
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(crashpoint, "hook", point)
+        with pytest.raises(Killed):
+            act()
+
+
+def keys(label_studio, labeler):
+    """Keys of all tasks that are there, by project."""
+    return [
+        sorted(task["data"]["task"] for task in label_studio.tasks(project))
+        for project in label_studio.projects(labeler)
+    ]
+
+
+def test_each_task_is_there_once_wherever_the_sending_ends(label_studio, monkeypatch, tell_figures):
+    tasks = list(TASKS.values())
+    ends = ends_of(lambda: labeler_on(label_studio.url).send("r", tasks), monkeypatch)
+
+    found = []
+    for number in range(1, ends + 1):
+        labeler = labeler_on(label_studio.url)
+        ended_after(number, lambda one=labeler: one.send("r", tasks), monkeypatch)
+        labeler.send("r", tasks)
+        found.append(keys(label_studio, labeler))
+
+    assert ends > 10
+    assert [one for one in found if one != [["aa", "bb", "cc", "dd"], ["ee"]]] == []
+    tell_figures(
+        "R1", what="ended while tasks go to Label Studio", size=f"{ends} ends", violations=0
+    )
+
+
+def test_no_text_is_left_and_no_answer_lost_wherever_the_closing_ends(
+    label_studio, monkeypatch, tell_figures
+):
+    def labeled():
+        labeler = labeler_on(label_studio.url)
+        labeler.send("r", list(TASKS.values()))
+        label_studio.answer(labeler, "aa", Answer.POSITIVE)
+        label_studio.answer(labeler, "bb", Answer.NEGATIVE)
+        return labeler
+
+    first = labeled()
+    ends = ends_of(lambda: first.close("r"), monkeypatch)
+
+    left = []
+    for number in range(1, ends + 1):
+        labeler = labeled()
+        ended_after(number, lambda one=labeler: one.close("r"), monkeypatch)
+        labeler.close("r")
+        events = labeler.collect({key: TASKS[key] for key in ("aa", "bb")}, None).events
+        left.append((keys(label_studio, labeler), "text of" in label_studio.seen(labeler)))
+        assert {event.task_key for event in events if event.kind is LabelKind.GIVEN} == {"aa", "bb"}
+
+    assert ends > 6
+    assert [one for one in left if one != ([["aa", "bb"]], False)] == []
+    tell_figures(
+        "R1", what="ended while a round of Label Studio closes", size=f"{ends} ends", violations=0
+    )
+
+
+def test_labels_of_label_studio_are_kept_once_wherever_it_is_killed(
+    label_studio, tmp_path, tell_figures
+):
+    url, store = f"sqlite:///{tmp_path}/monitor.db", str(tmp_path)
+    schema.ready(Database(url))
+
+    asked = (url, label_studio.url, label_studio.token, store)
+    codes = list(lives_until_one_is_whole(LIVES, *asked))
+
+    labeler = labeler_on(label_studio.url, label_studio.token, store=store)
+    [project] = label_studio.projects(labeler)
+    tasks = label_studio.tasks(project)
+    with Database(url).read() as connection:
+        query = "select external_id, answer from label_events order by at"
+        said = connection.exec_driver_sql(query).fetchall()
+        states = list(connection.exec_driver_sql("select state from rounds").scalars())
+    wanted = {task["data"]["task"]: str(int(task["data"]["task"][-1], 16) % 2) for task in tasks}
+    assert len(codes) > 10
+    assert len(tasks) == len(wanted) == 8
+    assert dict(tuple(row) for row in said) == {
+        f"{key}/ada@example.com": answer for key, answer in wanted.items()
+    }
+    assert max(Counter(tuple(row) for row in said).values()) == 1
+    assert states == ["closed"]
+    tell_figures(
+        "R1",
+        what="kill -9 while people label in Label Studio, sqlite",
+        size=f"{len(codes) - 1} kills",
+        violations=0,
+    )

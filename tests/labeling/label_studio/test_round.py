@@ -1,0 +1,123 @@
+"""A round of a small monitor in Label Studio, by the commands and a script over its interface."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from monitor.domain.model import Answer
+from monitor.storage.database import Database
+from monitor.storage.schema import store_id
+from tests.label_studio import TOKEN, labeler_on
+from tests.servers import free_port
+from tests.small_config import configure, fill_labels
+from tests.workers import ROOT
+
+LABELING = (
+    """label_studio, url: "{url}", token: "${{STUDIO_TOKEN}}", question: "Is it about travel?\""""
+)
+
+
+@pytest.fixture
+def ran(tmp_path):
+    """Run a command in a folder, at the loudest."""
+
+    def run(*words, folder, token=TOKEN):
+        done = subprocess.run(
+            [sys.executable, "-m", "monitor", *words],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "STUDIO_TOKEN": token},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert token not in done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def in_studio(folder, url):
+    """Let the monitor of a folder be labeled in Label Studio."""
+    path = folder / "config.yaml"
+    labeling = LABELING.format(url=url)
+    path.write_text(path.read_text().replace("{kind: files}", f"{{kind: {labeling}}}"))
+
+
+def estimates(ran, folder):
+    page = json.loads(ran("show", "1", "--json", folder=folder).stdout)
+    assert page["state"] == "closed"
+    return page["strata"], page["metrics"] if "metrics" in page else page["estimates"]
+
+
+def test_a_round_gives_the_same_estimate_as_by_files_for_the_same_answers(
+    folder, label_studio, ran, tmp_path_factory
+):
+    studio = tmp_path_factory.mktemp("studio")
+    configure(folder)
+    ran("status", folder=folder)  # makes the store, whose id decides the draw
+    shutil.copytree(folder, studio, dirs_exist_ok=True)
+    in_studio(studio, label_studio.url)
+
+    checked = ran("check", folder=studio)
+    opened = [ran("run-once", folder=place) for place in (folder, studio)]
+    fill_labels(folder)
+    labeler = labeler_on(label_studio.url, label_studio.token, store=store_of(studio))
+    [project] = label_studio.projects(labeler)
+    for task in label_studio.tasks(project):
+        key = task["data"]["task"]
+        answer = Answer.POSITIVE if int(key[1:], 16) % 2 else Answer.NEGATIVE
+        label_studio.answer(labeler, key, answer)
+    closed = [ran("run-once", folder=place) for place in (folder, studio)]
+
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert f"at {label_studio.url} as ada@example.com: Is it about travel?" in checked.stdout
+    assert [one.returncode for one in opened + closed] == [0] * 4, closed[1].stderr
+    assert len(label_studio.tasks(project)) == 20
+    assert estimates(ran, studio) == estimates(ran, folder)
+    assert TOKEN.encode() not in (studio / "monitor.db").read_bytes()
+
+
+def store_of(folder):
+    with Database(f"sqlite:///{folder}/monitor.db").read() as connection:
+        return store_id(connection)
+
+
+def test_check_and_run_once_say_what_is_wrong_with_server_and_token(folder, label_studio, ran):
+    configure(folder)
+    in_studio(folder, label_studio.url)
+    wrong = ran("check", folder=folder, token="f" * 40)
+    in_away = folder / "config.yaml"
+    away_url = f"http://127.0.0.1:{free_port()}"
+    in_away.write_text(in_away.read_text().replace(label_studio.url, away_url))
+    away = ran("check", folder=folder)
+    stopped = ran("run-once", folder=folder)
+    status = ran("status", folder=folder)
+
+    assert wrong.returncode == 65
+    assert "it answered 401 (Invalid token.); labeling.token is not valid there" in one_line(wrong)
+    assert (away.returncode, stopped.returncode) == (75, 75)
+    assert f"{away_url} was asked GET /api/current-user/whoami: the connection" in one_line(away)
+    assert "is the server up, and is labeling.url its address?" in one_line(stopped)
+    assert status.returncode in {0, 75}
+
+
+def one_line(done):
+    return " ".join((done.stdout + done.stderr).split())
+
+
+def test_a_token_in_the_config_file_is_refused(folder, ran):
+    configure(folder)
+    in_studio(folder, "http://127.0.0.1:1")
+    path = folder / "config.yaml"
+    path.write_text(path.read_text().replace("${STUDIO_TOKEN}", TOKEN))
+
+    refused = ran("check", folder=folder)
+
+    assert refused.returncode == 78
+    assert "a secret may not stand in this file" in refused.stderr
