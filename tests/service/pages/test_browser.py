@@ -355,8 +355,8 @@ def test_repeats_and_gold_items_come_among_the_others_and_what_is_left_does_not_
         browser.enter(link).until(browser.is_ready)
         while browser.task is not None:
             browser.until(browser.is_ready)
-            browser.until(browser.is_sent)
-            left.append(int(browser.text("#progress").partition(" ")[0]))
+            browser.until(lambda: not left or left_by(browser) < left[-1])
+            left.append(left_by(browser))
             answered.append(browser.answer("?"))
             if len(answered) == 30:
                 browser.driver.refresh()
@@ -371,6 +371,11 @@ def test_repeats_and_gold_items_come_among_the_others_and_what_is_left_does_not_
     assert left == list(range(50 + len(asked), 0, -1))
     assert "Nothing left to label" in told
     assert len(labels(folder)) == 50
+
+
+def left_by(browser):
+    """How many are to go, by what the page says."""
+    return int(browser.text("#progress").partition(" ")[0])
 
 
 @pytest.mark.slow
