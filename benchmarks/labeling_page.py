@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from monitor.config.web import Address
+from monitor.config.pages import PagesSettings
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
@@ -61,7 +61,7 @@ def milliseconds(items: int, texts: int) -> list[float]:
             lambda: datetime.now(UTC),
             lambda: [scene.name],
             Board(database, lambda: datetime.now(UTC), list, lambda *_: None),
-            address=Address("127.0.0.1", free_port()),
+            settings=PagesSettings(listen=f"127.0.0.1:{free_port()}"),
             setting="port",
             name="ada",
             told=lambda link, _: links.append(link),

@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from monitor.cli.app import SECTIONS as GROUPS  # noqa: E402
 from monitor.cli.app import app  # noqa: E402
 from monitor.config.model import HOOKS, Config, MonitorConfig, ReferenceFile  # noqa: E402
-from monitor.config.web import PagesSettings, WebSettings  # noqa: E402
+from monitor.config.pages import LoginSettings, PagesSettings, TlsSettings  # noqa: E402
+from monitor.config.web import WebSettings  # noqa: E402
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample  # noqa: E402
 from monitor.domain.settings import (  # noqa: E402
     LIMITED_METRICS,
@@ -54,6 +55,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "false_alarms": FalseAlarms,
     "web": WebSettings,
     "pages": PagesSettings,
+    "pages: login": LoginSettings,
+    "pages: tls": TlsSettings,
     "monitors": MonitorConfig,
     "monitors: source of kind duckdb": DuckdbSettings,
     "monitors: source.columns": Columns,
@@ -125,7 +128,13 @@ NOTES = {
     "FilesSettings.folder": "relative to the config",
     "FilesSettings.format": "of the task files",
     "PageSettings.guideline": "Markdown file, relative to the config",
-    "PagesSettings.listen": "`HOST:PORT`, of this machine: `127.0.0.1:8089`",
+    "PagesSettings.listen": "`127.0.0.1:8089` for this machine, `0.0.0.0:8443` for others too",
+    "PagesSettings.names": "names or addresses, without port",
+    "PagesSettings.login": "none: by a link in the log, on this machine",
+    "PagesSettings.tls": "the pages speak `https` themselves",
+    "LoginSettings.kind": "`users` of the store, or accounts of `mlflow`",
+    "TlsSettings.certificate": "relative to the config",
+    "TlsSettings.key": "relative to the config",
     "ColumnSettings.path": "file, pattern or list of them, relative to the config",
     "ColumnSettings.table": "table or view of a DuckDB file; for no other kind",
     "ColumnSettings.id": "column that holds the id of the prediction",

@@ -2,7 +2,10 @@
 
 from alembic import context
 
-from monitor.storage import page_tables  # noqa: F401  its tables are among those of the metadata
+from monitor.storage import (  # their tables are among those of the metadata
+    page_tables,  # noqa: F401
+    people_tables,  # noqa: F401
+)
 from monitor.storage.database import Database
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import metadata

@@ -17,8 +17,10 @@ STARTS_WITHIN = 120  # seconds; making the tables takes most of it
 class MlflowServer:
     """One worker on one port and one store: a SQLite file in ``folder``, and files beside it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *, more=(), environment=None):
         self.folder = folder
+        self.more = more
+        self.environment = environment or {}
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
@@ -28,8 +30,10 @@ class MlflowServer:
         command += ["--port", str(self.port), "--workers", "1"]
         command += ["--backend-store-uri", f"sqlite:///{self.folder}/mlflow.db"]
         command += ["--artifacts-destination", str(self.folder / "artifacts")]
+        command += self.more
         environment = {
             **os.environ,
+            **self.environment,
             "MLFLOW_DISABLE_TELEMETRY": "true",
             "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # two processes less
         }

@@ -22,6 +22,7 @@ from monitor.cli.commands import (
     runs,
     setup,
     simulate,
+    users,
 )
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
 
@@ -29,7 +30,7 @@ SECTIONS = {
     "Get started": ("demo", "init", "plan", "check"),
     "Run what is due": ("run-once", "backfill", "serve", "label"),
     "Results and labels": ("status", "rounds", "show", "compare", "labels", "alerts", "effects"),
-    "Other": ("simulate", "estimate", "backup", "forget", "db"),
+    "Other": ("simulate", "estimate", "users", "backup", "forget", "db"),
 }
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -103,6 +104,7 @@ estimates.add_to(app)
 plan.add_to(app)
 simulate.add_to(app)
 keeping.add_to(app)
+users.add_to(app)
 
 
 def main() -> None:

@@ -23,7 +23,8 @@ from pydantic import (
 )
 
 from monitor.config.adapters import LABELERS, SOURCES
-from monitor.config.web import PagesSettings, WebSettings
+from monitor.config.pages import PagesSettings, takes_passwords
+from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.refused_setting import SettingRefused
@@ -203,7 +204,7 @@ class Config(Settings):
     ``store`` is where rounds, labels and estimates are kept: ``sqlite:///FILE`` or
     ``postgresql+psycopg://USER@HOST/DATABASE``. Paths are relative to the folder of the file.
     ``false_alarms`` is a promise over all monitors; without it each has its own. ``web`` is where
-    `pr-monitor serve` reports its health, ``pages`` where it lets people label; without
+    `pr-monitor serve` reports its health, ``pages`` where it has pages for people; without
     them nothing listens.
     """
 
@@ -253,6 +254,18 @@ class Config(Settings):
         if page is not None and web is not None and page.address.port == web.address.port:
             message = f"port {page.address.port} is that of web.listen; choose another one"
             raise SettingRefused(setting="pages.listen", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _accounts_to_ask_for(self) -> Config:
+        login, uri = None if self.pages is None else self.pages.login, self.mlflow.tracking_uri
+        if login is not None and login.kind == "mlflow" and not takes_passwords(uri):
+            message = (
+                "accounts are those of an MLflow server, and no password is sent to one without "
+                "encryption; set mlflow.tracking_uri to its https:// address (http:// on this "
+                "machine only), or take kind: users"
+            )
+            raise SettingRefused(setting="pages.login", why=message)
         return self
 
     def false_alarm_every(self, monitor: MonitorConfig) -> float:

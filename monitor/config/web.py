@@ -1,4 +1,4 @@
-"""Where `pr-monitor serve` answers to those who watch it, and to those who label."""
+"""Where `pr-monitor serve` answers to those who watch it."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def _refuse_names(host: str) -> None:
         ipaddress.ip_address(host)
     except ValueError:
         message = (
-            f"{host!r} is no IP address of this machine; write 127.0.0.1, [::1] or, with "
-            "allow_remote: true, 0.0.0.0"
+            f"{host!r} is no IP address of this machine; write 127.0.0.1, [::1] or, where other "
+            "machines are let in, 0.0.0.0"
         )
         raise SettingRefused(setting="listen", why=message) from None
 
@@ -80,33 +80,6 @@ class WebSettings(Settings):
             message = (
                 f"other machines can reach {self.address}, and nothing here asks for a "
                 "password; write 127.0.0.1, or add allow_remote: true where a firewall decides"
-            )
-            raise SettingRefused(setting="listen", why=message)
-        return self
-
-    @property
-    def address(self) -> Address:
-        """Host and port."""
-        return parse_address(self.listen)
-
-
-class PagesSettings(Settings):
-    """Where `pr-monitor serve` has the page on which people label, in a browser on this machine.
-
-    Without this section it has none; `pr-monitor label` is the same page by itself. It is for
-    monitors with ``labeling: {kind: page}``. The log has a link that works once, for each person.
-    What `web` allows says nothing about this page, which shows what strangers wrote: it listens
-    on this machine only.
-    """
-
-    listen: str
-
-    @model_validator(mode="after")
-    def _for_this_machine(self) -> PagesSettings:
-        if not self.address.is_loopback:
-            message = (
-                f"other machines can reach {self.address}, and the labeling page is for a "
-                f"browser on this machine; write 127.0.0.1:{self.address.port}"
             )
             raise SettingRefused(setting="listen", why=message)
         return self

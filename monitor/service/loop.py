@@ -348,15 +348,21 @@ def _pages(running: Running) -> PagesServer | None:
     from monitor.service.pages.serving import PagesServer, board_of  # noqa: PLC0415
 
     def told(link: str, entered: str | None) -> None:
-        log.info("labeling page: this link works once", link=link, used_by=entered)
+        if settings.login is None:
+            log.info("labeling page: this link works once", link=link, used_by=entered)
+        else:
+            log.info("labeling page: people sign in", at=link, login=settings.login.kind)
 
+    config = running.application.config
     server = PagesServer(
         running.application.database,
         running.application.clock,
         lambda: [context.settings.name for context in running.application.monitors],
         board_of(lambda: running.application),
-        address=settings.address,
+        settings=settings,
         setting="pages.listen",
+        folder=config.folder,
+        tracking_uri=config.mlflow.tracking_uri,
         name="",
         told=told,
     )

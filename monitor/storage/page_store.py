@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, exists, func, insert, select, update
+from sqlalchemy import exists, func, insert, select, update
 
 from monitor.domain.model import Answer
 from monitor.storage.database import add_missing, listed
-from monitor.storage.page_tables import page_answers, page_rounds, page_sessions, page_tasks
+from monitor.storage.page_tables import page_answers, page_rounds, page_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -270,29 +270,3 @@ def answer_times(connection: Connection, annotator: str, at_most: int) -> list[d
     query = select(page_answers.c.at).where(page_answers.c.annotator == annotator)
     newest = query.order_by(page_answers.c.at.desc()).limit(at_most)
     return list(connection.execute(newest).scalars())
-
-
-# Who may use the page
-
-
-def add_session(
-    connection: Connection, digest: str, annotator: str, *, now: datetime, until: datetime
-) -> None:
-    """Let somebody use the page for a while; forget whose time is over."""
-    connection.execute(delete(page_sessions).where(page_sessions.c.expires_at <= now))
-    connection.execute(
-        insert(page_sessions).values(digest=digest, annotator=annotator, expires_at=until)
-    )
-
-
-def end_session(connection: Connection, digest: str) -> None:
-    """Let somebody use the page no longer."""
-    connection.execute(delete(page_sessions).where(page_sessions.c.digest == digest))
-
-
-def session_of(connection: Connection, digest: str, now: datetime) -> str | None:
-    """Whose session it is; None where there is no such session, or none any more."""
-    query = select(page_sessions.c.annotator).where(
-        page_sessions.c.digest == digest, page_sessions.c.expires_at > now
-    )
-    return connection.execute(query).scalar()

@@ -61,5 +61,6 @@ page_sessions = Table(
     Column("digest", String(64), primary_key=True),
     Column("annotator", Text, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False),
+    Column("login", String(8)),  # who let them in: users, mlflow, or null for a link
     comment="Who may use the labeling page, by the hash of their cookie.",
 )

@@ -168,7 +168,7 @@ INPUTS = {
         labeling='{kind: page, question: "Travel?", guideline: guideline.md}'
     ),
     "the labeling page asks nothing": config(labeling='{kind: page, question: " "}'),
-    "the labeling page is to be for other machines": config(
+    "the labeling page is to be for other machines, without more": config(
         listen=("monitors:", 'pages: {listen: "0.0.0.0:8089"}\nmonitors:')
     ),
 }

@@ -58,6 +58,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
     from monitor.cli.commands.data_checks import (
         check_source,  # scipy, of which status needs nothing
     )
+    from monitor.cli.commands.page_checks import page_checks
 
     yield Check("config", "; ".join([str(config), *promise_lines(application.config)]))
     store = _tried("store", partial(_store, application.database))
@@ -73,6 +74,8 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
     yield reached
     if not reached.problem:
         yield from _models(application)
+    for what, act in page_checks(application).items():
+        yield _tried(what, act)
     for name in application.config.hooks:
         handler = application.handlers[name]
         if isinstance(handler, Checkable):

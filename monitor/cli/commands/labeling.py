@@ -47,7 +47,7 @@ def label(
     for the next person is printed. run-once or serve hands out the items and takes the answers
     into the estimates, also while this runs.
     """
-    from monitor.config.web import Address
+    from monitor.config.pages import PagesSettings
     from monitor.service import signals
     from monitor.service.pages.serving import PagesServer, board_of
 
@@ -68,7 +68,7 @@ def label(
             application.clock,
             lambda: names,
             board_of(lambda: application),
-            address=Address("127.0.0.1", port),
+            settings=PagesSettings(listen=f"127.0.0.1:{port}"),
             setting="--port",
             name=name or _account(),
             told=told,

@@ -7,19 +7,21 @@ from typing import cast
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
+from monitor.config.pages import PagesSettings
 from monitor.domain.errors import MonitorError
-from monitor.service.pages import entrance
+from monitor.service.pages import entrance, leaving, sign_in
 from monitor.service.pages.entrance import Entrance
 from monitor.service.pages.guard import Guard
 from monitor.service.pages.labeling import addresses as labeling
 from monitor.service.pages.labeling.desk import Desk
-from monitor.service.pages.rendering import message_answer
-from monitor.service.pages.requests import PageRefused
+from monitor.service.pages.rendering import message_answer, wants_json
+from monitor.service.pages.requests import PageRefused, cookie_name
+from monitor.service.pages.sign_in import SignIn
 from monitor.service.pages.status import addresses as status
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Visits
@@ -36,28 +38,36 @@ _NO_TELEMETRY: TelemetryConfig = {
 }
 
 
-def pages_app(desk: Desk, way_in: Entrance, board: Board, *, host: str, port: int) -> Guard:
-    """Make the application that serves the pages on an address of this machine."""
+def pages_app(
+    desk: Desk, way_in: Entrance | SignIn, board: Board, settings: PagesSettings
+) -> Guard:
+    """Make the application that serves the pages."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY)
     app.state.desk = desk
     app.state.board = board
-    app.state.visits = Visits(desk.database, desk.clock)
-    app.state.entrance = way_in
-    app.state.cookie = f"pr_monitor_{port}"  # its ports share a machine's cookies
+    app.state.visits = Visits(desk.database, desk.clock, way_in)
+    app.state.way_in = way_in
+    app.state.settings = settings
+    app.state.cookie = cookie_name(settings)
     app.add_exception_handler(PageRefused, _refused)
     for no_page in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
         app.add_exception_handler(no_page, _no_page)
     app.add_exception_handler(RequestValidationError, _no_page)
     app.add_exception_handler(MonitorError, _unavailable)
-    app.include_router(entrance.router)
+    app.include_router(entrance.router if isinstance(way_in, Entrance) else sign_in.router)
+    app.include_router(leaving.router)
     app.include_router(labeling.router)
     app.include_router(status.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
-    return Guard(app, host)
+    return Guard(app, settings)
 
 
 def _refused(request: Request, error: Exception) -> Response:
     refused = cast("PageRefused", error)
+    nobody = refused.status is HTTPStatus.UNAUTHORIZED
+    by_password = request.app.state.way_in.login is not None
+    if nobody and by_password and request.method == "GET" and not wants_json(request):
+        return RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
     return message_answer(request, refused.status, refused.message)
 
 

@@ -1,15 +1,19 @@
-"""The way in by a link that works once, and the way out."""
+"""The way in by a link that works once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import ClassVar
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
+from sqlalchemy import Connection
 
-from monitor.service.pages.rendering import html_page, message_page
-from monitor.service.pages.requests import Form, OwnForm, PageRefused, Visitor
-from monitor.service.pages.visits import VISIT, Links, annotator_name
+from monitor.service.pages.names import annotator_name
+from monitor.service.pages.rendering import html_page
+from monitor.service.pages.requests import Form, PageRefused, begin_visit
+from monitor.service.pages.roles import Role
+from monitor.service.pages.visits import Links
 
 router = APIRouter()
 
@@ -26,12 +30,21 @@ class Entrance:
     links: Links
     name: str
     entered: Callable[[str], None]
+    login: ClassVar[str | None] = None
+    nobody: ClassVar[str] = (
+        "You are not signed in here, or no longer. Where pr-monitor runs it shows a link: open "
+        "that. Answers that wait in this tab are kept, and sent then."
+    )
+
+    def role(self, connection: Connection, name: str) -> Role:  # noqa: ARG002  the same for all
+        """Say what somebody may do: all, as who sees the link runs the program."""
+        return Role.ADMIN
 
 
 @router.get("/enter")
 def entrance_page(request: Request, key: str = "") -> Response:
     """Ask for the name of who comes by a link."""
-    entrance: Entrance = request.app.state.entrance
+    entrance: Entrance = request.app.state.way_in
     if not entrance.links.works(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
     return html_page("enter.html", key=key, name=entrance.name, problem="")
@@ -40,8 +53,7 @@ def entrance_page(request: Request, key: str = "") -> Response:
 @router.post("/enter")
 def enter(request: Request, form: Form) -> Response:
     """Begin a visit; the link does not work any more."""
-    state = request.app.state
-    entrance: Entrance = state.entrance
+    entrance: Entrance = request.app.state.way_in
     key, name = form.get("key", ""), form.get("name", "")
     if not entrance.links.works(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
@@ -53,25 +65,6 @@ def enter(request: Request, form: Form) -> Response:
         return page
     if not entrance.links.use(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
-    token = state.visits.begin(annotator)
     entrance.entered(annotator)
-    response = RedirectResponse("/label", HTTPStatus.SEE_OTHER)
-    response.set_cookie(
-        state.cookie,
-        token,
-        max_age=round(VISIT.total_seconds()),
-        path="/",
-        httponly=True,
-        samesite="strict",
-    )
-    return response
-
-
-@router.post("/leave")
-def leave(request: Request, visit: Visitor, form: OwnForm) -> Response:  # noqa: ARG001  both are checked
-    """End a visit."""
-    state = request.app.state
-    state.visits.end(request.cookies.get(state.cookie, ""))
-    response = message_page(HTTPStatus.OK, "You have left. Your answers are kept.")
-    response.delete_cookie(state.cookie, path="/", httponly=True, samesite="strict")
-    return response
+    first = "/label" if request.app.state.desk.asks() else "/"
+    return begin_visit(request, annotator, first)

@@ -6,11 +6,13 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from monitor.service.web.door import is_ours
+from monitor.service.web.door import host_name, is_ours
 from monitor.service.web.patience import REQUEST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+
+    from monitor.config.pages import PagesSettings
 
     ASGI = Callable[[Any, Any, Any], Awaitable[None]]
     Refusal = tuple[HTTPStatus, str]
@@ -21,6 +23,7 @@ MOST_BYTES = 4096
 _TOO_LONG = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a form has up to {MOST_BYTES} bytes"
 # Not 408: the script of the page sends again what met a fault of the server.
 _TOO_SLOW = HTTPStatus.SERVICE_UNAVAILABLE, f"no form came within {REQUEST_SECONDS:g} seconds"
+_NOT_ENCRYPTED = "the proxy in front of the pages has to say X-Forwarded-Proto: https"
 
 HEADERS = {
     "cache-control": "no-store",
@@ -39,19 +42,21 @@ HEADERS = {
 
 
 class Guard:
-    """Lets in requests for a name of this machine, of its own pages and of a bounded size.
+    """Lets in requests for a name of the pages, of their own forms and of a bounded size.
 
     Parameters
     ----------
     app
         The page.
-    listen
-        The address that it is on.
+    settings
+        Where it is, and by which names it is asked for.
     """
 
-    def __init__(self, app: ASGI, listen: str) -> None:
+    def __init__(self, app: ASGI, settings: PagesSettings) -> None:
         self._app = app
-        self._listen = listen
+        self._settings = settings
+        self._names = {name.lower() for name in settings.names}
+        self._scheme = "https" if settings.is_encrypted else "http"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request (ASGI), or say why not."""
@@ -82,16 +87,28 @@ class Guard:
 
     def _refusal(self, method: str, asked: Mapping[str, str]) -> Refusal | None:
         host = asked.get("host", "")
-        if not is_ours(host, self._listen):
-            why = "the labeling page is asked for as localhost or by its address"
-            return HTTPStatus.MISDIRECTED_REQUEST, why
+        if not self._is_ours(host):
+            return HTTPStatus.MISDIRECTED_REQUEST, self._by_names
+        if self._settings.behind_proxy and asked.get("x-forwarded-proto") != "https":
+            return HTTPStatus.MISDIRECTED_REQUEST, _NOT_ENCRYPTED
         if method in {"GET", "HEAD"}:
             return None
         # No browser lets a page of another place choose these headers.
         origin, site = asked.get("origin"), asked.get("sec-fetch-site", "same-origin")
-        if origin not in {None, f"http://{host}"} or site != "same-origin":
+        if origin not in {None, f"{self._scheme}://{host}"} or site != "same-origin":
             return HTTPStatus.FORBIDDEN, "this form is of another page"
         return None
+
+    def _is_ours(self, host: str) -> bool:
+        if host_name(host) in self._names:
+            return True
+        return not self._settings.is_reachable and is_ours(host, self._settings.address.host)
+
+    @property
+    def _by_names(self) -> str:
+        if self._settings.is_reachable:
+            return "the pages are asked for by one of pages.names in the config"
+        return "the pages are asked for as localhost or by their address"
 
 
 async def _body(receive: Any) -> bytes | None:

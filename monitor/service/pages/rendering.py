@@ -25,10 +25,10 @@ def html_page(template: str, /, **values: Any) -> HTMLResponse:
     return HTMLResponse(_TEMPLATES.get_template(template).render(**values))
 
 
-def message_page(status: HTTPStatus, message: str) -> HTMLResponse:
-    """Make a page that has one sentence."""
+def message_page(status: HTTPStatus, message: str, *, sign_in: bool = False) -> HTMLResponse:
+    """Make a page that has one sentence; ``sign_in`` leads to where one gives a password."""
     signed_in = status is not HTTPStatus.UNAUTHORIZED
-    page = html_page("message.html", message=message, signed_in=signed_in)
+    page = html_page("message.html", message=message, signed_in=signed_in, sign_in=sign_in)
     page.status_code = status
     return page
 
@@ -37,7 +37,10 @@ def message_answer(request: Request, status: HTTPStatus, message: str) -> Respon
     """Answer with one sentence, as a page or to a script."""
     if wants_json(request):
         return JSONResponse({"message": message}, status)
-    return message_page(status, message)
+    nobody = status is HTTPStatus.UNAUTHORIZED
+    return message_page(
+        status, message, sign_in=nobody and request.app.state.way_in.login is not None
+    )
 
 
 def wants_json(request: Request) -> bool:

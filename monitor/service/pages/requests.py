@@ -2,23 +2,31 @@
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Literal, TypedDict
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
+from fastapi.responses import RedirectResponse, Response
 
+from monitor.config.pages import PagesSettings
+from monitor.service.pages.rendering import message_page
 from monitor.service.pages.roles import Role
-from monitor.service.pages.visits import Visit
+from monitor.service.pages.visits import VISIT, Visit
 
 _MOST_FIELDS = 8
 
-_NO_VISIT = (
-    "You are not signed in here, or no longer. Where pr-monitor runs it shows a link: open that. "
-    "Answers that wait in this tab are kept, and sent then."
-)
 _NOT_FOR = (
     "This page is not for you: your role here is {role}. Who runs pr-monitor can change that."
 )
+
+
+class CookieMarks(TypedDict):
+    """What a browser is told to do with the cookie."""
+
+    path: str
+    httponly: bool
+    samesite: Literal["strict"]
+    secure: bool
 
 
 class PageRefused(Exception):
@@ -43,10 +51,55 @@ async def form_of(request: Request) -> dict[str, str]:
 def visit_of(request: Request) -> Visit:
     """Find who asks."""
     state = request.app.state
-    visit: Visit | None = state.visits.find(request.cookies.get(state.cookie, ""))
+    visit: Visit | None = state.visits.find(_token(request))
     if visit is None:
-        raise PageRefused(HTTPStatus.UNAUTHORIZED, _NO_VISIT)
+        raise PageRefused(HTTPStatus.UNAUTHORIZED, state.way_in.nobody)
     return visit
+
+
+def begin_visit(request: Request, annotator: str, first: str = "/") -> Response:
+    """Begin a visit and lead to the first page; what the browser came with is worth nothing now."""
+    state = request.app.state
+    token = state.visits.begin(annotator, before=_token(request))
+    response = RedirectResponse(first, HTTPStatus.SEE_OTHER)
+    lasts = round(VISIT.total_seconds())
+    response.set_cookie(state.cookie, token, max_age=lasts, **_marks(request))
+    return response
+
+
+def end_visit(request: Request, visit: Visit) -> Response:
+    """End a visit, and let the browser forget it."""
+    state = request.app.state
+    state.visits.end(visit)
+    way_back = state.way_in.login is not None
+    response = message_page(
+        HTTPStatus.OK, "You have left. Your answers are kept.", sign_in=way_back
+    )
+    response.delete_cookie(state.cookie, **_marks(request))
+    return response
+
+
+def cookie_name(settings: PagesSettings) -> str:
+    """Name the cookie; under https a browser takes one of this name from its own host only."""
+    name = f"pr_monitor_{settings.address.port}"  # its ports share a machine's cookies
+    return f"__Host-{name}" if settings.is_encrypted else name
+
+
+def address_of(request: Request) -> str:
+    """Say where a request is from: where a proxy is in front, as that says."""
+    forwarded = request.headers.getlist("x-forwarded-for")
+    if request.app.state.settings.behind_proxy and forwarded:
+        return forwarded[-1].rpartition(",")[2].strip()  # what came before it anybody may write
+    return "" if request.client is None else request.client.host
+
+
+def _marks(request: Request) -> CookieMarks:
+    secure = request.app.state.settings.is_encrypted
+    return {"path": "/", "httponly": True, "samesite": "strict", "secure": secure}
+
+
+def _token(request: Request) -> str:
+    return request.cookies.get(request.app.state.cookie, "")
 
 
 Form = Annotated[dict[str, str], Depends(form_of)]

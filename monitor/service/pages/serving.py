@@ -1,13 +1,19 @@
-"""The pages on an address of this machine, and the link to them."""
+"""The pages on an address, and the link to them or the login."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.service.pages.accounts import StoreUsers
 from monitor.service.pages.app import pages_app
+from monitor.service.pages.attempts import Attempts
+from monitor.service.pages.certificates import key_files
 from monitor.service.pages.entrance import Entrance
 from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.mlflow_accounts import MlflowAccounts
+from monitor.service.pages.sign_in import SignIn
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Links
 from monitor.service.web.server import WebServer
@@ -15,8 +21,9 @@ from monitor.service.web.server import WebServer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from monitor.config.web import Address
+    from monitor.config.pages import LoginSettings, PagesSettings
     from monitor.domain.ports import Clock
+    from monitor.service.pages.accounts import Accounts
     from monitor.storage.database import Database
     from monitor.wiring import Application
 
@@ -41,13 +48,23 @@ class PagesServer:
         What the labeling page works on, see `Desk`.
     board
         What the status pages read.
-    address
-        Where it listens; ``setting`` is what chose that.
+    settings
+        Where it listens and who may come in; ``setting`` is what chose the address.
     name
-        The annotator's name that the first page proposes.
+        The annotator's name that the first page proposes to who comes by a link.
     told
-        Called with the link that works, at the start and whenever one was used; with it who used
-        the one before, None at the start.
+        Called with the address of the pages at the start. Where links let people in, that is the
+        link that works, and each new one is told as well; with it who used the one before, None
+        at the start.
+    folder
+        What the paths of certificate and key are relative to.
+    tracking_uri
+        Where the MLflow is whose accounts let people in, if they do.
+
+    Raises
+    ------
+    ConfigRefused
+        If the certificate or its key cannot be used, or the address is none of this machine.
     """
 
     def __init__(
@@ -57,23 +74,28 @@ class PagesServer:
         monitors: Callable[[], Sequence[str]],
         board: Board,
         *,
-        address: Address,
+        settings: PagesSettings,
         setting: str,
         name: str,
         told: Callable[[str, str | None], None],
+        folder: Path | None = None,
+        tracking_uri: str = "",
     ) -> None:
-        self._address = address
+        self._settings = settings
         self._links = Links()
         self._told = told
-        entrance = Entrance(self._links, name, self._entered)
-        desk = Desk(database, clock, monitors)
-        page = pages_app(desk, entrance, board, host=address.host, port=address.port)
-        self._server = WebServer(page, address, setting)
+        way_in: Entrance | SignIn = Entrance(self._links, name, self._entered)
+        if settings.login is not None:
+            accounts = accounts_of(settings.login, database, tracking_uri)
+            way_in = SignIn(accounts, Attempts(database, clock))
+        page = pages_app(Desk(database, clock, monitors), way_in, board, settings)
+        files = None if settings.tls is None else key_files(settings.tls, folder or Path())
+        self._server = WebServer(page, settings.address, setting, files)
 
     def start(self) -> None:
-        """Begin to answer, and tell the link."""
+        """Begin to answer, and tell where."""
         self._server.start()
-        self._told(self._link, None)
+        self._told(self._link if self._settings.login is None else self._place, None)
 
     def stop(self) -> None:
         """Answer what is being asked, and close the address."""
@@ -81,11 +103,29 @@ class PagesServer:
 
     @property
     def _link(self) -> str:
+        return f"{self._place}/enter?key={self._links.key}"
+
+    @property
+    def _place(self) -> str:
+        """The address that a browser takes."""
+        settings = self._settings
+        if settings.behind_proxy:
+            return f"https://{settings.names[0]}"  # at the port of the proxy
+        address, scheme = settings.address, "https" if settings.is_encrypted else "http"
+        if settings.names:
+            return f"{scheme}://{address._replace(host=settings.names[0])}"
         # A browser may look for localhost at [::1] first, where another program may listen.
-        host = "127.0.0.1" if self._address.host == "localhost" else self._address.host
-        return f"http://{self._address._replace(host=host)}/enter?key={self._links.key}"
+        host = "127.0.0.1" if address.host == "localhost" else address.host
+        return f"{scheme}://{address._replace(host=host)}"
 
     def _entered(self, annotator: str) -> None:
         # Who came in is in, also where nobody reads any more what this process prints.
         with suppress(OSError):
             self._told(self._link, annotator)
+
+
+def accounts_of(login: LoginSettings, database: Database, tracking_uri: str) -> Accounts:
+    """Find what knows the accounts that a login names."""
+    if login.kind == "mlflow":
+        return MlflowAccounts(tracking_uri, login)
+    return StoreUsers(database)

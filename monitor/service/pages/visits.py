@@ -1,38 +1,33 @@
-"""Who may use the page: links that work once, and the sessions that begin with them.
+"""Who is here: links that work once, and the sessions of who came in.
 
 A link lives in the memory of the process that printed it. A session lives in the store, so that
 who labels goes on where they were when the page is started again. The store has the hash of its
-token only.
+token only, and no role: that is looked up with each request.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 import secrets
-import unicodedata
 from dataclasses import dataclass
 from datetime import timedelta
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from monitor.domain.visible import shows
-from monitor.service.pages.roles import Role
-from monitor.storage import page_store
+from monitor.storage import people_store
+from monitor.storage.people_store import Session
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from monitor.domain.ports import Clock
+    from monitor.service.pages.roles import Role
     from monitor.storage.database import Database
 
 VISIT = timedelta(hours=12)
 """How long a session lasts: a day of work."""
 
-LONGEST_NAME = 100
-_UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-)
-"""Letters and marks that leave no trace, so that two names would look the same."""
 _BYTES = 32
 
 
@@ -74,58 +69,56 @@ class Visit:
         return hmac.compare_digest(form_token.encode(), self.form_token.encode())
 
 
-class Visits:
-    """Begins sessions and knows them again."""
+class WayIn(Protocol):
+    """How people come in, and what they may do while they are."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    @property
+    def login(self) -> str | None:
+        """What let somebody in, as a session notes it; None for a link."""
+
+    def role(self, connection: Connection, name: str) -> Role | None:
+        """Look up what somebody may do now; None where they may be here no more."""
+
+
+class Visits:
+    """Begins sessions and knows them again.
+
+    A session is good only where people come in the way that began it: who came by a link of this
+    machine is nobody where names and passwords are asked for.
+    """
+
+    def __init__(self, database: Database, clock: Clock, way_in: WayIn) -> None:
         self._database = database
         self._clock = clock
+        self._way_in = way_in
 
-    def begin(self, annotator: str) -> str:
-        """Begin a session; returns its token."""
+    def begin(self, annotator: str, *, before: str = "") -> str:
+        """Begin a session and end the one ``before`` it; returns the new token."""
         token, now = secrets.token_urlsafe(_BYTES), self._clock()
+        session = Session(annotator, self._way_in.login)
         with self._database.write() as connection:
-            page_store.add_session(
-                connection, _digest("session", token), annotator, now=now, until=now + VISIT
+            people_store.end_session(connection, _digest("session", before))
+            people_store.add_session(
+                connection, _digest("session", token), session, now=now, until=now + VISIT
             )
         return token
 
     def find(self, token: str) -> Visit | None:
         """Find whose session it is; None where it is none, or none any more."""
+        digest, now = _digest("session", token), self._clock()
         with self._database.read() as connection:
-            annotator = page_store.session_of(connection, _digest("session", token), self._clock())
-        if annotator is None:
+            session = people_store.session_of(connection, digest, now)
+            if session is None or session.login != self._way_in.login:
+                return None
+            role = self._way_in.role(connection, session.annotator)
+        if role is None:
             return None
-        # Links are shown where the program runs: who has one may do there what they like.
-        return Visit(annotator, _digest("form", token), Role.ADMIN)
+        return Visit(session.annotator, _digest("form", token), role)
 
-    def end(self, token: str) -> None:
-        """End a session."""
+    def end(self, visit: Visit) -> None:
+        """End a visit, in every browser that it goes on in."""
         with self._database.write() as connection:
-            page_store.end_session(connection, _digest("session", token))
-
-
-def annotator_name(text: str) -> str:
-    """Read the name of who labels; a `ValueError` says what is wrong with it.
-
-    The wide and narrow forms of a letter are the same, and so are those of a letter with its marks.
-
-    Examples
-    --------
-    >>> annotator_name("  Ada   Lovelace ")
-    'Ada Lovelace'
-    """
-    name = " ".join(unicodedata.normalize("NFKC", text).split())
-    if not name:
-        message = "Write a name: answers are kept under it."
-        raise ValueError(message)
-    if len(name) > LONGEST_NAME:
-        message = f"A name has up to {LONGEST_NAME} characters; this one has {len(name)}."
-        raise ValueError(message)
-    if _UNSEEN.search(name) or not all(map(shows, name)):
-        message = "A name has letters, digits and signs that show; leave the others out."
-        raise ValueError(message)
-    return name
+            people_store.end_sessions(connection, Session(visit.annotator, self._way_in.login))
 
 
 def _digest(purpose: str, token: str) -> str:

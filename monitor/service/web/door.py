@@ -21,12 +21,23 @@ def is_ours(asked: str, listen: str) -> bool:
     listen
         The address that the config names.
     """
-    host = None
-    with suppress(ValueError):
-        host = urlsplit(f"//{asked}").hostname
+    host = host_name(asked)
     if host in {"localhost", listen}:
         return True
     try:
         return not asked or ipaddress.ip_address(host or "").is_loopback
     except ValueError:
         return False
+
+
+def host_name(asked: str) -> str | None:
+    """Read the name in a header ``Host``, without its port; None where there is none.
+
+    Examples
+    --------
+    >>> host_name("Labels.example.org:8443"), host_name("[::1]:80"), host_name("")
+    ('labels.example.org', '::1', None)
+    """
+    with suppress(ValueError):
+        return urlsplit(f"//{asked}").hostname
+    return None

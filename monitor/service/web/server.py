@@ -15,6 +15,7 @@ from monitor.service.web.patience import PatientProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from pathlib import Path
     from typing import Any
 
     from monitor.config.web import Address
@@ -30,6 +31,15 @@ _QUEUED = 32
 class WebServer:
     """A uvicorn server in a thread.
 
+    Parameters
+    ----------
+    pages
+        The application.
+    address
+        Where it listens; ``setting`` is what chose that.
+    key_files
+        The certificate and its key, for https.
+
     Raises
     ------
     TryLater
@@ -38,9 +48,16 @@ class WebServer:
         If this machine has no such address, or this user may not listen there.
     """
 
-    def __init__(self, pages: ASGI, address: Address, setting: str = "web.listen") -> None:
+    def __init__(
+        self,
+        pages: ASGI,
+        address: Address,
+        setting: str = "web.listen",
+        key_files: tuple[Path, Path] | None = None,
+    ) -> None:
+        certificate, key = key_files or (None, None)
         # Bound here, since uvicorn calls sys.exit where an address is taken.
-        self._socket = _bound(address, setting)
+        self._socket = listening(address, setting)
         self._server = uvicorn.Server(
             uvicorn.Config(
                 pages,
@@ -48,6 +65,9 @@ class WebServer:
                 access_log=False,
                 lifespan="off",
                 server_header=False,
+                proxy_headers=False,  # uvicorn would believe whoever asks from this machine
+                ssl_certfile=certificate,
+                ssl_keyfile=key,
                 http=PatientProtocol,
                 ws="none",
                 timeout_keep_alive=5,
@@ -75,15 +95,24 @@ class WebServer:
         self._socket.close()
 
 
-def _bound(address: Address, setting: str) -> socket.socket:
+def listening(address: Address, setting: str) -> socket.socket:
+    """Listen on an address.
+
+    Raises
+    ------
+    TryLater
+        If another program does.
+    ConfigRefused
+        If this machine has no such address, or this user may not listen there.
+    """
     try:
-        return _listening(address)
+        return _bound(address)
     except OSError as error:
         where = f"{setting}: {address}"
         raise _refusal(where, error) from error
 
 
-def _listening(address: Address) -> socket.socket:
+def _bound(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     socket_ = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -57,11 +57,11 @@ def program(name):
 
 
 @contextmanager
-def chromium(*, javascript=True):
+def chromium(*, javascript=True, flags=()):
     """A browser with a profile of its own."""
     options = Options()
     options.binary_location = program("chromium")
-    for flag in FLAGS:
+    for flag in (*FLAGS, *flags):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     if not javascript:

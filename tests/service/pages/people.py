@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from monitor.config.pages import PagesSettings
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import MonitorSettings
 from monitor.labeling.page import PageLabeler
@@ -37,10 +38,10 @@ QUESTION = "Is this mail really about travel?"
 class Client:
     """A browser as far as it asks and keeps cookies; what is asked goes straight to the page."""
 
-    def __init__(self, application, **more):
+    def __init__(self, application, *, base=BASE, address="127.0.0.1", **more):
         self._asking = httpx.AsyncClient(
-            transport=httpx.ASGITransport(application),
-            base_url=BASE,
+            transport=httpx.ASGITransport(application, client=(address, 50_000)),
+            base_url=base,
             follow_redirects=True,
             **more,
         )
@@ -132,7 +133,7 @@ class Place:
         """The page as it is after a start; what people said before is in the store."""
         desk = Desk(self.scene.database, lambda: self.scene.now, lambda: [self.scene.name])
         entrance = Entrance(self.links, "account", self.entered.append)
-        return pages_app(desk, entrance, self.board(), host=HOST, port=PORT)
+        return pages_app(desk, entrance, self.board(), PagesSettings(listen=f"{HOST}:{PORT}"))
 
     def board(self):
         scene = self.scene

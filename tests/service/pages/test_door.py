@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from sqlalchemy import event, text
 
-from monitor.config.web import PagesSettings
+from monitor.config.pages import PagesSettings
 from monitor.domain.errors import StoreUnavailable
 from monitor.service.pages.guard import HEADERS, MOST_BYTES
 from monitor.service.pages.visits import VISIT

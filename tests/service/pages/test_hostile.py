@@ -8,12 +8,13 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from monitor.config.pages import PagesSettings
 from monitor.config.web import Address
 from monitor.domain.errors import StoreUnavailable
 from monitor.service.pages import guard
 from monitor.service.pages.labeling.desk import HELD
+from monitor.service.pages.names import annotator_name
 from monitor.service.pages.serving import PagesServer
-from monitor.service.pages.visits import annotator_name
 from tests.servers import free_port
 from tests.service.pages.people import PORT, Person, place_of
 from tests.service.pages.test_labeling import put_on_screen
@@ -171,7 +172,7 @@ def with_page(place, *, told, host="127.0.0.1", do=lambda: None):
         lambda: place.scene.now,
         lambda: [place.scene.name],
         place.board(),
-        address=Address(host, free_port()),
+        settings=PagesSettings(listen=str(Address(host, free_port()))),
         setting="--port",
         name="",
         told=told,

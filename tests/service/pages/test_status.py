@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -231,7 +232,7 @@ def test_the_small_figure_is_drawn_by_the_numbers_beside_it(alarmed):
     ada = visitor(alarmed).get("/")
     drawn = [element for tag, element in ada.page.elements if tag == "line"]
     monitor = MonitorSettings(name=alarmed.name, round=alarmed.settings)
-    rows = overview(alarmed.database, monitor, alarmed.now).estimates
+    rows: list[Any] = overview(alarmed.database, monitor, alarmed.now).estimates
 
     ends = {(line["x1"], line["x2"]) for line in drawn if line["class"] in {"own", "pooled"}}
     limits = [line["x1"] for line in drawn if line["class"] == "limit"]

@@ -11,7 +11,7 @@ if os.environ.get("CI") != "true":
 
 from selenium.webdriver.common.keys import Keys
 
-from monitor.config.web import Address
+from monitor.config.pages import PagesSettings
 from monitor.service.pages.serving import PagesServer
 from tests.faults.few_points import few_points
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
@@ -57,7 +57,7 @@ def address(database):
         lambda: scene.now,
         lambda: [scene.name],
         Place(scene).board(),
-        address=Address("127.0.0.1", free_port()),
+        settings=PagesSettings(listen=f"127.0.0.1:{free_port()}"),
         setting="--port",
         name="ada",
         told=lambda link, _: links.append(link),

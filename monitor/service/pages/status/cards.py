@@ -88,11 +88,11 @@ def card_of(
 ) -> Card:
     """Say how a monitor stands."""
     learns = overview.learning_rounds_left if overview.status is Status.LEARNING else 0
-    has_estimate = overview.last_round is not None and overview.last_slot is not None
+    number, slot = overview.last_round, overview.last_slot
     return Card(
         name=overview.monitor,
         status=overview.status,
-        last=last_estimate_line(overview.last_round, overview.last_slot) if has_estimate else None,
+        last=None if number is None or slot is None else last_estimate_line(number, slot),
         metrics=_metrics(settings, overview.estimates),
         alerts=[_open_alert(alert, overview, mlflow) for alert in overview.alerts],
         problems=overview.problems,

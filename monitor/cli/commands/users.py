@@ -1,0 +1,164 @@
+"""Commands about who may use the pages by a token of their own: users."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened
+from monitor.cli.views.printing import say, say_json, say_table
+from monitor.presentation.numbers import plural
+from monitor.service.pages.roles import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from monitor.wiring import Application
+
+NameArgument = Annotated[
+    str, typer.Argument(help="Their name; answers are kept under it.", metavar="NAME")
+]
+RoleOption = Annotated[Role, typer.Option("--role", help="What they are here for.")]
+RoleArgument = Annotated[Role, typer.Argument(help="What they are here for.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    users_app = typer.Typer(
+        help="Say who may use the pages by a token of their own, with login: {kind: users}.",
+        no_args_is_help=True,
+    )
+    users_app.command("add")(add)
+    users_app.command("list")(list_users)
+    users_app.command("role")(give_role)
+    users_app.command("remove")(remove)
+    users_app.command("sign-out")(sign_out)
+    app.add_typer(users_app, name="users")
+
+
+def add(
+    name: NameArgument,
+    role: RoleOption = Role.LABELER,
+    config: ConfigOption = CONFIG,
+    json: JsonOption = False,
+) -> None:
+    """Let somebody in, and print the token that they sign in with.
+
+    It is shown this once, since the store has its hash only; whoever lost one is removed and added
+    again. A labeler answers, a viewer sees how the monitors fare, an admin does both.
+    """
+    from monitor.domain.errors import InputRefused
+    from monitor.service.pages import tokens
+    from monitor.storage import people_store
+
+    token = tokens.new_token()
+    with _writing(name, config) as work:
+        user = people_store.User(work.name, role, work.application.clock())
+        if not people_store.add_user(work.connection, user, tokens.hash_of(token)):
+            message = (
+                f"there is a user {work.name} already; for another role run: pr-monitor users role "
+                f"{work.name!r} {role}, for a new token: pr-monitor users remove {work.name!r}, "
+                "then add them again"
+            )
+            raise InputRefused(message)
+    if json:
+        say_json({"name": user.name, "role": role, "token": token})
+        return
+    say(f"{user.name} may come in as {role}, with this token, which is not shown again:")
+    say(token)
+
+
+def list_users(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
+    """List who was added, with their roles."""
+    from monitor.storage import people_store
+
+    with opened(config) as application, application.database.read() as connection:
+        found = people_store.users(connection)
+    if json:
+        say_json({"users": [user._asdict() for user in found]})
+    elif found:
+        rows = [[user.name, user.role, minute(user.added_at)] for user in found]
+        say_table(["name", "role", "added"], rows)
+    else:
+        say("nobody was added; do it with: pr-monitor users add NAME --role labeler|viewer|admin")
+
+
+def give_role(
+    name: NameArgument,
+    role: RoleArgument,
+    config: ConfigOption = CONFIG,
+    json: JsonOption = False,
+) -> None:
+    """Give somebody another role, from their next request on."""
+    from monitor.storage import people_store
+
+    with _writing(name, config) as work:
+        if not people_store.give_role(work.connection, work.name, role):
+            raise work.unknown()
+    if json:
+        say_json({"name": work.name, "role": role})
+    else:
+        say(f"{work.name} is {role} now")
+
+
+def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
+    """Let somebody in no more, from their next request on; their answers stay."""
+    from monitor.storage import people_store
+
+    with _writing(name, config) as work:
+        if not people_store.remove_user(work.connection, work.name):
+            raise work.unknown()
+        people_store.end_all_sessions(work.connection, work.name)
+    if json:
+        say_json({"name": work.name, "removed": True})
+    else:
+        say(f"{work.name} may come in no more; their answers are kept")
+
+
+def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
+    """End what somebody is signed in with, in every browser and by every login.
+
+    Such as when their account of MLflow was removed: a session that began with it goes on for up
+    to 12 hours otherwise.
+    """
+    from monitor.storage import people_store
+
+    with _writing(name, config) as work:
+        ended = people_store.end_all_sessions(work.connection, work.name)
+    if json:
+        say_json({"name": work.name, "ended": ended})
+    else:
+        say(f"{plural(ended, 'session')} of {work.name} ended")
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is done about a user, in one transaction."""
+
+    name: str
+    application: Application
+    connection: Connection
+
+    def unknown(self) -> Exception:
+        """Say that there is no such user."""
+        from monitor.domain.errors import InputRefused
+
+        return InputRefused(f"there is no user {self.name}; pr-monitor users list has all names")
+
+
+@contextmanager
+def _writing(name: str, config: Path) -> Iterator[_Work]:
+    from monitor.service.pages.names import annotator_name
+
+    try:
+        named = annotator_name(name)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem), param_hint="NAME") from None
+    with opened(config) as application, application.database.write() as connection:
+        yield _Work(named, application, connection)

@@ -1,0 +1,158 @@
+"""Where the pages for people are, by which names, and who may come in."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import model_validator
+
+from monitor.config.web import Address, parse_address
+from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.setting_types import Settings
+
+_LABEL = r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)"
+_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+
+
+class TlsSettings(Settings):
+    """The certificate of the pages, as a browser meets it, and its key: files in PEM.
+
+    ``certificate`` holds those that lead from it to a root as well. The key has no password; keep
+    the file from other users. New files count from the next start.
+    """
+
+    certificate: str
+    key: str
+
+
+class LoginSettings(Settings):
+    """Who may come in by a name and a password.
+
+    Of kind ``users`` whoever `pr-monitor users add` was called for, by the token that it showed;
+    their roles stand in the store. Of kind ``mlflow`` whoever has an account of the MLflow server
+    (``mlflow server --app-name basic-auth``) at ``mlflow.tracking_uri``, by its password: those
+    named in ``admins`` and ``viewers`` have these roles, all others label.
+    """
+
+    kind: Literal["users", "mlflow"]
+    admins: tuple[str, ...] = ()
+    viewers: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _one_role_each(self) -> LoginSettings:
+        for setting, named in (("admins", self.admins), ("viewers", self.viewers)):
+            if named and self.kind == "users":
+                message = (
+                    "the roles of users stand in the store; leave it out, and run: "
+                    f"pr-monitor users role NAME {setting[:-1]}"
+                )
+                raise SettingRefused(setting=setting, why=message)
+        if both := sorted({*self.admins} & {*self.viewers}):
+            message = f"{both[0]!r} is among admins too; everybody has one role"
+            raise SettingRefused(setting="viewers", why=message)
+        return self
+
+
+class PagesSettings(Settings):
+    """Where `pr-monitor serve` has the pages for people: on which they label, in a browser.
+
+    Without this section it has none; `pr-monitor label` has the labeling page by itself, for a
+    browser on the same machine. With ``listen`` alone they are for this machine as well, and the
+    log has a link that works once, for each person. What `web` allows says nothing about them.
+
+    Where other machines can reach them they need ``names``, by which browsers ask for them, a
+    ``login``, and encryption: ``tls``, or ``behind_proxy: true`` where a proxy in front of them
+    has the certificate. What such a proxy says of who asks (``X-Forwarded-For`` and
+    ``X-Forwarded-Proto``) is believed then, so nobody else may reach the address.
+    """
+
+    listen: str
+    names: tuple[str, ...] = ()
+    login: LoginSettings | None = None
+    tls: TlsSettings | None = None
+    behind_proxy: bool = False
+
+    @model_validator(mode="after")
+    def _names_are_names(self) -> PagesSettings:
+        for name in self.names:
+            if not _is_host(name):
+                message = (
+                    f"{name!r} is no name by which a browser asks for a machine; write "
+                    "labels.example.org, without https:// and port"
+                )
+                raise SettingRefused(setting="names", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _guarded_where_reachable(self) -> PagesSettings:
+        if not self.is_reachable:
+            return self
+        who = f"other machines can reach {self.address}"
+        if not self.is_encrypted:
+            message = (
+                f"{who}, and without encryption all on the way read passwords and texts; add tls: "
+                "{certificate: FILE, key: FILE}, or behind_proxy: true where a proxy has the "
+                f"certificate, or write 127.0.0.1:{self.address.port}"
+            )
+            raise SettingRefused(setting="listen", why=message)
+        if self.login is None:
+            message = (
+                f"{who}, where no link of the log leads; add {{kind: users}}, or {{kind: mlflow}} "
+                "for the accounts of the MLflow server"
+            )
+            raise SettingRefused(setting="login", why=message)
+        if not self.names:
+            message = f"{who}; say by which names browsers do, such as [labels.example.org]"
+            raise SettingRefused(setting="names", why=message)
+        return self
+
+    @property
+    def address(self) -> Address:
+        """Host and port."""
+        return parse_address(self.listen)
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether people come from other machines."""
+        return self.behind_proxy or not self.address.is_loopback
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether browsers see the pages under ``https``."""
+        return self.behind_proxy or self.tls is not None
+
+
+def takes_passwords(url: str) -> bool:
+    """Whether a password may be sent there: encrypted, or to this machine.
+
+    Examples
+    --------
+    >>> takes_passwords("https://mlflow.example.org"), takes_passwords("http://localhost:5000")
+    (True, True)
+    >>> takes_passwords("http://mlflow:5000"), takes_passwords("sqlite:///mlflow.db")
+    (False, False)
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme == "https":
+        return bool(host)
+    return parts.scheme == "http" and (host == "localhost" or _is_loopback(host))
+
+
+def _is_host(name: str) -> bool:
+    return bool(_NAME.fullmatch(name)) or _is_ip(name)
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(host: str) -> bool:
+    return _is_ip(host) and ipaddress.ip_address(host).is_loopback

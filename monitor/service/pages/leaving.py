@@ -1,0 +1,14 @@
+"""The way out."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from monitor.service.pages.requests import OwnForm, Visitor, end_visit
+
+router = APIRouter()
+
+
+@router.post("/leave")
+def leave(request: Request, visit: Visitor, form: OwnForm) -> Response:  # noqa: ARG001  is checked
+    """End a visit, in every browser."""
+    return end_visit(request, visit)

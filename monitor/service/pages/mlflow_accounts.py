@@ -1,0 +1,183 @@
+"""The accounts of an MLflow server, as login: asked with somebody's password whose it is."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import ssl
+from dataclasses import dataclass
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpcore
+import httpx
+
+from monitor.domain.errors import ConfigRefused, TryLater
+from monitor.hooks.guard import GuardedBackend
+from monitor.service.pages.accounts import AccountsAway, NameRefused
+from monitor.service.pages.names import annotator_name
+from monitor.service.pages.roles import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from monitor.config.pages import LoginSettings
+
+_PATH = "/api/2.0/mlflow/users/current"
+_SECONDS = 10.0
+"""How long MLflow may take; nobody waits longer at a page that asks for a password."""
+_MOST_BYTES = 10_000
+_REDIRECT = range(300, 400)
+_CERTIFICATES = ("MLFLOW_TRACKING_SERVER_CERT_PATH", "REQUESTS_CA_BUNDLE")
+"""Where MLflow's own client looks for a root of one's own."""
+
+
+class MlflowAccounts:
+    """The accounts of the MLflow server at an address; what they may do stands in the config.
+
+    Parameters
+    ----------
+    seconds
+        After which an answer is not waited for, however slowly it comes.
+    """
+
+    kind = "mlflow"
+    password = "Password"  # noqa: S105  what the field of the form is called
+
+    def __init__(
+        self, tracking_uri: str, login: LoginSettings, *, seconds: float = _SECONDS
+    ) -> None:
+        parts = urlsplit(tracking_uri)
+        place = parts.netloc.rpartition("@")[2]  # a password of ours is for nobody else's use
+        self.shown = f"{parts.scheme}://{place}{parts.path.rstrip('/')}"
+        self._login = login
+        self._seconds = seconds
+
+    def name_of(self, name: str, password: str) -> str | None:
+        """Ask MLflow whose name and password these are; its answer has the name."""
+        if ":" in name:
+            return None  # which ends a name where the two are sent
+        answer = self._asked(name, password)
+        if answer.status == HTTPStatus.UNAUTHORIZED:
+            return None
+        if answer.status != HTTPStatus.OK:
+            raise AccountsAway(self._said(answer))
+        return _usable(self._name_in(answer))
+
+    def role(self, connection: Connection, name: str) -> Role:  # noqa: ARG002  of the config
+        """Look up the role that the config gives somebody."""
+        if name in self._login.admins:
+            return Role.ADMIN
+        return Role.VIEWER if name in self._login.viewers else Role.LABELER
+
+    def check(self) -> str:
+        """Make sure that MLflow has accounts, and refuses a password that nobody has.
+
+        Raises
+        ------
+        ConfigRefused
+            If it lets anybody in, or nobody.
+        TryLater
+            If it does not answer.
+        """
+        name = base64.urlsafe_b64encode(os.urandom(12)).decode()
+        try:
+            answer = self._asked(name, name)
+        except AccountsAway as away:
+            raise TryLater(str(away)) from None
+        if answer.status == HTTPStatus.UNAUTHORIZED:
+            return f"MLflow at {self.shown} knows accounts"
+        raise ConfigRefused(self._said(answer))
+
+    def _said(self, answer: _Answer) -> str:
+        where = f"MLflow at {self.shown}"
+        if answer.status == HTTPStatus.OK:
+            return (
+                f"{where} takes any password for a right one, so nobody can sign in by it; let it "
+                "check accounts: mlflow server --app-name basic-auth"
+            )
+        if answer.status == HTTPStatus.NOT_FOUND:
+            return f"{where} has no accounts; start it with: mlflow server --app-name basic-auth"
+        if answer.status in _REDIRECT:
+            return (
+                f"{where} answers {answer.status}, a redirect, and no password is sent on; set "
+                "mlflow.tracking_uri to the final place"
+            )
+        return f"{where} answers {answer.status} when asked whose a password is"
+
+    def _name_in(self, answer: _Answer) -> str:
+        try:
+            name = json.loads(answer.body)["user"]["username"]
+        except (ValueError, LookupError, TypeError, RecursionError):
+            name = None
+        if not isinstance(name, str):
+            message = f"MLflow at {self.shown} names nobody in its answer"
+            raise AccountsAway(message)
+        return name
+
+    def _asked(self, name: str, password: str) -> _Answer:
+        credentials = base64.b64encode(f"{name}:{password}".encode()).decode()
+        try:
+            return _get(
+                self.shown + _PATH, {"authorization": f"Basic {credentials}"}, self._seconds
+            )
+        except httpcore.TimeoutException:
+            message = f"MLflow at {self.shown} did not answer within {self._seconds:g} seconds"
+        except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
+            message = f"MLflow at {self.shown} cannot be reached: {error}"
+        raise AccountsAway(message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    body: bytes
+
+
+def _get(url: str, headers: Mapping[str, str], seconds: float) -> _Answer:
+    """Ask one address: no redirect is followed, and no proxy of the environment used."""
+    backend = GuardedBackend(allow_private=True, seconds=seconds)
+    given = [("host", urlsplit(url).netloc), ("accept", "application/json"), *headers.items()]
+    with (
+        httpcore.ConnectionPool(ssl_context=_trust(), network_backend=backend) as pool,
+        pool.stream(
+            "GET",
+            url,
+            headers=given,
+            extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
+        ) as response,
+    ):
+        body = b""
+        for part in response.iter_stream():
+            body += part
+            if len(body) > _MOST_BYTES:
+                break
+        return _Answer(int(response.status), body[:_MOST_BYTES])
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    own = next((os.environ[name] for name in _CERTIFICATES if os.environ.get(name)), None)
+    if own is None:
+        return httpx.create_ssl_context()
+    if Path(own).is_dir():
+        return ssl.create_default_context(capath=own)
+    return ssl.create_default_context(cafile=own)
+
+
+def _usable(name: str) -> str:
+    """Take a name that stands for one account only, whatever is done to it."""
+    try:
+        kept = annotator_name(name)
+    except ValueError as problem:
+        raise NameRefused(str(problem)) from None
+    if kept != name:
+        message = f"Answers would be kept under {kept}, which may be somebody else's name."
+        raise NameRefused(message)
+    return name

@@ -1,0 +1,106 @@
+"""`pr-monitor users`: who may use the pages by a token of their own."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from monitor.service.pages import tokens
+
+
+def query(place, sql):
+    with closing(sqlite3.connect(place.folder / "monitor.db")) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_a_user_is_added_with_a_token_that_is_shown_once(place):
+    added = place.run("users", "add", "Ada")
+
+    [first, token] = added.out.splitlines()
+    [(name, token_hash, role)] = query(place, "select name, token_hash, role from page_users")
+    assert first == "Ada may come in as labeler, with this token, which is not shown again:"
+    assert (name, role) == ("Ada", "labeler")
+    assert tokens.fits(token_hash, token)
+    assert token.encode() not in (place.folder / "monitor.db").read_bytes()
+    assert token not in place.run("users", "list").out
+
+
+def test_a_program_gets_the_token_as_json(place):
+    added = place.run("users", "add", "ada", "--role", "admin", "--json")
+
+    said = json.loads(added.out)
+    assert (said["name"], said["role"], len(said["token"])) == ("ada", "admin", 32)
+
+
+def test_users_are_listed_with_their_roles_which_another_command_changes(place):
+    before = place.run("users", "list")
+    place.run("users", "add", "bob", "--role", "viewer")
+    place.run("users", "add", "ada")
+    changed = place.run("users", "role", "ada", "admin")
+    after = place.run("users", "list")
+
+    assert "nobody was added; do it with: pr-monitor users add NAME" in before.out
+    assert changed.out == "ada is admin now\n"
+    [head, _, *rows] = [line.split()[:2] for line in after.out.splitlines()]
+    assert head == ["name", "role"]
+    assert rows == [["ada", "admin"], ["bob", "viewer"]]
+    listed = json.loads(place.run("users", "list", "--json").out)["users"]
+    assert [user["name"] for user in listed] == ["ada", "bob"]
+
+
+def test_a_name_is_given_once(place):
+    place.run("users", "add", "ada")
+
+    again = place.run("users", "add", " \uff41da ")
+
+    assert again.code == 65
+    assert "there is a user ada already" in again.err
+    assert len(query(place, "select * from page_users")) == 1
+
+
+@pytest.mark.parametrize(
+    "words", [("role", "eve", "admin"), ("remove", "eve")], ids=["role", "remove"]
+)
+def test_who_is_not_there_is_told_with_the_way_to_the_names(place, words):
+    place.run("users", "add", "ada")
+
+    ended = place.run("users", *words)
+
+    assert ended.code == 65
+    assert "there is no user eve; pr-monitor users list has all names" in ended.err
+
+
+def test_removing_and_signing_out_end_the_sessions_of_that_name_alone(place):
+    for name in ("ada", "bob"):
+        place.run("users", "add", name)
+    sessions = "insert into page_sessions values ('{0}{1}', '{0}', '2100-01-01', '{1}')"
+    with closing(sqlite3.connect(place.folder / "monitor.db")) as connection:
+        for name, login in (("ada", "users"), ("bob", "users"), ("cleo", "mlflow")):
+            connection.execute(sessions.format(name, login))
+        connection.commit()
+
+    removed = place.run("users", "remove", "ada")
+    out = place.run("users", "sign-out", "cleo")
+
+    assert removed.out == "ada may come in no more; their answers are kept\n"
+    assert out.out == "1 session of cleo ended\n"
+    assert query(place, "select annotator from page_sessions") == [("bob",)]
+    assert query(place, "select name from page_users") == [("bob",)]
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\u202eb", "a" * 101])
+def test_a_name_that_cannot_be_kept_is_wrong_usage(place, name):
+    ended = place.run("users", "add", name)
+
+    assert ended.code == 2
+    assert "NAME" in ended.err
+
+
+def test_a_role_is_one_of_three(place):
+    ended = place.run("users", "add", "ada", "--role", "boss")
+
+    assert ended.code == 2
+    assert "'labeler', 'viewer', 'admin'" in ended.err

@@ -1,0 +1,120 @@
+"""Pages that ask for a name and a password, over a store without rounds, and people who sign in."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import text
+
+from monitor.config.pages import PagesSettings
+from monitor.service.pages import tokens
+from monitor.service.pages.accounts import StoreUsers
+from monitor.service.pages.app import pages_app
+from monitor.service.pages.attempts import Attempts
+from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.roles import Role
+from monitor.service.pages.serving import PagesServer
+from monitor.service.pages.sign_in import SignIn
+from monitor.service.pages.status.board import Board
+from monitor.storage import people_store
+from tests.servers import free_port
+from tests.service.pages.people import Client, Reader
+
+if TYPE_CHECKING:
+    from monitor.storage.database import Database
+
+NAME = "labels.example.org"
+HTTPS = f"https://{NAME}:8443"
+BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def reachable(**more):
+    """Settings of pages that other machines can reach."""
+    given = {
+        "listen": "0.0.0.0:8443",
+        "names": [NAME],
+        "login": {"kind": "users"},
+        "tls": {"certificate": "certificate.pem", "key": "key.pem"},
+        **more,
+    }
+    return PagesSettings.model_validate({key: of for key, of in given.items() if of is not None})
+
+
+@dataclass
+class Site:
+    """Pages with a login, and a clock that a test sets."""
+
+    database: Database
+    settings: PagesSettings = field(default_factory=reachable)
+    accounts: Any = None
+    now: datetime = BEGAN
+
+    def application(self):
+        """The pages as they are after a start, or on another replica."""
+        accounts = self.accounts or StoreUsers(self.database)
+        way_in = SignIn(accounts, Attempts(self.database, lambda: self.now))
+        desk = Desk(self.database, lambda: self.now, lambda: ["mail"])
+        return pages_app(desk, way_in, self.board(), self.settings)
+
+    def board(self):
+        """Status pages of a config without a monitor."""
+        return Board(self.database, lambda: self.now, list, lambda *_: None)
+
+    def client(self, **more):
+        return Client(self.application(), base=HTTPS, **more)
+
+    def add(self, name, role="labeler"):
+        """Add a user; returns the token."""
+        token = tokens.new_token()
+        with self.database.write() as connection:
+            user = people_store.User(name, Role(role), self.now)
+            assert people_store.add_user(connection, user, tokens.hash_of(token))
+        return token
+
+    def sign_in(self, name, password, **more):
+        """Sign in with a new browser; returns it and the answer."""
+        client = self.client(**more)
+        return client, client.post("/sign-in", data={"name": name, "password": password})
+
+    def signed_in(self, name, role="labeler"):
+        """Add a user and let them in."""
+        client, answer = self.sign_in(name, self.add(name, role))
+        assert answer.status_code == 200, answer.text
+        return client
+
+    def rows(self, table):
+        with self.database.read() as connection:
+            return connection.execute(text(f"select * from {table}")).mappings().all()
+
+
+def problem(answer):
+    """What a page says is wrong."""
+    page = Reader(answer.text)
+    assert ("p", {"id": "problem", "role": "alert", "class": "problem"}) in page.elements
+    return page.text
+
+
+@contextmanager
+def serving(site, folder, **more):
+    """The pages on a free port, under https; yields their address."""
+    settings = reachable(listen=f"127.0.0.1:{free_port()}", names=["localhost"], **more)
+    told = []
+    server = PagesServer(
+        site.database,
+        lambda: site.now,
+        lambda: ["mail"],
+        site.board(),
+        settings=settings,
+        setting="pages.listen",
+        name="",
+        told=lambda at, _: told.append(at),
+        folder=folder,
+    )
+    server.start()
+    try:
+        yield told[0]
+    finally:
+        server.stop()

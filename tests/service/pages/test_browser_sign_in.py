@@ -1,0 +1,73 @@
+"""A person signs in under https, in a real browser."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from monitor.storage import people_store
+from tests.certificates import write_certificate
+from tests.service.pages.browsers import chromium
+from tests.service.pages.site import Site, serving
+
+TRUSTS_ANY = ("--ignore-certificate-errors",)
+
+
+def fill(one, name, password):
+    for selector, words in (("#name", name), ("#password", password)):
+        field = one.find(selector)
+        field.clear()
+        field.send_keys(words)
+    one.find("main button").click()
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no scripts"])
+def test_a_person_signs_in_leaves_and_is_out(database, tmp_path, javascript):
+    write_certificate(tmp_path)
+    site = Site(database, now=datetime.now(UTC))
+    token = site.add("Ada")
+
+    with (
+        serving(site, tmp_path) as at,
+        chromium(javascript=javascript, flags=TRUSTS_ANY) as one,
+    ):
+        one.driver.get(f"{at}/label")
+        asked = one.text("h1")
+        fill(one, "Ada", "wrong")
+        one.until(lambda: one.has("#problem"))
+        refused = one.text("#problem")
+        fill(one, "Ada", token)
+        one.until(lambda: one.has(".who"))
+        inside = one.text(".who")
+        [cookie] = one.driver.get_cookies()
+        one.find(".who button").click()
+        one.until(lambda: not one.has(".who"))
+        one.driver.get(f"{at}/label")
+        outside = one.driver.current_url
+        requests, severe = one.requests(), [row for row in one.log() if row["level"] == "SEVERE"]
+
+    assert asked == "Sign in"
+    assert refused == "This name and this token do not go together."
+    assert "Labeling as Ada" in inside
+    assert cookie["name"].startswith("__Host-")
+    assert (cookie["secure"], cookie["httpOnly"], cookie["sameSite"]) == (True, True, "Strict")
+    assert outside == f"{at}/sign-in"
+    assert {url for url in requests if url.startswith("http") and not url.startswith(at)} == set()
+    assert [row["message"] for row in severe if "401" not in row["message"]] == []
+
+
+def test_a_tab_that_is_open_when_somebody_is_removed_is_told_so(database, tmp_path):
+    write_certificate(tmp_path)
+    site = Site(database, now=datetime.now(UTC))
+
+    with serving(site, tmp_path) as at, chromium(flags=TRUSTS_ANY) as one:
+        one.driver.get(f"{at}/sign-in")
+        fill(one, "ada", site.add("ada"))
+        one.until(lambda: one.has(".who"))
+        with database.write() as connection:
+            people_store.remove_user(connection, "ada")
+        one.driver.refresh()
+        one.until(lambda: one.has("#password"))
+
+        assert one.driver.current_url == f"{at}/sign-in"
