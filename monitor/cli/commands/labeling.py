@@ -50,7 +50,7 @@ def label(
 
     For monitors with labeling: {kind: page}. The link works once; when somebody has used it, one
     for the next person is printed. run-once or serve hands out the items and takes the answers
-    into the estimates, also while this runs.
+    into the estimates, also while this runs. The same pages show how the monitors stand.
     """
     from monitor.config.pages import PagesSettings
     from monitor.service import signals

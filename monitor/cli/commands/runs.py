@@ -151,7 +151,8 @@ def serve(
 
     What run-once does, for every monitor, as one long-running process; its log goes to standard
     error. SIGHUP reads the config again. With `web` in the config it answers /health, /ready and
-    /metrics. With `pages` people label in a browser; the log has the link for it.
+    /metrics. With `pages` people label in a browser, and see how the monitors stand; the log has
+    the link for it.
     """
     from monitor.cli.logs import set_up_logs
     from monitor.service.loop import serve as run

@@ -40,7 +40,7 @@ _NO_TELEMETRY: TelemetryConfig = {
 
 
 def pages_app(
-    desk: Desk, board: Board, way_in: Entrance | SignIn, settings: PagesSettings
+    desk: Desk, way_in: Entrance | SignIn, board: Board, settings: PagesSettings
 ) -> Guard:
     """Make the application that serves the pages."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY)

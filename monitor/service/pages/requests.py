@@ -57,11 +57,11 @@ def visit_of(request: Request) -> Visit:
     return visit
 
 
-def begin_visit(request: Request, annotator: str, page: str = "/") -> Response:
+def begin_visit(request: Request, annotator: str, first: str = "/") -> Response:
     """Begin a visit and lead to a page; what the browser came with is worth nothing now."""
     state = request.app.state
     token = state.visits.begin(annotator, before=_token(request))
-    response = RedirectResponse(page, HTTPStatus.SEE_OTHER)
+    response = RedirectResponse(first, HTTPStatus.SEE_OTHER)
     lasts = round(VISIT.total_seconds())
     response.set_cookie(state.cookie, token, max_age=lasts, **_marks(request))
     return response

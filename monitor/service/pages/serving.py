@@ -88,7 +88,7 @@ class PagesServer:
         if settings.login is not None:
             accounts = accounts_of(settings.login, database, tracking_uri)
             way_in = SignIn(accounts, Attempts(database, clock))
-        page = pages_app(Desk(database, clock, monitors), board, way_in, settings)
+        page = pages_app(Desk(database, clock, monitors), way_in, board, settings)
         files = None if settings.tls is None else key_files(settings.tls, folder or Path())
         self._server = WebServer(page, settings.address, setting, files)
 

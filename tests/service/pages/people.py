@@ -133,7 +133,7 @@ class Place:
         """The page as it is after a start; what people said before is in the store."""
         desk = Desk(self.scene.database, lambda: self.scene.now, lambda: [self.scene.name])
         entrance = Entrance(self.links, "account", self.entered.append)
-        return pages_app(desk, self.board(), entrance, PagesSettings(listen=f"{HOST}:{PORT}"))
+        return pages_app(desk, entrance, self.board(), PagesSettings(listen=f"{HOST}:{PORT}"))
 
     def board(self):
         scene = self.scene

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -24,7 +25,7 @@ from monitor.storage import alert_store
 from monitor.storage.tables import effects
 from tests.faults.few_points import few_points
 from tests.rounds.scene import LIMITS, REFERENCE, Log, Scene, overview, settings
-from tests.service.pages.people import Person, Place, Reader
+from tests.service.pages.people import BASE, Person, Place, Reader, place_of
 
 ALL = ["/", "/monitors/mail", "/monitors/mail/rounds/1", "/monitors/mail/precision.svg"]
 HOSTILE = "</p><script>alert(1)</script><img src=x onerror=alert(1)>\u202egnp\x1b[31m"
@@ -231,7 +232,7 @@ def test_the_small_figure_is_drawn_by_the_numbers_beside_it(alarmed):
     ada = visitor(alarmed).get("/")
     drawn = [element for tag, element in ada.page.elements if tag == "line"]
     monitor = MonitorSettings(name=alarmed.name, round=alarmed.settings)
-    rows = overview(alarmed.database, monitor, alarmed.now).estimates
+    rows: list[Any] = overview(alarmed.database, monitor, alarmed.now).estimates
 
     ends = {(line["x1"], line["x2"]) for line in drawn if line["class"] in {"own", "pooled"}}
     limits = [line["x1"] for line in drawn if line["class"] == "limit"]
@@ -361,3 +362,24 @@ def test_a_monitor_lists_its_newest_rounds_and_all_of_them_if_asked(scene, monke
     assert "All rounds" in ada.page.text
     assert listed("/monitors/mail?rounds=all") == ["3", "2", "1"]
     assert "All rounds" not in ada.page.text
+
+
+def test_no_page_shows_an_item(alarmed):
+    ids = [row["id"] for row in alarmed.rows("select id from items")]
+    told = [shown(alarmed, path).response.text for path in [*ALL, "/monitors/mail/rounds/3"]]
+
+    assert len(ids) > 100
+    assert [one for one in ids if any(one in page for page in told)] == []
+    assert re.findall(r"item \d", " ".join(told)) == []
+
+
+def test_who_comes_by_a_link_lands_where_there_is_something_to_do(database, tmp_path):
+    place = place_of(database, tmp_path)
+
+    labeling = str(place.person("ada").response.url)
+    place.scene.now += timedelta(days=5)
+    place.scene.run()
+    nothing_asked = str(place.person("bob").response.url)
+
+    assert labeling.endswith("/label")
+    assert nothing_asked == f"{BASE}/"

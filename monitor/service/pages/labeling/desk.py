@@ -99,6 +99,12 @@ class Desk:
         self.clock = clock
         self._monitors = monitors
 
+    def asks(self) -> bool:
+        """Whether some round asks people here now."""
+        with self.database.read() as connection:
+            names = self._rounds(connection, self.clock(), asking=True)
+            return bool(page_store.read_page_tasks(connection, names))
+
     def screen(self, annotator: str, *, first: str = "") -> Screen:
         """Hand somebody the next tasks, those that they have already among them.
 
