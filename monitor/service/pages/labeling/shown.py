@@ -47,7 +47,7 @@ class Part(NamedTuple):
     height: int = 0
 
 
-def parts_of(shown: Shown | None, task: str = "") -> list[Part]:
+def parts_of(shown: Shown | None, task: str) -> list[Part]:
     """Make parts of what a task shows; of a deleted one a part that says so."""
     if shown is None:
         return [Part("", note=_GONE)]
