@@ -9,7 +9,7 @@ import re
 import stat
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.refused_setting import SettingRefused
@@ -64,7 +64,16 @@ class ShownColumn(Settings):
         return self.name or ", ".join(self.columns)
 
 
-Show = tuple[str | ShownColumn, ...]
+def _is_section(value: object) -> str:
+    """Choose by what stands there, so that a problem of a section is told as its own."""
+    return "section" if isinstance(value, dict | ShownColumn) else "name"
+
+
+Entry = Annotated[
+    Annotated[str, Tag("name")] | Annotated[ShownColumn, Tag("section")],
+    Discriminator(_is_section),
+]
+Show = tuple[Entry, ...]
 
 
 def listed(show: Show) -> list[ShownColumn]:

@@ -10,7 +10,7 @@ import sys
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import pytest
 from pydantic import BaseModel
@@ -238,7 +238,8 @@ def _settings(model, way=()):
         for inner in _sections(field):
             kind = inner.model_fields.get("kind")
             names = get_args(kind.annotation) if kind else ()
-            yield from _settings(inner, (*way, key, *(f"={name}" for name in names)))
+            place = ["[0]"] if get_origin(field.annotation) is tuple else []
+            yield from _settings(inner, (*way, key, *place, *(f"={name}" for name in names)))
 
 
 def _sections(field):
@@ -257,7 +258,12 @@ def _models(annotation):
 MONITOR_SETTINGS = [
     way for way in _settings(MonitorConfig) if way[:1] != ("limits",) or way[-1] != "bounds"
 ]
-MAY_BE_LISTS = {"hooks", "path", "show", "segments", "positive", "negative"}
+LISTS_OF_SECTIONS = {"show"}
+MAY_BE_LISTS = {"hooks", "path", "show", "table", "segments", "positive", "negative"}
+
+
+def _opened(part):
+    return [{}] if part in LISTS_OF_SECTIONS else {}
 
 
 @pytest.mark.parametrize("way", MONITOR_SETTINGS, ids=".".join)
@@ -270,12 +276,12 @@ def test_every_setting_of_a_monitor_refuses_nonsense_by_its_own_line(refused, wa
         if part.startswith("="):
             inner["kind"] = part[1:]
             continue
-        inner = inner.setdefault(part, {})
+        inner = inner[0] if part == "[0]" else inner.setdefault(part, _opened(part))
     inner[way[-1]] = {"a": {"b": "c"}} if way[-1] in MAY_BE_LISTS else [[]]
     text = json.dumps({"monitors": [tree]}, indent=1)
     opening = re.compile(rf'"{way[-1]}": [\[{{]')
     line = next(n for n, one in enumerate(text.split("\n"), 1) if opening.search(one))
-    here = ".".join(part for part in way if not part.startswith("="))
+    here = ".".join(part for part in way if not part.startswith("=")).replace(".[", "[")
 
     found = refused(text)
 

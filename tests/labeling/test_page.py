@@ -45,7 +45,7 @@ class TestPage(LabelerContract):
         with self.database.read() as connection:
             tasks = page_store.read_page_tasks(connection, [round_name])
             shown = page_store.read_shown(connection, tasks)
-        return "".join(str(parts_of(shown[task.key])) for task in tasks)
+        return "".join(str(parts_of(shown[task.key], task.key)) for task in tasks)
 
 
 def page_labeler(database, folder, **asked):

@@ -77,14 +77,14 @@ def test_an_empty_value_says_so(kind):
 
 
 def test_an_empty_text_and_a_broken_picture_say_so():
-    assert parts_of({"a": "", "b": no_picture("no such file", "\u202eb.png")}) == [
+    assert parts_of({"a": "", "b": no_picture("no such file", "\u202eb.png")}, "t1") == [
         Part("a", note="Empty."),
         Part("b", note="This picture cannot be shown: \\u202eb.png: no such file."),
     ]
 
 
 def test_a_text_is_cut_between_words():
-    [part] = parts_of({"a": "word " * 2000})
+    [part] = parts_of({"a": "word " * 2000}, "t1")
 
     assert part.text.endswith("word ")
     assert part.text + part.rest == "word " * 2000

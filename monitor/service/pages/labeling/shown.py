@@ -32,8 +32,8 @@ class Part(NamedTuple):
     """A part of an item; ``kind`` says which of the rest it has.
 
     ``text`` is what is shown first of a text, ``more`` what is said about its ``rest``. ``rows``
-    are those of a table. An ``image`` and ``html`` lie at an ``address`` of their own, ``html`` in
-    a frame of some ``height``. ``note`` is said about the part by the page itself.
+    are those of a table. An ``image`` and ``html`` lie at an ``address`` of their own, the
+    latter in a frame of some ``height``. ``note`` is said about the part by the page itself.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Part(NamedTuple):
     height: int = 0
 
 
-def parts_of(shown: Shown | None, task: str = "") -> list[Part]:
+def parts_of(shown: Shown | None, task: str) -> list[Part]:
     """Make parts of what a task shows; of a deleted one a part that says so."""
     if shown is None:
         return [Part("", note=_GONE)]

@@ -1,4 +1,4 @@
-// Draws the parts of an item as templates/labeling/parts.html does, and marks in their texts what
+// Draws the parts of an item as templates/labeling/macros.html does, and marks in their texts what
 // somebody looks for.
 "use strict";
 
