@@ -22,12 +22,12 @@ from typer.main import get_command
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from monitor.cli.app import SECTIONS as GROUPS  # noqa: E402
-from monitor.cli.app import app  # noqa: E402
-from monitor.config.model import HOOKS, Config, MonitorConfig, ReferenceFile  # noqa: E402
-from monitor.config.web import PagesSettings, WebSettings  # noqa: E402
-from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample  # noqa: E402
-from monitor.domain.settings import (  # noqa: E402
+from monitor.cli.app import SECTIONS as GROUPS
+from monitor.cli.app import app
+from monitor.config.model import HOOKS, Config, MonitorConfig, ReferenceFile
+from monitor.config.web import PagesSettings, WebSettings
+from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
+from monitor.domain.settings import (
     LIMITED_METRICS,
     AuditCounts,
     Bound,
@@ -38,11 +38,12 @@ from monitor.domain.settings import (  # noqa: E402
     ReferenceMatrix,
     Schedule,
 )
-from monitor.labeling.column import ColumnSettings  # noqa: E402
-from monitor.labeling.files import FilesSettings  # noqa: E402
-from monitor.labeling.page_settings import PageSettings  # noqa: E402
-from monitor.sources.duckdb import Columns, DuckdbSettings  # noqa: E402
-from monitor.tracking.mlflow import MlflowSettings  # noqa: E402
+from monitor.labeling.column import ColumnSettings
+from monitor.labeling.files import FilesSettings
+from monitor.labeling.page_settings import PageSettings
+from monitor.sources.duckdb import Columns, DuckdbSettings
+from monitor.sources.shown_columns import ShownColumn
+from monitor.tracking.mlflow import MlflowSettings
 
 UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
 OUT = Path(__file__).parent / "config.md"
@@ -57,6 +58,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors": MonitorConfig,
     "monitors: source of kind duckdb": DuckdbSettings,
     "monitors: source.columns": Columns,
+    "monitors: source.columns.show, an entry": ShownColumn,
     "monitors: schedule": Schedule,
     "monitors: sample": Sample,
     "monitors: sample.margin": Margin,
@@ -106,6 +108,10 @@ NOTES = {
     "Columns.time": "when the prediction was made",
     "Columns.score": "any finite number, higher for more likely positive; makes the score cells",
     "Columns.predicted": "the predicted class, where no threshold on the score gives it",
+    "ShownColumn.column": "the column, shown under its own name",
+    "ShownColumn.kind": "how it is shown: [what items may show](labeling.md#what-items-may-show)",
+    "ShownColumn.table": "columns that are shown together, with a row for each",
+    "ShownColumn.name": "the heading, in place of the column's own name",
     "Columns.model_version": "a new value opens a new history",
     "Schedule.cron": "five fields of cron, in `time_zone`; daylight saving as cron has it "
     "([When rounds run](schedule.md))",
@@ -312,7 +318,9 @@ def commands_page() -> str:
         for name in commands
         if name.split()[1] == first and not is_only_a_group(commands[name])
     ]
-    listed = [f"- [`{name}`](#{name.replace(' ', '-')}): {said(commands[name])[0]}" for name in ordered]
+    listed = [
+        f"- [`{name}`](#{name.replace(' ', '-')}): {said(commands[name])[0]}" for name in ordered
+    ]
     sections = [command_section(name, commands[name]) for name in ordered]
     return "\n".join([COMMANDS_HEAD, *listed, "", *sections])
 

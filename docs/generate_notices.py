@@ -24,20 +24,20 @@ from structlog.testing import capture_logs
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from monitor.cli.views.status_page import say_overview, with_links  # noqa: E402
-from monitor.domain.errors import DeliveryFailed, SourceRefused  # noqa: E402
-from monitor.domain.model import Effect, EffectKind  # noqa: E402
-from monitor.hooks.alertmanager import AlertmanagerSettings, as_alert  # noqa: E402
-from monitor.hooks.links import read_notice  # noqa: E402
-from monitor.hooks.log import LogHandler  # noqa: E402
-from monitor.hooks.webhook import notice_body  # noqa: E402
-from monitor.rounds.delivery.deliver import deliver  # noqa: E402
-from monitor.rounds.status import overviews  # noqa: E402
-from monitor.storage import schema  # noqa: E402
-from monitor.storage.database import Database  # noqa: E402
-from monitor.storage.tables import store  # noqa: E402
-from monitor.tracking.links import round_link  # noqa: E402
-from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings  # noqa: E402
+from monitor.cli.views.status_page import say_overview, with_links
+from monitor.domain.errors import DeliveryFailed, SourceRefused
+from monitor.domain.model import Effect, EffectKind
+from monitor.hooks.alertmanager import AlertmanagerSettings, as_alert
+from monitor.hooks.links import read_notice
+from monitor.hooks.log import LogHandler
+from monitor.hooks.webhook import notice_body
+from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.status import overviews
+from monitor.storage import schema
+from monitor.storage.database import Database
+from monitor.storage.tables import store
+from monitor.tracking.links import round_link
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
 OUT = Path(__file__).parent / "operations.md"
 BEGIN, END = "<!-- notices: begin -->", "<!-- notices: end -->"
@@ -135,7 +135,9 @@ def webhook(payload: dict[str, Any]) -> str:
 
 def alertmanager(incident: Incident, payload: dict[str, Any]) -> str:
     """Write a notice as Alertmanager receives it."""
-    return json.dumps(as_alert(read_notice(payload, link), ALERTMANAGER, incident.scene.now), indent=2)
+    return json.dumps(
+        as_alert(read_notice(payload, link), ALERTMANAGER, incident.scene.now), indent=2
+    )
 
 
 def drop(incident: Incident) -> list[str]:

@@ -128,7 +128,10 @@ def method(owner: str, name: str, called: Any) -> str:
 def signature(thing: Any) -> str:
     """Write the parameters and their defaults, without types: those are said below it."""
     found = inspect.signature(thing)
-    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in found.parameters.values()]
+    bare = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in found.parameters.values()
+    ]
     short = str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
     if len(short) < SIGNATURE_WIDTH:
         return short

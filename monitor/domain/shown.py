@@ -59,6 +59,17 @@ def image_type(data: bytes) -> str | None:
     return next(found, None)
 
 
+def is_picture(value: Value) -> bool:
+    """Whether a value is a picture, or stands in the place of one."""
+    return not isinstance(value, str) and value["kind"] == "image"
+
+
+def problem_of(shown: Shown) -> str | None:
+    """Say why something of an item cannot be shown, the first that cannot; None where all can."""
+    problems = (value.get("problem") for value in shown.values() if not isinstance(value, str))
+    return next((problem for problem in problems if problem is not None), None)
+
+
 def picture_bytes(url: str) -> bytes:
     """Bytes of a picture that `picture` made."""
     return base64.b64decode(url.partition(",")[2])
@@ -88,7 +99,7 @@ def plain_texts(shown: Shown) -> dict[str, str]:
 
 def _picture_text(value: Mapping[str, Any]) -> str:
     if "problem" in value:
-        about = f" {value['path']}" if "path" in value else ""
+        about = f" {value['path']}:" if "path" in value else ""
         return f"(this picture cannot be shown:{about} {value['problem']})"
     if "path" in value:
         return str(value["path"])

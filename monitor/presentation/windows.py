@@ -157,6 +157,14 @@ def _before(usual: UsualRate | None) -> str:
     return f"; in {where} it was {percent_text(usual.rate)}"
 
 
+def broken_pictures_sentence(problems: Mapping[str, int], items: int) -> str:
+    """Say how many items have a picture that cannot be shown, and why they have."""
+    reasons = "; ".join(f"{count}: {why}" for why, count in problems.items())
+    return (
+        f"{sum(problems.values())} of {items} items have a picture that cannot be shown ({reasons})"
+    )
+
+
 def late_rows_sentence(number: int, late: int) -> str:
     """Say how many rows of a round's window came after its draw."""
     return f"{late} rows of the window of round {number} came after its draw"

@@ -40,7 +40,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Columns(Settings):
-    """Which column holds what; ``show`` names what people see while labeling.
+    """Which column holds what; ``show`` names what people see while labeling, in its order.
+
+    A name alone is a column shown as text; other kinds are in the next section.
 
     ``segments`` names columns, such as a country or a client, for whose values precision and
     recall are shown by themselves; the 20 largest values of a window are shown separately.
@@ -67,6 +69,15 @@ class Columns(Settings):
         if twice:
             message = f"{twice[0]!r} stands there twice; name each column once"
             raise SettingRefused(setting="segments", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _shown_by_different_names(self) -> Columns:
+        headings = Counter(one.heading for one in listed(self.show))
+        twice = [heading for heading, count in headings.items() if count > 1]
+        if twice:
+            message = f"{twice[0]!r} stands there twice; give one of them another name"
+            raise SettingRefused(setting="show", why=message)
         return self
 
     @model_validator(mode="after")
@@ -310,6 +321,7 @@ class DuckdbSource:
             negative=settings.negatives,
         )
         query.check()
+        self._shown.check()
         naive = query.first_naive_time()
         if naive is not None:
             raise self._naive(naive)

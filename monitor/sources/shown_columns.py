@@ -177,9 +177,9 @@ def _read_below(folder: Path, path: str) -> bytes:
 
     Neither ``..`` nor a link leads out of the folder.
     """
-    root = folder.resolve(strict=True)
-    whole = (root / path).resolve(strict=True)
-    if not whole.is_relative_to(root):
+    root = os.path.realpath(folder, strict=True)
+    whole = os.path.realpath(os.path.join(root, path), strict=True)  # noqa: PTH118  as above
+    if os.path.commonpath([root, whole]) != root:
         message = "its path leads out of the folder of pictures"
         raise ValueError(message)
     # Non-blocking, since a pipe would have its reader wait.

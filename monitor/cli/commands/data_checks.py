@@ -12,20 +12,24 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import BandEdges
+from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
+from monitor.labeling.files import FilesLabeler
 from monitor.presentation.numbers import minute_text
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.look import PROFILE, why_unusable
+from monitor.rounds.sampling.pictures import broken_pictures
 from monitor.rounds.sampling.plausibility import refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from monitor.domain.model import Window
+    from monitor.domain.model import Frame, Window
     from monitor.labeling.column import ColumnLabeler, Truth
     from monitor.rounds.context import MonitorContext
 
 _JOINED = 1_000  # items of each class that are looked up in the truth
+_LOOKED_AT = 50  # items of each class of which pictures are tried
 _SHOWN = 3  # ids of each side
 _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
 
@@ -67,8 +71,31 @@ def check_source(context: MonitorContext) -> Found:
             raise SourceRefused(message)
     bad = [f"{count} {reason}" for reason, count in frame.bad_rows.items()]
     found = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
+    looks = (*(concern.sentence for concern in odd.concerns), *_looks_at_shown(context, frame))
     text = "; ".join([found, *([f"left out: {', '.join(bad)}"] if bad else []), *odd.notes])
-    return Found(text, tuple(concern.sentence for concern in odd.concerns))
+    return Found(text, looks)
+
+
+def _looks_at_shown(context: MonitorContext, frame: Frame) -> Iterator[str]:
+    """Say what people would not see of some items.
+
+    Raises
+    ------
+    SourceRefused
+        If so many pictures cannot be shown that no round could be drawn.
+    """
+    settings = context.settings.round
+    if not context.asks_people(settings):
+        return
+    ids = [candidate.id for part in frame.strata for candidate in part.candidates[:_LOOKED_AT]]
+    shown = context.source.show(ids, frame.window).values()
+    yield from broken_pictures(shown, settings)
+    pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
+    if pictures and isinstance(context.labeler, FilesLabeler):
+        yield (
+            f"pictures ({', '.join(pictures)}) stand in label files by their paths or as a remark; "
+            "labeling of kind page shows them"
+        )
 
 
 def _nothing(context: MonitorContext, window: Window) -> Found:

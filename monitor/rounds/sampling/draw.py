@@ -22,6 +22,7 @@ from monitor.rounds.sampling.empty_window import why_empty
 from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.look import base_key, look, why_unusable
 from monitor.rounds.sampling.overlap import doubled
+from monitor.rounds.sampling.pictures import broken_pictures
 from monitor.rounds.sampling.plan import plan_labels
 from monitor.rounds.sampling.plausibility import refuse_unknown
 from monitor.rounds.sampling.prior import known_before, reference_of
@@ -186,6 +187,8 @@ def _write_sample(
     with outside("show"):
         shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
     _refuse_changed(drawn, shown, settings)
+    broken = broken_pictures(shown.values(), settings)
+    said = (*notes, *untestable, *odd.notes, *broken)
     now = context.clock()
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
@@ -196,7 +199,7 @@ def _write_sample(
             planned=_tallies(frame, wanted, first or waves_before(frame, settings)),
             drawn=drawn,
             shown=shown,
-            issues=_issues(frame) | dict.fromkeys((*notes, *untestable, *odd.notes), (1, False)),
+            issues=_issues(frame) | dict.fromkeys(said, (1, False)),
             doubled=doubled(drawn, settings.overlap, cells=settings.sample.cells is not None),
         )
         if first is not None:

@@ -18,6 +18,7 @@ from monitor.presentation.windows import gone_items_sentence
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.overlap import doubled
+from monitor.rounds.sampling.pictures import broken_pictures
 from monitor.rounds.sampling.plan import positions
 from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.storage import frame_store, round_claims, round_moves, wave_store
@@ -99,7 +100,8 @@ def hand_out_rest(
     Raises
     ------
     SourceRefused
-        If people are to be asked about items that are no longer among the predictions.
+        If people are to be asked about items that are no longer among the predictions, or whose
+        pictures cannot be shown.
     """
     asks_people = context.asks_people(round_.settings)
     if asks_people and round_.is_late(context.clock()):
@@ -121,6 +123,7 @@ def _shown(context: MonitorContext, round_: Round, drawn: Sequence[Item]) -> Map
     gone = sum(item.id not in shown for item in drawn)
     if gone > round_.settings.bad_rows_max * len(drawn):
         raise SourceRefused(gone_items_sentence(gone, len(drawn)), is_public=True)
+    broken_pictures(shown.values(), round_.settings)
     return shown
 
 

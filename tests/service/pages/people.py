@@ -72,7 +72,7 @@ class Reader(HTMLParser):
         if tag == "form":
             self._form = named["action"] or ""
             self.forms[self._form] = {}
-        if tag == "input":
+        if tag == "input" and "name" in named:  # the search has none: no form sends it
             self.forms[self._form][named["name"] or ""] = named.get("value") or ""
         if tag == "button":
             self.buttons.append(named)

@@ -174,7 +174,8 @@ def test_what_the_script_shows_is_what_the_server_shows(small_shop, browser):
 def normal(browser):
     """The item on the screen as its HTML, without the line breaks between elements."""
     script = """
-        const copy = document.getElementById("item").cloneNode(true);
+        const shown = document.querySelector("#item > :not([hidden])");
+        const copy = shown.cloneNode(true);
         const walker = document.createTreeWalker(copy, NodeFilter.SHOW_TEXT);
         const gaps = [];
         while (walker.nextNode()) {

@@ -399,7 +399,10 @@ def test_texts_of_strangers_are_texts(place, ada):
     assert "alert(1)" in ada.page.text
     assert "\\u202egnp\\x1b[31m" in ada.page.text
     assert [tag for tag, _ in ada.page.elements if tag in {"img", "b"}] == []
-    assert len([tag for tag, _ in ada.page.elements if tag == "script"]) == 1
+    assert [named["src"] for tag, named in ada.page.elements if tag == "script"] == [
+        "/static/parts.js",
+        "/static/page.js",
+    ]
 
 
 def test_a_name_is_text_too(place):

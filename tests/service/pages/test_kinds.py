@@ -94,3 +94,29 @@ def test_a_deleted_picture_is_gone(place, ada):
 
     assert Reader(ada.get().response.text).text.count("was deleted") == 1
     assert ada.client.get(address).status_code == 404
+
+
+def test_html_stands_in_a_sandbox_with_a_policy_of_its_own(database, tmp_path):
+    html = {"kind": "html", "value": "<script>1</script>"}
+    ada = place_showing(database, tmp_path, body=html).person("ada")
+    [frame] = [named for tag, named in ada.page.elements if tag == "iframe"]
+
+    answer = ada.client.get(frame["src"])
+
+    assert frame["sandbox"] == ""
+    assert "<script>" not in ada.response.text.replace("<script src=", "")
+    assert answer.text.endswith("<script>1</script>")
+    policies = answer.headers.get_list("content-security-policy")
+    assert len(policies) == 1, "two policies would be both in force"
+    assert policies[0].startswith("sandbox; default-src 'none';")
+    assert answer.headers["x-frame-options"] == "SAMEORIGIN"
+    assert answer.headers["cache-control"] == "no-store"
+    assert ada.client.get(frame["src"].replace("html", "picture")).status_code == 404
+
+
+def test_the_page_itself_keeps_its_policy(ada):
+    [policy] = ada.response.headers.get_list("content-security-policy")
+
+    assert "img-src 'self'; frame-src 'self'; connect-src 'self'" in policy
+    assert "script-src 'self'; style-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy

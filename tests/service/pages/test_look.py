@@ -19,6 +19,7 @@ PAIRS = [
     ("strong", "page", TEXT),
     ("on-strong", "strong", TEXT),
     ("alarm", "page", TEXT),
+    ("on-found", "found", TEXT),
     ("line", "page", SHAPE),
     ("line", "card", SHAPE),
 ]

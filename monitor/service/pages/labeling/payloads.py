@@ -1,12 +1,13 @@
-"""What of an item has an address of its own on the labeling page: its pictures."""
+"""What of an item has an address of its own on the labeling page: pictures, and HTML."""
 
 import re
 from http import HTTPStatus
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi.responses import HTMLResponse, Response
 
 from monitor.domain.shown import Value, image_type, picture_bytes
+from monitor.service.pages.labeling.framed import HEADERS, framed
 from monitor.service.pages.requests import PageRefused, Visitor
 from monitor.service.pages.visits import Visit
 
@@ -27,6 +28,15 @@ def show_picture(request: Request, visit: Visitor, task: str = "", part: str = "
     if media_type is None:
         raise PageRefused(HTTPStatus.NOT_FOUND, _NOT_THERE)
     return Response(data, media_type=media_type)
+
+
+@router.get("/html")
+def show_html(request: Request, visit: Visitor, task: str = "", part: str = "") -> Response:
+    """Give HTML of such a task, for a frame that neither runs nor loads anything."""
+    value = _part_of(request, visit, task, part)
+    if isinstance(value, str) or value["kind"] != "html":
+        raise PageRefused(HTTPStatus.NOT_FOUND, _NOT_THERE)
+    return HTMLResponse(framed(value["value"]), headers=HEADERS)
 
 
 def _part_of(request: Request, visit: Visit, task: str, part: str) -> Value:

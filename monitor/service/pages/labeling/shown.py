@@ -2,58 +2,122 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.visible import visible, visible_lines
+from monitor.service.pages.labeling.framed import height_of
+from monitor.service.pages.labeling.json_rows import rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from monitor.domain.shown import Shown, Value
+    from monitor.service.pages.labeling.json_rows import Row
 
 AT_FIRST = 4000
-"""Characters of a text that are shown before somebody asks for all."""
+"""Characters of a text that are shown before somebody asks for all, and of a cell of a table."""
 
 AT_MOST = 200_000
 """Characters that are shown at all; ten items are sent at a time."""
 
+MOST_ROWS = 200
+"""Of a table."""
+
 _GONE = "What this item showed was deleted."
+_EMPTY = "Empty."
+_NO_JSON = "This is no JSON that a table can show, so here is its text."
 
 
 class Part(NamedTuple):
-    """A part of an item: what is shown first of a text, the rest, and what is said about the rest.
+    """A part of an item; ``kind`` says which of the rest it has.
 
-    ``kind`` is ``text``, or ``image``, which lies at an ``address`` of its own.
+    ``text`` is what is shown first of a text, ``more`` what is said about its ``rest``. ``rows``
+    are those of a table. An ``image`` and ``html`` lie at an ``address`` of their own, ``html`` in a
+    frame of some ``height``. ``note`` is said about the part by the page itself.
     """
 
     name: str
-    text: str = ""
-    rest: str = ""
-    more: str = ""
     kind: str = "text"
+    note: str = ""
+    text: str = ""
+    more: str = ""
+    rest: str = ""
+    rows: Sequence[Row] = ()
     address: str = ""
+    height: int = 0
 
 
 def parts_of(shown: Shown | None, task: str = "") -> list[Part]:
     """Make parts of what a task shows; of a deleted one a part that says so."""
     if shown is None:
-        return [Part("", _GONE)]
+        return [Part("", note=_GONE)]
     return [
-        _part(visible(name), value, f"?task={task}&part={number}")
+        _part(_line(name), value, f"?task={task}&part={number}")
         for number, (name, value) in enumerate(shown.items())
     ]
 
 
 def _part(name: str, value: Value, query: str) -> Part:
     if isinstance(value, str):
-        return _text(name, visible_lines(value))
+        return _text(name, value)
     if "problem" in value:
-        return Part(name, f"This picture cannot be shown: {value['problem']}")
-    return Part(name, kind="image", address=f"/label/picture{query}")
+        about = f"{value['path']}: " if "path" in value else ""
+        return Part(name, note=_line(f"This picture cannot be shown: {about}{value['problem']}."))
+    if not value["value"]:
+        return Part(name, note=_EMPTY)
+    return _of_kind(name, value, query)
 
 
-def _text(name: str, text: str) -> Part:
+def _of_kind(name: str, value: Mapping[str, Any], query: str) -> Part:
+    match value["kind"]:
+        case "image":
+            return Part(name, kind="image", address=f"/label/picture{query}")
+        case "html":
+            height = height_of(value["value"])
+            return Part(name, kind="html", address=f"/label/html{query}", height=height)
+        case "link":
+            return Part(name, kind="link", text=_line(value["value"][:AT_FIRST]))
+        case "table":
+            return _table(name, [(row, text) for row, text in value["value"]])
+        case "json":
+            rows = rows_of(value["value"]) if len(value["value"]) <= AT_MOST else None
+            return _text(name, value["value"], _NO_JSON) if rows is None else _table(name, rows)
+        case _:
+            return _text(name, str(value["value"]))
+
+
+def _table(name: str, rows: Sequence[Row]) -> Part:
+    note = ""
+    if len(rows) > MOST_ROWS:
+        note = f"The first {MOST_ROWS} of {len(rows):,} rows."
+    return Part(
+        name,
+        kind="table",
+        note=note,
+        rows=[(_cell(_line(row), 200), _cell(text, AT_FIRST)) for row, text in rows[:MOST_ROWS]],
+    )
+
+
+def _line(text: str) -> str:
+    return visible(visible_lines(text))
+
+
+def _cell(text: str, longest: int) -> str:
+    safe = visible_lines(text[: longest + 1])
+    if len(text) <= longest:
+        return safe
+    return f"{safe[:longest]} ... (cut here, of {len(text):,} characters)"
+
+
+def _text(name: str, value: str, note: str = "") -> Part:
+    text = visible_lines(value)
+    if not text:
+        return Part(name, note=_EMPTY)
     if len(text) <= AT_FIRST:
-        return Part(name, text)
-    rest, more = text[AT_FIRST:AT_MOST], f"Show all {len(text):,} characters"
+        return Part(name, note=note, text=text)
+    # Between words, so that none is torn, and a search finds it.
+    end = max(text.rfind(gap, AT_FIRST - 100, AT_FIRST) for gap in " \n") + 1 or AT_FIRST
+    rest, more = text[end:AT_MOST], f"Show all {len(text):,} characters"
     if len(text) > AT_MOST:
         more = f"Show the first {AT_MOST:,} of {len(text):,} characters"
-    return Part(name, text[:AT_FIRST], rest, more)
+    return Part(name, note=note, text=text[:end], rest=rest, more=more)

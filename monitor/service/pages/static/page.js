@@ -4,6 +4,7 @@
 "use strict";
 
 const FEW = 7; // items left on the screen when more are asked for
+const KEPT = 20; // answered items that undo shows again at once
 const MOST_WAITING = 10; // answers that may wait for the server before nobody goes on
 const KEYS = new Map([
   ["1", "1"], ["y", "1"], ["0", "0"], ["n", "0"], ["?", "cannot tell"],
@@ -23,9 +24,11 @@ const store = `answers of ${main.dataset.annotator}`;
 let waiting = JSON.parse(sessionStorage.getItem(store) ?? "[]");
 let queue = []; // items to come, the one on the screen first
 let given = []; // answers of this page, the last one last
+let moment = null; // what shows while an item is still to come
 let sending = false;
 let asking = false;
 let away = false;
+let byTab = false; // whether the last key led elsewhere on the page
 
 function later(milliseconds) {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -42,40 +45,28 @@ function keep() {
 
 // Showing
 
-function element(name, attributes, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
+// All items stand on the page and one shows, so that what it loads is there before it is seen.
+function add(one) {
+  if ([...queue, ...given].some((other) => other.task === one.task)) return;
+  queue.push(draw(one));
 }
 
-function text(of) {
-  return element("div", { class: "text", dir: "auto" }, of); // a string becomes a text node
+function draw(one) {
+  one.box = enliven(element("div", { hidden: "" }, ...one.parts.map(section)));
+  item.append(one.box);
+  return one;
 }
 
-function section(part) {
-  const made = element("section", { class: "part" });
-  if (part.name) made.append(element("h2", {}, part.name));
-  if (part.kind === "image") made.append(element("img", { src: part.address, alt: part.name }));
-  else made.append(text(part.text));
-  if (part.rest) {
-    const summary = element("summary", {}, part.more);
-    made.append(element("details", { class: "rest" }, summary, text(part.rest)));
-  }
-  return made;
-}
-
-// Sections of an item, made when it comes, so that its pictures are there before it is shown.
-function drawn(one) {
-  one.sections ??= one.parts.map(section);
-  return one.sections;
+function put(box) {
+  for (const other of item.children) other.hidden = other !== box;
 }
 
 function show() {
   const [now] = queue;
   answers.elements.task.value = now.task;
   answers.elements.revision.value = now.revision;
-  item.replaceChildren(...drawn(now));
+  put(now.box);
+  markIn(now.box);
   window.scrollTo(0, 0);
   item.focus({ preventScroll: true });
 }
@@ -88,15 +79,22 @@ function answer(value) {
   const said = { path: "/label/answer", task: now.task, revision: now.revision, answer: value };
   now.revision += 1;
   given.push(now);
+  forget(given.at(-KEPT - 1));
   undo.querySelector("button").disabled = false;
   if (queue.length > 0) show();
-  else item.replaceChildren(text("One moment..."));
+  else put(moment);
   send(said);
   refill();
 }
 
+// Lets go of an item that nobody will go back to by this page: the server shows it again.
+function forget(one) {
+  one?.box?.remove();
+  if (one) one.box = null;
+}
+
 function takeBack() {
-  if (given.length === 0 || !given.at(-1).parts) {
+  if (given.length === 0 || !given.at(-1).box) {
     takeBackByForm();
     return;
   }
@@ -195,18 +193,10 @@ async function refill() {
   else if (queue.length > 0 && answers.elements.task.value !== queue[0].task) show();
 }
 
-function add(one) {
-  const known = [...queue, ...given].find((other) => other.task === one.task);
-  if (known) known.parts ??= one.parts;
-  else {
-    drawn(one);
-    queue.push(one);
-  }
-}
-
 // What begins it
 
 function onKey(event) {
+  byTab = event.key === "Tab";
   if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
   if (event.target.closest("input, textarea, select")) return;
   if (keys.getAttribute("aria-pressed") === "false") return;
@@ -214,8 +204,29 @@ function onKey(event) {
   if (KEYS.has(key)) answer(KEYS.get(key));
   else if (key === "u") takeBack();
   else if (key === "g" && guideline) guideline.open = !guideline.open;
+  else if (key === "/") look();
   else return;
   event.preventDefault();
+}
+
+function look() {
+  search.hidden = false;
+  term.focus();
+  term.select();
+}
+
+function onSearchKey(event) {
+  if (event.key === "Enter" && queue.length > 0) nextMark(queue[0].box);
+  else if (event.key === "Escape") item.focus();
+  else return;
+  event.preventDefault();
+}
+
+// A click into a frame would take the keys away from the answers; who comes by Tab wants to scroll.
+function onFrame() {
+  if (document.activeElement?.localName === "iframe" && !byTab) {
+    setTimeout(() => item.focus({ preventScroll: true }));
+  }
 }
 
 function onForm(event) {
@@ -224,8 +235,13 @@ function onForm(event) {
 }
 
 function begin() {
-  const { task, revision } = answers.elements; // on the screen already; its texts come again
-  queue.push({ task: task.value, revision: Number(revision.value), parts: null });
+  const { task, revision } = answers.elements; // on the screen already
+  const box = enliven(item.firstElementChild);
+  queue.push({ task: task.value, revision: Number(revision.value), box });
+  moment = text("One moment...");
+  item.append(moment);
+  put(box);
+  markIn(box);
   keys.hidden = false;
   keys.setAttribute("aria-pressed", localStorage.getItem("keys") !== "off");
   keys.addEventListener("click", () => {
@@ -234,6 +250,10 @@ function begin() {
     localStorage.setItem("keys", on ? "on" : "off");
   });
   document.addEventListener("keydown", onKey);
+  document.addEventListener("pointerdown", () => (byTab = false));
+  window.addEventListener("blur", onFrame);
+  term.addEventListener("input", () => queue.length > 0 && markIn(queue[0].box));
+  term.addEventListener("keydown", onSearchKey);
   answers.addEventListener("submit", onForm);
   // The second click of a double one meets the next item, which nobody has read.
   answers.addEventListener("click", (event) => event.detail > 1 && event.preventDefault());

@@ -1,0 +1,78 @@
+"""What `check`, `run-once` and `show` say of what people are to be shown."""
+
+from __future__ import annotations
+
+from tests.cli.workplace import PEOPLE
+from tests.pictures import png
+
+SHOWN = "show: [subject]"
+IN_FOLDER = "show: [{column: photo, kind: image, folder: photos}]"
+PAGE = '{kind: page, question: "Is it about travel?"}'
+
+
+def with_photos(place, labeling=PAGE, *, missing="false", **changes):
+    place.predictions(photo=f"case when {missing} then 'none.png' else 'a.png' end")
+    place.config(labeling, shown=(SHOWN, IN_FOLDER), **changes)
+    (place.folder / "photos").mkdir()
+    (place.folder / "photos" / "a.png").write_bytes(png())
+
+
+def line_of(done, start):
+    [line] = [line for line in done.lines if start in line]
+    return line
+
+
+def test_pictures_that_are_there_are_well(place):
+    with_photos(place)
+
+    checked = place.run("check")
+
+    assert "ok " in line_of(checked, "source of mail")
+
+
+def test_a_folder_of_pictures_that_is_not_there(place):
+    with_photos(place)
+    (place.folder / "photos").rename(place.folder / "away")
+
+    checked, ran = place.run("check"), place.run("run-once")
+
+    sentence = (
+        f"{place.folder}/photos (columns.show, folder of 'photo') is no folder; mount or make it, "
+        "or name the one that the pictures are in"
+    )
+    assert f"PROBLEM  source of mail: {sentence}" in checked.lines
+    assert f"mail: {sentence}" in ran.err.splitlines()
+    assert (checked.code, ran.code) == (65, 65)
+
+
+def test_pictures_that_cannot_be_shown_are_waited_for(place):
+    with_photos(place, missing="i % 2 = 0")
+
+    checked, ran = place.run("check"), place.run("run-once")
+    (place.folder / "photos" / "none.png").write_bytes(png())
+    again = place.run("run-once")
+
+    why = "items have a picture that cannot be shown ("
+    assert "PROBLEM" in line_of(checked, why)
+    assert "more than bad_rows_max = 0.01 allows" in line_of(ran, why)
+    assert (checked.code, ran.code, again.code) == (65, 65, 0)
+    assert "is labeling" in again.out
+
+
+def test_a_few_pictures_that_cannot_be_shown_are_said_of_the_round(place):
+    sample = "sample: {max_labels: 40,"
+    with_photos(place, missing="i % 9 = 0", more=(sample, f"bad_rows_max: 0.5\n    {sample}"))
+
+    checked, _, shown = place.run("check"), place.run("run-once"), place.run("show", 1)
+
+    why = "items have a picture that cannot be shown ("
+    assert "PROBLEM" not in line_of(checked, why)
+    assert line_of(shown, why).startswith("note: ")
+
+
+def test_pictures_in_label_files_are_said_to_be_paths(place):
+    with_photos(place, PEOPLE)
+
+    checked = place.run("check")
+
+    line_of(checked, "pictures (photo) stand in label files by their paths or as a remark")

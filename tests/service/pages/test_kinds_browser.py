@@ -1,0 +1,247 @@
+"""Pictures, tables, HTML and links in a real browser, served by the real command."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from monitor.domain.shown import no_picture, picture
+from tests.pictures import png
+from tests.service.pages.browsers import chromium
+from tests.service.pages.hostile import HOSTILE, OUT, RUN
+from tests.service.pages.test_browser import normal, said, shop_of, show
+
+pytestmark = pytest.mark.server
+
+LONG = "A mail about a train. " * 300
+LETTER = "<h1>Your trip</h1><p>See <a href='https://example.org'>the train</a></p>"
+ALL_KINDS = {
+    "picture": picture(png()),
+    "subject": LONG,
+    "body": {"kind": "html", "value": LETTER},
+    "raw": {"kind": "json", "value": '{"to": {"city": "Brno"}, "days": [1, 2]}'},
+    "customer": {"kind": "table", "value": [["country", "CZ"], ["amount", "12.50"]]},
+    "url": {"kind": "link", "value": "https://example.org/a"},
+    "broken": no_picture("no such file or directory", "a.png"),
+    "nothing": "",
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as browser:
+        yield browser
+
+
+def shop_with(folder, *shown):
+    """A folder with a round whose items show these, in the order of the page."""
+    shop = shop_of(folder, labels=max(12, len(shown)))
+    show(folder, [shown[place % len(shown)] for place in range(max(12, len(shown)))])
+    return shop
+
+
+def in_the_frame(browser):
+    """What stands in the frame that is on the screen."""
+    frame = browser.find("#item > :not([hidden]) iframe")
+    browser.driver.switch_to.frame(frame)
+    try:
+        browser.until(lambda: browser.text("body") != "")
+        return browser.text("body")
+    finally:
+        browser.driver.switch_to.default_content()
+
+
+def on_screen(browser, selector):
+    return browser.all(f"#item > :not([hidden]) {selector}")
+
+
+def is_drawn(browser):
+    """Whether the picture on the screen is there."""
+    return browser.driver.execute_script(
+        "const at = document.querySelector('#item > :not([hidden]) img');"
+        "return at !== null && at.complete && at.naturalWidth === 40"
+    )
+
+
+def test_all_kinds_show_alike_by_server_and_script_and_come_back_on_undo(folder, browser):
+    with shop_with(folder, ALL_KINDS).running() as link:
+        browser.enter(link).until(browser.is_ready)
+        browser.until(lambda: is_drawn(browser))
+        by_server = without_task(normal(browser), browser.task)
+        first, letter = browser.answer("1"), in_the_frame(browser)
+        browser.until(lambda: is_drawn(browser))
+        by_script = without_task(normal(browser), browser.task)
+        browser.press("u")
+        browser.until(lambda: browser.task == first)
+        undone = without_task(normal(browser), first)
+        back = in_the_frame(browser)
+        text = browser.text("#item")
+        complaints = browser.log()
+
+    assert by_server == by_script == undone
+    assert letter == back == "Your trip\nSee the train"
+    assert "to.city Brno" in text
+    assert "country CZ" in text
+    assert "This picture cannot be shown: a.png: no such file or directory." in text
+    assert "Empty." in text
+    assert complaints == []
+
+
+def without_task(html, task):
+    """The HTML of an item without its key, and without what the driver writes into frames."""
+    return re.sub(r' cd_frame_id_="\w*"', "", html.replace(task, "TASK"))
+
+
+def test_without_javascript_all_kinds_show_too(folder):
+    with shop_with(folder, ALL_KINDS).running() as link, chromium(javascript=False) as browser:
+        browser.enter(link)
+
+        assert in_the_frame(browser) == "Your trip\nSee the train"
+        assert "to.city Brno" in browser.text("#item")
+        assert browser.find("#item img").size == {"width": 40, "height": 30}
+        assert not browser.find("#item .copy").is_displayed()
+        assert not browser.find("#search").is_displayed()
+
+
+def test_a_click_into_a_frame_leaves_the_keys_with_the_answers(folder, browser):
+    with shop_with(folder, {"body": {"kind": "html", "value": LETTER}}).running() as link:
+        browser.enter(link).until(browser.is_ready)
+        browser.find("#item iframe").click()
+        browser.until(lambda: browser.driver.switch_to.active_element.tag_name == "article")
+
+        answered = browser.answer("1")
+        browser.until(browser.is_sent)
+
+    assert [task for task, *_ in said(folder)] == [answered]
+
+
+def test_what_is_looked_for_is_marked_in_a_long_text_and_in_the_next_items(folder, browser):
+    with shop_with(folder, {"subject": LONG}).running() as link:
+        browser.enter(link).until(browser.is_ready)
+        whole = browser.driver.execute_script("return document.querySelector('.text').textContent")
+        browser.press("/")
+        browser.press("TRAIN")
+        found = browser.text("#found")
+        browser.press("\ue007")  # Enter
+        at = browser.text("#found")
+        marks = len(on_screen(browser, "mark"))
+        browser.press("\ue00c")  # Escape
+        browser.answer("1")
+        next_marks = len(on_screen(browser, "mark"))
+        browser.find("#term").clear()
+        kept = browser.driver.execute_script(
+            "return document.querySelector('#item > :not([hidden]) .text').textContent"
+        )
+
+    assert (found, at) == (f"{LONG.count('train')} found", f"1 of {LONG.count('train')}")
+    assert marks == next_marks == LONG.count("train")
+    assert kept == whole
+
+
+def test_a_link_is_text_that_can_be_copied(folder, browser):
+    with shop_with(folder, {"url": ALL_KINDS["url"]}).running() as link:
+        browser.enter(link).until(browser.is_ready)
+        script = "navigator.clipboard.writeText = async (text) => { window.copied = text; };"
+        browser.driver.execute_script(script)
+
+        browser.find("#item .copy").click()
+        browser.until(lambda: browser.text("#item .copy") == "Copied")
+
+        assert browser.driver.execute_script("return window.copied") == "https://example.org/a"
+        assert not on_screen(browser, "a")
+
+
+def test_a_picture_that_cannot_be_drawn_says_so(folder, browser):
+    cut = {"picture": picture(png()[:20])}
+    with shop_with(folder, cut).running() as link:
+        browser.enter(link).until(browser.is_ready)
+        browser.until(lambda: "it is not whole, or gone" in browser.text("#item"))
+        browser.answer("1")
+        browser.until(lambda: "it is not whole, or gone" in browser.text("#item"))
+
+
+@pytest.mark.slow
+def test_200_hostile_payloads_of_all_kinds_run_nothing_and_ask_for_nothing(folder, browser):
+    with listening() as (out, callers):
+        items = [of_all_kinds(text.replace(OUT, out)) for text in HOSTILE]
+        shop = shop_with(folder, *items)
+        ran: list[str] = []
+        seen = 0
+        with shop.running() as link:
+            browser.enter(link).until(browser.is_ready)
+            base = link.partition("/enter")[0]
+            while browser.task is not None:
+                ran += made(browser)
+                ran += led_on(browser)
+                browser.driver.get(f"{base}/label?task={browser.task}")
+                browser.until(browser.is_ready)
+                ran += made(browser)
+                ran += led_on(browser)
+                browser.answer("1")
+                seen += 1
+        browser.driver.get("about:blank")
+
+    assert seen == len(items)
+    assert sum(len(item) for item in items) > 200
+    assert ran == []
+    assert callers == []
+
+
+def of_all_kinds(text):
+    return {
+        "subject": text,
+        "html": {"kind": "html", "value": text},
+        "json": {"kind": "json", "value": json.dumps({text: [text, {text: None}]})},
+        "table": {"kind": "table", "value": [[text, text]]},
+        "url": {"kind": "link", "value": text},
+        "picture": no_picture(text, text),
+    }
+
+
+def made(browser):
+    """Elements that texts of strangers made on the page itself, and whether one ran."""
+    script = """
+        const made = [...document.querySelectorAll("#item *")].map((one) => one.localName);
+        const known = new Set(["section", "h2", "div", "details", "summary", "p", "table", "tbody",
+          "tr", "th", "td", "iframe", "button"]);
+        return [window.ran ? ["ran"] : [], made.filter((name) => !known.has(name))].flat();
+    """
+    return browser.driver.execute_script(script)
+
+
+def led_on(browser):
+    """Click all that stands in the frame, and say what ran there, or where it went."""
+    frame = browser.find("#item > :not([hidden]) iframe")
+    for one in browser.all("#item > :not([hidden]) iframe"):
+        browser.driver.execute_script("arguments[0].scrollIntoView()", one)
+        one.click()
+    browser.driver.switch_to.frame(frame)
+    try:
+        leading = browser.all("a, area, base, link, meta[http-equiv]")
+        return [one.tag_name for one in leading] + (["ran"] if RUN in browser.driver.title else [])
+    finally:
+        browser.driver.switch_to.default_content()
+
+
+@contextmanager
+def listening():
+    """An address elsewhere, and who came there."""
+    callers: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def take():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                callers.append(connection.recv(200).decode(errors="replace"))
+                connection.close()
+
+        threading.Thread(target=take, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/out", callers
