@@ -12,9 +12,11 @@ from monitor.domain.model import Answer
 from monitor.domain.settings import Limits
 from monitor.service.pages.labeling.controls import REPEAT_AFTER
 from monitor.service.pages.labeling.desk import BLOCK
+from monitor.service.pages.labeling.outcome import Outcome
 from monitor.storage.database import Database
 from monitor.storage.tables import store
 from tests.service.pages.people import Place, on_page, place_of, scene_of
+from tests.service.pages.test_at_once import at_once, desk_of
 from tests.service.pages.test_labeling import answer_all
 
 GOLD = "truth,text\n1,a trip to Rome\n0,a bill for water\n1,a flight\n0,a reminder\n"
@@ -154,6 +156,22 @@ def test_a_control_of_somebody_else_is_not_answered(mixed):
 
     assert answer.status_code == 404
     assert mixed.scene.rows("select * from page_control_answers") == []
+
+
+def test_tabs_that_ask_or_answer_at_the_same_moment_have_the_same_controls(mixed):
+    desk = desk_of(mixed)
+    outcomes = set()
+
+    for _ in range(12):
+        screens = at_once(*[lambda: desk.screen("ada")] * 3)
+        [key] = {screen.tasks[0].key for screen in screens}
+        outcomes |= set(at_once(*[lambda key=key: desk.say("ada", key, Answer.POSITIVE, 0)] * 3))
+
+    shown = mixed.scene.rows("select gold_item from page_controls")
+    answers = mixed.scene.rows("select control_key from page_control_answers")
+    assert outcomes == {Outcome.TAKEN}
+    assert len({row["gold_item"] for row in shown}) == len(shown) > 1
+    assert len({row["control_key"] for row in answers}) == len(answers) > 1
 
 
 def to_gold(place, person):
