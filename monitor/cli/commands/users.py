@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 NameArgument = Annotated[
     str, typer.Argument(help="Their name; answers are kept under it.", metavar="NAME")
 ]
-RoleOption = Annotated[Role, typer.Option("--role", help="What they are here for.")]
-RoleArgument = Annotated[Role, typer.Argument(help="What they are here for.")]
+RoleOption = Annotated[
+    Role, typer.Option("--role", help="labeler, viewer or admin.", metavar="ROLE")
+]
+RoleArgument = Annotated[Role, typer.Argument(help="labeler, viewer or admin.", metavar="ROLE")]
 
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     users_app = typer.Typer(
-        help="Say who may use the pages by a token of their own, with login: {kind: users}.",
+        help="Let people sign in to the pages by a token of their own.",
         no_args_is_help=True,
     )
     users_app.command("add")(add)
@@ -108,7 +110,10 @@ def give_role(
 
 
 def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Let somebody in no more, from their next request on; their answers stay."""
+    """Let somebody in no more; their answers are kept.
+
+    Who is signed in is out from the next request on.
+    """
     from monitor.storage import people_store
 
     with _writing(name, config) as work:
@@ -122,10 +127,10 @@ def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption =
 
 
 def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """End what somebody is signed in with, in every browser and by every login.
+    """Sign somebody out, in every browser.
 
-    Such as when their account of MLflow was removed: a session that began with it goes on for up
-    to 12 hours otherwise.
+    Also who signed in with an account of MLflow: where that is removed, a session that began with
+    it goes on for up to 12 hours otherwise.
     """
     from monitor.storage import people_store
 

@@ -94,8 +94,8 @@ def certificate_looks(
         looks.append(
             f"the certificate {path} is not for {', '.join(strange)}, so browsers warn of it"
         )
-    if key.stat().st_mode & 0o077:
-        looks.append(f"other users of this machine may read the key {key}; run: chmod 600 {key}")
+    if key.stat().st_mode & 0o007:
+        looks.append(f"every user of this machine may read the key {key}; run: chmod o= {key}")
     return f"certificate until {until:%Y-%m-%d}", looks
 
 

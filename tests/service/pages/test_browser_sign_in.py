@@ -57,6 +57,25 @@ def test_a_person_signs_in_leaves_and_is_out(database, tmp_path, javascript):
     assert [row["message"] for row in severe if "401" not in row["message"]] == []
 
 
+def test_the_form_is_named_and_fits_the_smallest_phone(database, tmp_path):
+    write_certificate(tmp_path)
+    site = Site(database, now=datetime.now(UTC))
+    narrow = {"width": 320, "height": 568, "deviceScaleFactor": 1, "mobile": True}
+
+    with serving(site, tmp_path) as at, chromium(flags=TRUSTS_ANY) as one:
+        one.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+        one.driver.get(f"{at}/sign-in")
+        fill(one, "ada", "wrong")
+        one.until(lambda: one.has("#problem"))
+
+        width = one.driver.execute_script("return document.documentElement.scrollWidth")
+        assert width <= 320
+        assert [field.accessible_name for field in one.all("main input")] == ["Name", "Token"]
+        assert one.find("#password") == one.driver.switch_to.active_element
+        assert one.find("#password").get_attribute("aria-describedby") == "problem"
+        assert min(field.size["height"] for field in one.all("main input, main button")) >= 44
+
+
 def test_a_tab_that_is_open_when_somebody_is_removed_is_told_so(database, tmp_path):
     write_certificate(tmp_path)
     site = Site(database, now=datetime.now(UTC))

@@ -3,7 +3,8 @@
 Run once before a version with a new schema is released, in a checkout of that version:
 ``PYTHONPATH=. python tests/storage/released/write.py`` writes ``<revision>.json`` beside this file.
 The store holds a round in each state: closed with effects that wait, closed with a late label that
-no estimate has seen, abandoned, skipped, half labeled, and just opened.
+no estimate has seen, abandoned, skipped, half labeled, and just opened. Somebody is on the labeling
+page.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tempfile
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from sqlalchemy import MetaData, select, update
+from sqlalchemy import MetaData, insert, select, update
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
@@ -24,6 +25,7 @@ from monitor.rounds.labels.collect import collect
 from monitor.rounds.opening import due
 from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.page_tables import page_sessions
 from monitor.storage.tables import store
 from tests.rounds.scene import Scene, settings
 
@@ -54,6 +56,14 @@ def play(database):
     collect(scene.context, [scene.round(5).id, scene.round(6).id])
     scene.now += timedelta(days=7)
     due.open_due(scene.context)
+    come_in(database, "ada", scene.now + timedelta(hours=12))
+
+
+def come_in(database, annotator, until):
+    """Let somebody onto the labeling page."""
+    session = {"digest": "0" * 64, "annotator": annotator, "expires_at": until}
+    with database.write() as connection:
+        connection.execute(insert(page_sessions).values(session))
 
 
 class Taken:
