@@ -46,6 +46,15 @@ def no_version_text(monitor: str, number: int, asked: int, newest: int) -> str:
     return f"round {number} of {monitor} has no version {asked}; {there}"
 
 
+def remarks_text(version: int, *, partial: bool) -> str:
+    """Say in a list of rounds what is special about the estimates of one.
+
+    >>> remarks_text(1, partial=False), remarks_text(2, partial=True)
+    ('', 'version 2, partial')
+    """
+    return ", ".join([f"version {version}"] * (version > 1) + ["partial"] * partial)
+
+
 def head_lines(page: dict[str, Any]) -> Iterator[str]:
     """Say which round it is, of when, and what was odd about its rows."""
     partial = ", partial" if page["partial"] else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.cli.common import minute
 from monitor.cli.views.printing import say, table_lines, width
 from monitor.presentation.numbers import interval_text, plural
+from monitor.presentation.round_page import remarks_text
 from monitor.presentation.setting_changes import change_sentence, difference_text
 
 if TYPE_CHECKING:
@@ -110,9 +111,7 @@ def _two_lines(row: Row) -> list[list[str]]:
 
 def _more(round_: Round) -> str:
     """Say what is special about a round's estimates."""
-    newest = round_.estimated_version
-    version = f"version {newest}" if newest > 1 else ""
-    return ", ".join(filter(None, [version, "partial" if round_.partial else ""]))
+    return remarks_text(round_.estimated_version, partial=round_.partial)
 
 
 def _numbers(estimates: Sequence[EstimateRow]) -> dict[tuple[str, str], str]:
