@@ -14,7 +14,7 @@ from monitor.presentation.estimates import (
     reason_text,
 )
 from monitor.presentation.evidence import evidence_sentence
-from monitor.presentation.moves import waves_sentence
+from monitor.presentation.moves import stopped_text, waves_sentence
 from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.rows import BANDS_OF_CELLS, agreement_sentence, answers_sentence
 
@@ -44,6 +44,20 @@ def no_version_text(monitor: str, number: int, asked: int, newest: int) -> str:
     """Say that a round has no such version, and which is its newest; 0 for none."""
     there = f"the newest is {newest}" if newest else "it has no estimate yet"
     return f"round {number} of {monitor} has no version {asked}; {there}"
+
+
+def remarks_text(
+    version: int, *, partial: bool = False, stopped: tuple[int, int] | None = None
+) -> str:
+    """Say in a list of rounds what is special about the estimates of one.
+
+    ``stopped`` has the labels that it kept and those of its plan, if it ended early.
+
+    >>> remarks_text(1), remarks_text(2, partial=True)
+    ('', 'version 2, partial')
+    """
+    remarks = [f"version {version}"] * (version > 1) + ["partial"] * partial
+    return ", ".join(remarks if stopped is None else [*remarks, stopped_text(*stopped)])
 
 
 def head_lines(page: dict[str, Any]) -> Iterator[str]:

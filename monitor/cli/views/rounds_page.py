@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
 from monitor.cli.views.printing import say, table_lines, width
-from monitor.presentation.moves import stopped_text
 from monitor.presentation.numbers import interval_text, plural
+from monitor.presentation.round_page import remarks_text
 from monitor.presentation.setting_changes import change_sentence, difference_text
 
 if TYPE_CHECKING:
@@ -112,10 +112,8 @@ def _two_lines(row: Row) -> list[list[str]]:
 
 def _more(round_: Round) -> str:
     """Say what is special about a round's estimates."""
-    newest = round_.estimated_version
-    version = f"version {newest}" if newest > 1 else ""
-    stopped = "" if round_.stopped is None else stopped_text(*round_.stopped)
-    return ", ".join(filter(None, [version, "partial" if round_.partial else "", stopped]))
+    version, partial = round_.estimated_version, round_.partial
+    return remarks_text(version, partial=partial, stopped=round_.stopped)
 
 
 def _numbers(estimates: Sequence[EstimateRow]) -> dict[tuple[str, str], str]:

@@ -66,5 +66,5 @@ def enter(request: Request, form: Form) -> Response:
     if not entrance.links.use(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
     entrance.entered(annotator)
-    first = "/label" if request.app.state.desk.asks() else "/"
+    first = "/label" if request.app.state.desk.takes_answers() else "/"
     return begin_visit(request, annotator, first)

@@ -63,7 +63,7 @@ def test_late_answers_are_taken_for_as_long_as_a_pass_a_day_later_reads_them(pla
     place.scene.run()
     read = list(place.labels().values()).count(None)
     place.scene.run()
-    late = place.person("ada")
+    late = place.person("ada").get()
 
     assert read == 1
     assert late.page.forms["/label/undo"]["task"] == ""
@@ -179,4 +179,4 @@ def test_the_other_monitors_of_a_store_are_not_on_the_page(place):
 
     person = Person(place.client()).get(f"/enter?key={place.links.key}")
 
-    assert "Nothing left to label" in person.post("/enter", name="ada").page.text
+    assert "Nothing left to label" in person.post("/enter", name="ada").get().page.text

@@ -99,10 +99,10 @@ class Desk:
         self.clock = clock
         self._monitors = monitors
 
-    def asks(self) -> bool:
-        """Whether some round asks people here now."""
+    def takes_answers(self) -> bool:
+        """Whether some round takes answers here now."""
         with self.database.read() as connection:
-            names = self._rounds(connection, self.clock(), asking=True)
+            names = self._rounds(connection, self.clock(), asking=False)
             return bool(page_store.read_page_tasks(connection, names))
 
     def screen(self, annotator: str, *, first: str = "") -> Screen:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.alerting import AlertState
 from monitor.presentation.numbers import interval_text, limit_text, minute_text
+from monitor.presentation.round_page import remarks_text
 from monitor.presentation.setting_changes import change_sentence
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ def event_table(page: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 def _round(row: Row) -> RoundLine:
     round_ = row.round
-    version = f"version {round_.estimated_version}" if round_.estimated_version > 1 else ""
-    more = [str(round_.state), version, "partial" if round_.partial else ""]
+    more = remarks_text(round_.estimated_version, partial=round_.partial, stopped=round_.stopped)
     numbers = {
         metric: [interval_text(one, 2) for one in row.estimates if one.metric == metric]
         for metric in ("precision", "recall")
@@ -65,7 +65,7 @@ def _round(row: Row) -> RoundLine:
     return RoundLine(
         round_.number,
         minute_text(round_.slot),
-        ", ".join(filter(None, more)),
+        f"{round_.state}, {more}" if more else str(round_.state),
         numbers["precision"],
         numbers["recall"],
         [change_sentence(change) for change in row.changes],
