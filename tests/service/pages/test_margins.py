@@ -97,7 +97,7 @@ def test_a_round_that_may_stop_says_how_many_there_are_at_most(database, tmp_pat
     scene = scene_with(database, tmp_path, stop="margin")
     scene.run(1)
 
-    assert progress_of(scene).startswith("at most ")
+    assert progress_of(scene).startswith("At most ")
 
 
 def test_a_round_that_is_done_again_has_the_margins_of_its_new_plan(database, tmp_path):
