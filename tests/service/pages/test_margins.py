@@ -7,6 +7,8 @@ from datetime import timedelta
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Margin, Sample
+from monitor.domain.state import RoundState
+from monitor.rounds.opening.redo import redo_abandoned
 from monitor.service.pages.labeling.desk import Desk
 from tests.rounds.scene import REFERENCE, Scene, settings
 from tests.service.pages.people import Place, on_page
@@ -95,4 +97,24 @@ def test_a_round_that_may_stop_says_how_many_there_are_at_most(database, tmp_pat
     scene = scene_with(database, tmp_path, stop="margin")
     scene.run(1)
 
-    assert progress_of(scene).startswith("at most ")
+    assert progress_of(scene).startswith("At most ")
+
+
+def test_a_round_that_is_done_again_has_the_margins_of_its_new_plan(database, tmp_path):
+    scene = scene_with(database, tmp_path)
+    scene.run(1)
+    before = scene.rows("select * from planned_margins order by metric")
+    scene.now += timedelta(days=6)  # past the deadline, without a label
+    scene.run()
+    abandoned = scene.round(1).state
+    narrow = scene.settings.sample.model_copy(update={"margin": Margin(precision=0.15)})
+
+    again = scene.settings.model_copy(update={"sample": narrow})
+    redo_abandoned(scene.context, scene.round(1).slot, again, "asked for")
+    scene.run()
+
+    after = scene.rows("select * from planned_margins order by metric")
+    assert abandoned is RoundState.ABANDONED
+    assert scene.round(1).state is RoundState.LABELING
+    assert [row["metric"] for row in after] == [row["metric"] for row in before]
+    assert after[0]["half_width"] < before[0]["half_width"]

@@ -44,7 +44,7 @@ def test_what_is_left_is_said_in_words(left, each, text):
         (
             {"precision": 0.068, "recall": 0.094},
             True,
-            "at most {}; then precision within ±7 %, recall ±9 %",
+            "At most {}; then precision within ±7 %, recall ±9 %",
         ),
     ],
 )

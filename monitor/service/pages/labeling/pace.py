@@ -53,14 +53,14 @@ class Progress:
         ('120 to go, about 9 minutes', '1 to go, less than a minute')
         >>> from monitor.storage.stop_store import Expected
         >>> Progress(120, 0, 4.5, Expected({"precision": 0.068, "recall": 0.09}, True)).text
-        'at most 120 to go, about 9 minutes; then precision within ±7 %, recall ±9 %'
+        'At most 120 to go, about 9 minutes; then precision within ±7 %, recall ±9 %'
         """
         if not self.left:
             return "Nothing to go"
         left = f"{self.left:,} to go, {_duration(self.left * self.each)}"
         if self.then is None:
             return left
-        return f"{'at most ' if self.then.may_stop else ''}{left}{_then(self.then.margins)}"
+        return f"{'At most ' if self.then.may_stop else ''}{left}{_then(self.then.margins)}"
 
 
 def seconds_each(times: Sequence[datetime]) -> float:
