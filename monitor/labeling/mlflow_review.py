@@ -161,7 +161,9 @@ class MlflowReviewLabeler:
         # By their ids, which are hashes: an order that says nothing.
         by_id = {self._trace_id(task.key): task for task in tasks}
         by_id = {id_: by_id[id_] for id_ in sorted(by_id)}
-        out = {info["trace_id"] for info in experiment.infos(list(by_id))}
+        out = {
+            info["trace_id"] for infos in experiment.search(self._of(round_name)) for info in infos
+        }
         missing = {id_: traces.message_of(by_id[id_]) for id_ in by_id if id_ not in out}
         for batch in traces.batches(missing):
             tags = {traces.ROUND: self._round(round_name), traces.QUESTION: queue.question}
@@ -201,7 +203,8 @@ class MlflowReviewLabeler:
         if experiment is None:
             return reading
         ids = {self._trace_id(key): key for key in sorted(tasks)}
-        infos = {str(info["trace_id"]): info for info in experiment.infos(list(ids))}
+        pages = experiment.search(f"tags.`{traces.ROUND}` LIKE '{self._round('')}%'")
+        infos = {str(info["trace_id"]): info for page in pages for info in page}
         for id_ in sorted(set(ids) & set(infos)):
             question = _tags(infos[id_]).get(traces.QUESTION, "")
             reading.take(ids[id_], question, infos[id_].get("assessments"))
@@ -240,8 +243,7 @@ class MlflowReviewLabeler:
                 return
             for queue, _ in _queues(round_name):
                 experiment.delete_queue(queue)
-            wanted = f"tags.`{traces.ROUND}` = '{self._round(round_name)}'"
-            while infos := next(experiment.search(wanted)):
+            while infos := next(experiment.search(self._of(round_name))):
                 self._take_away(experiment, round_name, infos)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
@@ -250,7 +252,9 @@ class MlflowReviewLabeler:
             experiment = found_experiment(calls, self.experiment)
             if experiment is None:
                 return ()
-            infos = experiment.infos([self._trace_id(key) for key in sorted(keys)])
+            ids = {self._trace_id(key) for key in keys}
+            found = [info for page in experiment.search(self._of(round_name)) for info in page]
+            infos = [info for info in found if info["trace_id"] in ids]
             for part in parts(infos):
                 self._take_away(experiment, round_name, part)
         return (self.place,) if infos else ()
@@ -282,6 +286,10 @@ class MlflowReviewLabeler:
                     kept = tags.get(f"{traces.KEPT}.{key}")
                     if kept is not None:
                         yield key, kept
+
+    def _of(self, round_name: str) -> str:
+        """Filter for the traces of a round's tasks."""
+        return f"tags.`{traces.ROUND}` = '{self._round(round_name)}'"
 
     def _round(self, round_name: str) -> str:
         """Name a round as no other store does."""

@@ -230,6 +230,22 @@ def test_two_workers_at_once_make_one_queue_and_each_trace_once(view, database):
     assert len(view.queues()["r"]) == len(view.found()) == 30
 
 
+def test_no_trace_is_asked_for_by_its_id(labeler, view, monkeypatch):
+    """With accounts MLflow refuses such a request unless every one of its traces is there."""
+    met = []
+
+    with monkeypatch.context() as patch:
+        patch.setattr(crashpoint, "hook", met.append)
+        labeler.send("r", ALL)
+        labeler.collect(TASKS, None)
+        labeler.forget("r", ["aa"])
+        labeler.collect(TASKS, None)
+        labeler.close("r")
+
+    asked = {name.rpartition("/")[2] for name in met if "/mlflow/traces/" in name}
+    assert asked == {"search", "delete-traces"}
+
+
 class Cut(BaseException):
     """A kill, as far as a process can live on after it."""
 

@@ -68,8 +68,9 @@ def forget(
     """Delete what people were shown of one item, for good.
 
     In every round: from the store, from the files with its tasks and from filled copies, with
-    notes written there. Its labels stay, and so do all counts and estimates; each round keeps
-    that it was done, without the text. MLflow and hooks never had the text.
+    notes written there, and from MLflow's review view. Its labels stay, and so do all counts and
+    estimates; each round keeps that it was done, without the text. Runs in MLflow and hooks never
+    had the text.
     """
     from monitor.storage import sqlite_file
 
