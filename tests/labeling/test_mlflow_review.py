@@ -232,7 +232,7 @@ def test_two_workers_at_once_make_one_queue_and_each_trace_once(view, database):
 
 def test_no_trace_is_asked_for_by_its_id(labeler, view, monkeypatch):
     """With accounts MLflow refuses such a request unless every one of its traces is there."""
-    met = []
+    met: list[str] = []
 
     with monkeypatch.context() as patch:
         patch.setattr(crashpoint, "hook", met.append)

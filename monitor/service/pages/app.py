@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import cast
 
 import structlog
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
-from starlette.exceptions import HTTPException
 
 from monitor.config.pages import PagesSettings
 from monitor.domain.errors import MonitorError
@@ -28,6 +27,8 @@ from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Visits
 
 log = structlog.get_logger("monitor.pages")
+
+_NO_PAGE = "There is no such page here."
 
 # FastAPI would tell any provider of the process, such as MLflow's, the addresses and so the links.
 _NO_TELEMETRY: TelemetryConfig = {
@@ -53,7 +54,7 @@ def pages_app(
     app.add_exception_handler(PageRefused, _refused)
     for no_page in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
         app.add_exception_handler(no_page, _no_page)
-    app.add_exception_handler(RequestValidationError, _no_page)
+    app.add_exception_handler(RequestValidationError, _no_such_page)
     app.add_exception_handler(MonitorError, _unavailable)
     app.include_router(entrance.router if isinstance(way_in, Entrance) else sign_in.router)
     app.include_router(leaving.router)
@@ -73,9 +74,13 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _no_page(request: Request, error: Exception) -> Response:
-    # Other errors are of an address whose number or word is none, such as /rounds/x.
-    status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
-    return message_answer(request, HTTPStatus(status), "There is no such page here.")
+    status = cast("HTTPException", error).status_code
+    return message_answer(request, HTTPStatus(status), _NO_PAGE)
+
+
+def _no_such_page(request: Request, error: Exception) -> Response:  # noqa: ARG001  as FastAPI calls it
+    """Answer for an address whose number or word is none, such as /monitors/mail/rounds/x."""
+    return message_answer(request, HTTPStatus.NOT_FOUND, _NO_PAGE)
 
 
 def _unavailable(request: Request, error: Exception) -> Response:

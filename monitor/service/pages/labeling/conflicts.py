@@ -72,7 +72,7 @@ def conflicts_page(request: Request, visit: Administering) -> Response:
         left=len(mine),
         question=None if round_ is None else round_.question,
         guideline=None if round_ is None else as_html(round_.guideline),
-        parts=[] if not mine else parts_of(shown[mine[0].task.key]),
+        parts=[] if not mine else parts_of(shown[mine[0].task.key], mine[0].task.key),
         others=[(name, who, count) for (name, who), count in sorted(others.items(), key=str)],
     )
 

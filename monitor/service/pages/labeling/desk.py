@@ -161,17 +161,28 @@ class Desk:
         return Outcome.TAKEN
 
     def shown_to(self, annotator: str, key: str) -> Shown | None:
-        """Read what a task shows, for somebody who has or had it on the screen; else None."""
+        """Read what a task or control shows, for somebody who has or had it on the screen.
+
+        An adjudicator sees the tasks of their rounds, too. None for everybody else.
+        """
         now = self.clock()
         with self.database.read() as connection:
             names = self._rounds(connection, now, asking=False)
+            control = control_store.find_control(connection, names, annotator, key)
+            if control is not None:
+                return control_store.read_shown(connection, control)
             task = page_store.find_task(connection, names, key)
-            if task is None:
-                return None
-            said = page_store.statements(connection, [key])
-            if task.held_by != annotator and annotator not in {one.annotator for one in said}:
+            if task is None or not self._may_see(connection, annotator, task):
                 return None
             return page_store.read_shown(connection, [task])[key]
+
+    def _may_see(self, connection: Connection, annotator: str, task: PageTask) -> bool:
+        said = page_store.statements(connection, [task.key])
+        return (
+            task.held_by == annotator
+            or annotator in {one.annotator for one in said}
+            or annotator == self.adjudicators(connection).get(task.round_name)
+        )
 
     def progress(self, annotator: str) -> Progress:
         """Count what is left for somebody."""

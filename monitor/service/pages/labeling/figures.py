@@ -202,7 +202,7 @@ def _pace(
         return None, None
     shown = page_store.read_shown(connection, [tasks[key] for key, _ in gaps if key])
     rates = [
-        sum(len(part.text) for part in parts_of(shown[key])) / max(seconds, 0.001)
+        sum(len(part.text) for part in parts_of(shown[key], key)) / max(seconds, 0.001)
         for key, seconds in gaps
         if key and shown[key] is not None
     ]

@@ -104,7 +104,7 @@ def _entries(desk: Desk, annotator: str, page: int) -> tuple[list[Entry], int]:
         for one in found[first : first + AT_ONCE]:
             shown = one.pop("read")(connection)
             question = rounds[one.pop("round_name")].question
-            entries.append(Entry(**one, question=question, parts=_excerpts(shown)))
+            entries.append(Entry(**one, question=question, parts=_excerpts(shown, one["key"])))
     return entries, pages
 
 
@@ -147,8 +147,8 @@ def _of_gold(connection: Connection, names: Sequence[str], annotator: str) -> li
     ]
 
 
-def _excerpts(shown: Mapping[str, Any] | None) -> list[Part]:
-    return [_excerpt(part) for part in parts_of(shown)]
+def _excerpts(shown: Mapping[str, Any] | None, key: str) -> list[Part]:
+    return [_excerpt(part) for part in parts_of(shown, key)]
 
 
 def _excerpt(part: Part) -> Part:
