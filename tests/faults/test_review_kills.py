@@ -83,7 +83,9 @@ def test_answers_in_mlflow_are_kept_once_wherever_it_is_killed(database, mlflow_
     codes = list(lives_until_one_is_whole(LIVES, url, mlflow_url, view.name))
 
     with database.read() as connection:
-        states = list(connection.exec_driver_sql("select state from rounds where id = 1").scalars())
+        states = list(
+            connection.exec_driver_sql("select state from rounds order by slot limit 1").scalars()
+        )
         said = connection.exec_driver_sql(
             "select external_id, kind, answer from label_events order by id"
         ).fetchall()
