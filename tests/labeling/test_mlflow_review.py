@@ -327,7 +327,7 @@ def test_a_server_that_is_away_is_told_and_loses_nothing(view, database):
         lambda: gone.collect(TASKS, None),
         lambda: gone.close("r"),
         gone.state,
-        gone.check,
+        gone.usable,
     ):
         with pytest.raises(
             LabelsUnavailable, match=r"MLflow at http://127\.0\.0\.1:9 does not answer"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cryptography import x509
 
 from monitor.domain.errors import ConfigRefused
+from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,8 +85,8 @@ def certificate_looks(
     first = x509.load_pem_x509_certificates(path.read_bytes())[0]
     since, until = first.not_valid_before_utc, first.not_valid_after_utc
     if not since <= now < until:
-        ended = f"ended {until:%Y-%m-%d %H:%M}" if now >= until else f"begins {since:%Y-%m-%d}"
-        message = f"pages.tls.certificate: {path} {ended} UTC, so no browser believes it; renew it"
+        at = f"ended {minute_text(until)}" if now >= until else f"begins {minute_text(since)}"
+        message = f"pages.tls.certificate: {path} {at} UTC, so no browser believes it; renew it"
         raise ConfigRefused(message)
     looks = []
     if until - now < SOON:
