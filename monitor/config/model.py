@@ -149,6 +149,17 @@ class MonitorConfig(Settings):
             raise SettingRefused(setting="sample.stop", why=why)
         return self
 
+    @model_validator(mode="after")
+    def _gold_items_look_like_others(self) -> MonitorConfig:
+        if getattr(self.labeling, "gold", None) is not None and not self.source.shows_texts_only:
+            message = (
+                "gold items show texts only, so people would know them from items that "
+                "source.columns.show shows as another kind or as a table; leave out gold, or show "
+                "texts"
+            )
+            raise SettingRefused(setting="labeling.gold", why=message)
+        return self
+
     def settings(self, reference: ReferenceMatrix | None = None) -> MonitorSettings:
         """Return what the rounds need, without secrets or places.
 

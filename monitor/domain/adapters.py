@@ -55,6 +55,11 @@ class SourceSettings(Settings):
         return True
 
     @property
+    def shows_texts_only(self) -> bool:
+        """Whether people see texts of an item and nothing of another kind."""
+        return True
+
+    @property
     def item_format(self) -> ItemFormat:
         """How a reference, or another classifier's decisions, are read with this source."""
         return ItemFormat()

@@ -177,6 +177,11 @@ class DuckdbSettings(SourceSettings):
         return tuple(text for text in all_texts(usual) if text not in positives)
 
     @property
+    def shows_texts_only(self) -> bool:
+        """Whether people see texts of an item and nothing of another kind."""
+        return all(one.is_text for one in listed(self.columns.show))
+
+    @property
     def has_scores(self) -> bool:
         """Whether a column holds scores."""
         return self.columns.score is not None

@@ -59,6 +59,11 @@ class ShownColumn(Settings):
         return (self.column,) if self.column is not None else self.table or ()
 
     @property
+    def is_text(self) -> bool:
+        """Whether it is one column, shown as text."""
+        return self.table is None and self.kind == "text"
+
+    @property
     def heading(self) -> str:
         """What stands above it."""
         return self.name or ", ".join(self.columns)

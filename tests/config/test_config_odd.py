@@ -250,6 +250,26 @@ def test_a_stop_is_refused_where_it_was_not_shown_to_hold(refused, tmp_path, cha
     assert why in line
 
 
+@pytest.mark.parametrize(
+    "shown", ["{column: body, kind: html}", "{table: [body, sender], name: Mail}"]
+)
+def test_gold_items_are_refused_where_people_would_know_them_from_others(refused, shown):
+    text = _with_stop({"labeling": PAGE.replace("}", ", gold: gold.csv}"), "sample": "sample: {}"})
+
+    [line] = refused(text.replace("show: [subject, body]", f"show: [subject, {shown}]"))
+
+    assert line.startswith("config.yaml:15, monitors[mail-travel].labeling.gold: ")
+    assert "gold items show texts only" in line
+
+
+def test_gold_items_are_taken_among_texts(load):
+    text = _with_stop({"labeling": PAGE.replace("}", ", gold: gold.csv}"), "sample": "sample: {}"})
+
+    config = load(text.replace("show: [subject, body]", "show: [subject, {column: body}]"))
+
+    assert config.monitors[0].labeling.gold == "gold.csv"
+
+
 def test_a_stop_is_taken_on_the_page_without_limits(load):
     config = load(_with_stop({"labeling": PAGE, "limits": "limits: {}"}))
 

@@ -44,7 +44,13 @@ def pages_app(
     desk: Desk, way_in: Entrance | SignIn, board: Board, settings: PagesSettings
 ) -> Guard:
     """Make the application that serves the pages."""
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY)
+    app = FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,  # it would lead from https, behind a proxy, to http
+        telemetry=_NO_TELEMETRY,
+    )
     app.state.desk = desk
     app.state.board = board
     app.state.visits = Visits(desk.database, desk.clock, way_in)

@@ -66,5 +66,4 @@ def enter(request: Request, form: Form) -> Response:
     if not entrance.links.use(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
     entrance.entered(annotator)
-    first = "/label" if request.app.state.desk.takes_answers() else "/"
-    return begin_visit(request, annotator, first)
+    return begin_visit(request, annotator)

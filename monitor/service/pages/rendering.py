@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from monitor.hooks.texts import clean
+from monitor.service.pages.roles import Role
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -25,10 +26,14 @@ def html_page(template: str, /, **values: Any) -> HTMLResponse:
     return HTMLResponse(_TEMPLATES.get_template(template).render(**values))
 
 
-def message_page(status: HTTPStatus, message: str, *, sign_in: bool = False) -> HTMLResponse:
-    """Make a page that has one sentence; ``sign_in`` leads to where one gives a password."""
-    signed_in = status is not HTTPStatus.UNAUTHORIZED
-    page = html_page("message.html", message=message, signed_in=signed_in, sign_in=sign_in)
+def message_page(
+    status: HTTPStatus, message: str, *, role: Role | None = None, sign_in: bool = False
+) -> HTMLResponse:
+    """Make a page that has one sentence, and leads to what is for a ``role``.
+
+    ``sign_in`` leads to where one gives a password.
+    """
+    page = html_page("message.html", message=message, role=role, sign_in=sign_in)
     page.status_code = status
     return page
 
@@ -38,9 +43,14 @@ def message_answer(request: Request, status: HTTPStatus, message: str) -> Respon
     if wants_json(request):
         return JSONResponse({"message": message}, status)
     nobody = status is HTTPStatus.UNAUTHORIZED
-    return message_page(
-        status, message, sign_in=nobody and request.app.state.way_in.login is not None
-    )
+    sign_in = nobody and request.app.state.way_in.login is not None
+    return message_page(status, message, role=role_in(request), sign_in=sign_in)
+
+
+def role_in(request: Request) -> Role | None:
+    """Look up what who asks may do; None where nobody looked who that is."""
+    role: Role | None = getattr(request.state, "role", None)
+    return role
 
 
 def wants_json(request: Request) -> bool:

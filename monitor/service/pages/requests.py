@@ -54,13 +54,21 @@ def visit_of(request: Request) -> Visit:
     visit: Visit | None = state.visits.find(_token(request))
     if visit is None:
         raise PageRefused(HTTPStatus.UNAUTHORIZED, state.way_in.nobody)
+    request.state.role = visit.role  # whatever page it ends with leads on to what is for them
     return visit
 
 
-def begin_visit(request: Request, annotator: str, first: str = "/") -> Response:
-    """Begin a visit and lead to a page; what the browser came with is worth nothing now."""
+def begin_visit(request: Request, annotator: str) -> Response:
+    """Begin a visit; what the browser came with is worth nothing now.
+
+    Who may label is led to where that is, as long as a round takes answers: what waits in the tab
+    is sent there.
+    """
     state = request.app.state
     token = state.visits.begin(annotator, before=_token(request))
+    visit: Visit | None = state.visits.find(token)
+    labels = visit is not None and visit.role.labels
+    first = "/label" if labels and state.desk.takes_answers() else "/"
     response = RedirectResponse(first, HTTPStatus.SEE_OTHER)
     lasts = round(VISIT.total_seconds())
     response.set_cookie(state.cookie, token, max_age=lasts, **_marks(request))

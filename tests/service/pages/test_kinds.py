@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from monitor.domain.shown import picture
+from monitor.service.pages.roles import Role
+from monitor.service.pages.visits import Visits
 from tests.pictures import png
 from tests.service.pages.people import Place, Reader, on_page, scene_of
 
@@ -64,6 +68,18 @@ def test_nobody_sees_a_picture_that_is_not_on_their_screen(place, ada):
     assert ada.client.get(mine).status_code == 200
     assert ada.client.get(others).status_code == 404
     assert place.client().get(mine).status_code == 401
+
+
+def test_who_labels_no_more_sees_no_picture_that_was_on_the_screen(ada, monkeypatch):
+    [address] = images(ada.page)
+    find = Visits.find
+    monkeypatch.setattr(
+        Visits, "find", lambda self, token: replace(find(self, token), role=Role.VIEWER)
+    )
+
+    codes = [ada.client.get(at).status_code for at in (address, address.replace("picture", "html"))]
+
+    assert codes == [403, 403]
 
 
 @pytest.mark.parametrize("query", ["", "?task=x&part=1", "?task=%00&part=1"])

@@ -54,3 +54,28 @@ def test_a_viewer_answers_nothing_and_reads_why(place, ada, as_role):
     assert answer.status_code == 403
     assert "not for you: your role here is viewer" in Reader(answer.text).text
     assert place.said == []
+
+
+@pytest.mark.parametrize(
+    ("role", "leads_to"), [("labeler", ["/label"]), ("viewer", ["/"]), ("admin", ["/label", "/"])]
+)
+def test_a_sentence_leads_to_the_pages_of_the_role_only(ada, as_role, role, leads_to):
+    as_role(Role(role))
+
+    answer = ada.client.post("/leave", data={"form_token": "of another visit"})
+
+    assert answer.status_code == 403
+    assert links(answer) == leads_to
+
+
+def test_who_left_or_never_came_in_is_led_to_no_page_that_is_closed(place, ada):
+    left = ada.client.post("/leave", data={"form_token": ada.form_token})
+    stranger = place.client().get("/enter?key=x")
+
+    assert "You have left" in left.text
+    assert stranger.status_code == 403
+    assert links(left) == links(stranger) == []
+
+
+def links(answer):
+    return [named["href"] for tag, named in Reader(answer.text).elements if tag == "a"]

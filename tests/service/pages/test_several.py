@@ -73,6 +73,19 @@ def test_each_person_has_an_order_of_their_own_within_a_block_of_the_common_one(
         assert sorted(said) == sorted(common)
 
 
+def test_the_words_of_what_is_left_are_those_of_a_task_where_only_controls_are_left(mixed):
+    ada = mixed.person("ada")
+    keys = {row["key"] for row in mixed.scene.rows("select key from page_tasks")}
+    words = {}
+
+    while ada.task is not None:
+        words[ada.task] = re.findall(r"role=\"status\">([^<]*)<", ada.response.text)[0]
+        ada.answer("1")
+
+    assert list(words)[-1] not in keys  # or this shows nothing
+    assert len({said.partition(";")[2] for said in words.values()}) == 1
+
+
 def test_what_was_answered_comes_again_later_and_is_not_marked(mixed):
     ada = mixed.person("ada")
     said = answer_all(ada)

@@ -361,6 +361,25 @@ def test_a_session_that_began_with_a_password_is_worth_nothing_where_links_lead_
     assert place.client(cookies={"pr_monitor_8089": token}).get("/label").status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("role", "first"), [("labeler", "/label"), ("viewer", "/"), ("admin", "/label")]
+)
+def test_who_may_label_lands_where_answers_that_wait_in_the_tab_are_sent(
+    database, tmp_path, role, first
+):
+    site = Site(database, now=place_of(database, tmp_path).scene.now)
+
+    _, answer = site.sign_in("ada", site.add("ada", role))
+
+    assert str(answer.url) == f"{HTTPS}{first}"
+
+
+def test_an_admin_lands_on_the_status_page_while_no_round_takes_answers(site):
+    _, answer = site.sign_in("ada", site.add("ada", "admin"))
+
+    assert str(answer.url) == f"{HTTPS}/"
+
+
 def test_there_is_one_way_in(site, database, tmp_path):
     by_link = place_of(database, tmp_path).client()
 
@@ -428,6 +447,15 @@ def test_behind_a_proxy_the_last_address_counts_which_nobody_but_the_proxy_write
     assert codes == [401] * FREE_FOR_AN_ADDRESS
     assert failing("203.0.113.9") == 429
     assert failing("203.0.113.10") == 401
+
+
+def test_behind_a_proxy_no_address_leads_from_https_to_http(database):
+    client = behind_proxy(database).client()
+
+    answer = client.get("/sign-in/", headers={"x-forwarded-proto": "https"})
+
+    assert answer.status_code == 404
+    assert answer.history == []
 
 
 def test_behind_a_proxy_a_request_that_came_without_encryption_is_refused(database):

@@ -134,6 +134,7 @@ def test_many_answers_come_in_pages(database, tmp_path):
         pages.append([n["value"] for n in inputs if n.get("name") == "task"])
 
     assert [len(page) for page in pages] == [AT_ONCE, AT_ONCE, 5, 5]
+    assert "Page 3 of 3" in ada.page.text
     assert [key for page in pages[:3] for key in page] == list(said)[::-1]
 
 

@@ -59,7 +59,7 @@ def _said(request: Request, visit: Visit, form: dict[str, str], answer: Answer |
         progress = desk.progress(visit.annotator).text
         return JSONResponse({"progress": progress, "known": known})
     if known is not None:
-        return message_page(HTTPStatus.OK, known)
+        return message_page(HTTPStatus.OK, known, role=visit.role)
     back = f"/label?task={task}" if answer is None else "/label"
     return RedirectResponse(back, HTTPStatus.SEE_OTHER)
 

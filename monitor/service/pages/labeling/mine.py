@@ -48,7 +48,7 @@ class Entry:
 @router.get("")
 def mine_page(request: Request, visit: Labeling, page: int = 1) -> Response:
     """Show somebody's own answers, the newest first."""
-    entries, pages = _entries(request.app.state.desk, visit.annotator, page)
+    entries, page, pages = _entries(request.app.state.desk, visit.annotator, page)
     return html_page(
         "labeling/mine.html", visit=visit, entries=entries, page=page, pages=pages, answers=_ANSWERS
     )
@@ -92,20 +92,22 @@ def _standing_answer(desk: Desk, annotator: str, key: str) -> Answer | None:
     return None if control is None else control.answer
 
 
-def _entries(desk: Desk, annotator: str, page: int) -> tuple[list[Entry], int]:
+def _entries(desk: Desk, annotator: str, page: int) -> tuple[list[Entry], int, int]:
+    """Find the answers on a page, or the nearest that there is; returns also which, of how many."""
     with desk.database.read() as connection:
         names = desk.accepting(connection)
         found = [*_of_tasks(connection, names, annotator), *_of_gold(connection, names, annotator)]
         found.sort(key=lambda one: one["place"], reverse=True)
         pages = max(1, -(-len(found) // AT_ONCE))
-        first = AT_ONCE * (min(max(page, 1), pages) - 1)
+        page = min(max(page, 1), pages)
+        first = AT_ONCE * (page - 1)
         rounds = {one.name: one for one in page_store.read_rounds(connection, names)}
         entries = []
         for one in found[first : first + AT_ONCE]:
             shown = one.pop("read")(connection)
             question = rounds[one.pop("round_name")].question
             entries.append(Entry(**one, question=question, parts=_excerpts(shown, one["key"])))
-    return entries, pages
+    return entries, page, pages
 
 
 def _of_tasks(connection: Connection, names: Sequence[str], annotator: str) -> list[dict[str, Any]]:

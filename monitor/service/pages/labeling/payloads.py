@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from monitor.domain.shown import Value, image_type, picture_bytes
 from monitor.service.pages.labeling.framed import HEADERS, framed
-from monitor.service.pages.requests import PageRefused, Visitor
+from monitor.service.pages.requests import Labeling, PageRefused
 from monitor.service.pages.visits import Visit
 
 router = APIRouter(prefix="/label")
@@ -18,7 +18,7 @@ _NOT_THERE = "There is nothing to show here, or no longer."
 
 
 @router.get("/picture")
-def show_picture(request: Request, visit: Visitor, task: str = "", part: str = "") -> Response:
+def show_picture(request: Request, visit: Labeling, task: str = "", part: str = "") -> Response:
     """Give a picture of a task that is on the person's screen, or was."""
     value = _part_of(request, visit, task, part)
     if isinstance(value, str) or value["kind"] != "image" or "value" not in value:
@@ -31,7 +31,7 @@ def show_picture(request: Request, visit: Visitor, task: str = "", part: str = "
 
 
 @router.get("/html")
-def show_html(request: Request, visit: Visitor, task: str = "", part: str = "") -> Response:
+def show_html(request: Request, visit: Labeling, task: str = "", part: str = "") -> Response:
     """Give HTML of such a task, for a frame that neither runs nor loads anything."""
     value = _part_of(request, visit, task, part)
     if isinstance(value, str) or value["kind"] != "html":
