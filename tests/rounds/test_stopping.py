@@ -155,6 +155,22 @@ def test_where_answers_come_in_another_order_the_same_first_ones_decide(scene):
     assert len(scene.rows("select * from label_events")) == end + 9
 
 
+def test_whoever_takes_what_the_page_hands_out_answers_nothing_behind_the_end(scene):
+    rows = in_order(scene)
+    end = first_look(scene, rows)
+    truth = {row["key"]: scene.truth[row["item_id"]] for row in rows}
+    desk = Desk(scene.database, lambda: scene.now, lambda: [scene.name])
+
+    said = []
+    for _ in range(end):
+        said.append(desk.screen("ada").tasks[0].key)
+        desk.say("ada", said[-1], truth[said[-1]], 0)
+    scene.run()
+
+    assert scene.round(1).stopped == (end, len(rows))
+    assert said != [row["key"] for row in rows[:end]]  # the order is still ada's own
+
+
 def test_what_was_withdrawn_takes_no_answer_and_what_was_kept_does(scene):
     rows = in_order(scene)
     end = first_look(scene, rows)
