@@ -234,7 +234,7 @@ def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, tu
 
 
 def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
-    """Count the items of each round to which an answer stands.
+    """Count the items of each round that are still asked and to which an answer stands.
 
     Where nobody took anything back these are all that anybody answered.
     """
@@ -247,7 +247,7 @@ def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]
                 func.count(label_events.c.item_id.distinct()).label("items"),
                 taken_back.label("taken_back"),
             )
-            .where(label_events.c.round_id.in_(some))
+            .where(label_events.c.round_id.in_(some), label_store.IS_ASKED)
             .group_by(label_events.c.round_id)
         )
         for row in connection.execute(query).all():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003  of a NamedTuple
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, delete, exists, insert, select, update
 
 from monitor.domain.state import RoundState
 from monitor.storage.database import listed
@@ -46,14 +46,17 @@ class Expected(NamedTuple):
 def read_expected(connection: Connection, names: Sequence[str]) -> dict[str, Expected]:
     """Read what rounds of some monitors expect that are being labeled, by the round's name.
 
-    Not of one that has a second wave to come: what is out is not all of its plan.
+    Not of one that has a second wave to come: what is out is not all of its plan. One that had
+    a second wave does not stop.
     """
+    has_waves = exists().where(strata.c.round_id == rounds.c.id, strata.c.first_wave.is_not(None))
     query = (
         select(
             monitors.c.name,
             rounds.c.slot,
             rounds.c.first_version,
             rounds.c.settings["sample"]["stop"].as_string().label("stop"),
+            has_waves.label("has_waves"),
             planned_margins.c.metric,
             planned_margins.c.half_width,
         )
@@ -68,10 +71,10 @@ def read_expected(connection: Connection, names: Sequence[str]) -> dict[str, Exp
         .order_by(planned_margins.c.metric)
     )
     found: dict[str, Expected] = {}
-    for name, slot, first_version, stops, metric, half in connection.execute(query):
+    for name, slot, first_version, stops, two_waves, metric, half in connection.execute(query):
         mine = round_name(name, slot, first_version)
         before = {} if mine not in found else found[mine].margins
-        found[mine] = Expected({**before, metric: half}, stops is not None)
+        found[mine] = Expected({**before, metric: half}, stops is not None and not two_waves)
     return found
 
 

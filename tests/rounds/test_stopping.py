@@ -10,11 +10,13 @@ import pytest
 
 from monitor.cli.views.rounds_page import round_json, say_rounds
 from monitor.cli.views.status_page import say_overview
+from monitor.domain.errors import StoreUnavailable
 from monitor.domain.labels import Statement
 from monitor.domain.model import Answer, LabelKind
 from monitor.domain.sample_settings import Cells, Margin, Sample
 from monitor.domain.settings import Limits, MonitorSettings
 from monitor.domain.state import RoundState
+from monitor.rounds import publish
 from monitor.rounds.listing import listed
 from monitor.rounds.stopping import enough
 from monitor.service.pages.labeling.desk import Desk
@@ -23,6 +25,8 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.stopping import looks
 from monitor.storage import label_store, page_store
+from monitor.storage.fleet_store import read_fleet
+from monitor.storage.many_rounds import read_progress
 from monitor.storage.past_store import read_past
 from monitor.storage.round_labels import read_labels
 from tests.rounds.scene import overview
@@ -153,6 +157,51 @@ def test_where_answers_come_in_another_order_the_same_first_ones_decide(scene):
     truth = [scene.truth[row["item_id"]] for row in rows[:end]]
     assert counted == [{"n": end, "y": truth.count(Answer.POSITIVE)}]
     assert len(scene.rows("select * from label_events")) == end + 9
+
+
+def test_whoever_takes_what_the_page_hands_out_answers_nothing_behind_the_end(scene):
+    rows = in_order(scene)
+    end = first_look(scene, rows)
+    truth = {row["key"]: scene.truth[row["item_id"]] for row in rows}
+    desk = Desk(scene.database, lambda: scene.now, lambda: [scene.name])
+
+    said = []
+    for _ in range(end):
+        said.append(desk.screen("ada").tasks[0].key)
+        desk.say("ada", said[-1], truth[said[-1]], 0)
+    scene.run()
+
+    assert scene.round(1).stopped == (end, len(rows))
+    assert said != [row["key"] for row in rows[:end]]  # the order is still ada's own
+
+
+@pytest.mark.parametrize("taken_back", [False, True], ids=["given", "one taken back"])
+def test_a_round_that_stopped_and_is_not_closed_counts_no_answer_behind_its_end(
+    scene, monkeypatch, taken_back
+):
+    rows = in_order(scene)
+    end = first_look(scene, rows)
+    answer(scene, rows[: end + 9])
+    if taken_back:
+        say(scene, rows[end + 8]["key"], None, revision=1)
+        say(scene, rows[end + 8]["key"], Answer.POSITIVE, revision=2)
+
+    def cut(*_, **__):
+        message = "cut"
+        raise StoreUnavailable(message)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publish, "close", cut)
+        with pytest.raises(StoreUnavailable):
+            scene.run()
+
+    assert scene.round(1).stopped == (end, len(rows))
+    assert scene.round(1).state is RoundState.LABELING
+    with scene.database.read() as connection:
+        progress = read_progress(connection, [1])[1]
+        labeling = read_fleet(connection, scene.now).labeling[scene.name]
+    assert (progress.wanted, progress.answered) == (end, end)
+    assert (labeling.wanted, labeling.received) == (end, end)
 
 
 def test_what_was_withdrawn_takes_no_answer_and_what_was_kept_does(scene):

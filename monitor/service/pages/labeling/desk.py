@@ -10,9 +10,11 @@ then it comes back. Nothing that decides here depends on an answer, but whether 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
@@ -23,7 +25,7 @@ from monitor.service.pages.labeling.pace import Progress, seconds_each
 from monitor.storage import control_store, page_store, round_store, stop_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from monitor.domain.shown import Shown
     from monitor.storage.database import Database
     from monitor.storage.page_store import PageRound, PageStatement, PageTask
+    from monitor.storage.stop_store import Expected
 
     Standing = Mapping[str, Mapping[str, PageStatement]]
     """The latest statement about each task, by its key and the annotator."""
@@ -48,7 +51,8 @@ AT_ONCE = 10
 """Tasks that a screen has at a time: enough that nobody waits for the next one."""
 
 BLOCK = 50
-"""Tasks of the order that all have in common within which each person has an order of their own."""
+"""Tasks of the order that all have in common within which each person has an order of their own;
+where the round may stop, fewer: none goes out past a look while there are some before it."""
 
 _LOOKED_BACK = 21
 """Answers whose times make the pace of a person."""
@@ -115,7 +119,7 @@ class Desk:
             asking = self._rounds(connection, now, asking=True)
             rounds = {round_.name: round_ for round_ in page_store.lock(connection, asking)}
             names = [name for name in asking if name in rounds]
-            work = _Work.read(connection, names, annotator, now)
+            work = _Work.read(connection, names, annotator, now, self._expected(connection))
             chosen = work.chosen(first)
             page_store.hold(connection, chosen, annotator, now + HELD)
             shown = page_store.read_shown(connection, chosen)
@@ -148,7 +152,7 @@ class Desk:
                     connection, names, annotator, key, answer, revision=revision, now=now
                 )
             page_store.lock(connection, [task.round_name])
-            work = _Work.read(connection, [task.round_name], annotator, now)
+            work = _Work.read(connection, [task.round_name], annotator, now, {})
             before = work.standing.get(key, {}).get(annotator)
             outcome = judged(before, answer, revision)
             if outcome is not None:
@@ -189,7 +193,7 @@ class Desk:
         now = self.clock()
         with self.database.read() as connection:
             asking = self._rounds(connection, now, asking=True)
-            work = _Work.read(connection, asking, annotator, now)
+            work = _Work.read(connection, asking, annotator, now, self._expected(connection))
             mixed_in = Controls.read(connection, work.courses(), annotator)
             return self._progress(connection, work, mixed_in)
 
@@ -213,6 +217,9 @@ class Desk:
         found = round_store.unfinished_names(connection, list(self._monitors()), now + LAST_DAY)
         return [name for name, state in found if not asking or state is RoundState.LABELING]
 
+    def _expected(self, connection: Connection) -> Mapping[str, Expected]:
+        return stop_store.read_expected(connection, list(self._monitors()))
+
     def _progress(self, connection: Connection, work: _Work, mixed_in: Controls) -> Progress:
         times = [
             *page_store.answer_times(connection, work.annotator, _LOOKED_BACK),
@@ -223,8 +230,7 @@ class Desk:
         each = seconds_each(sorted(times)[-_LOOKED_BACK:])
         # Those of controls too, or the words would tell that only controls are left.
         names = {one.round_name for one in [*left, *mixed_in.to_come]}
-        expected = stop_store.read_expected(connection, list(self._monitors()))
-        then = expected.get(names.pop()) if len(names) == 1 else None
+        then = work.expected.get(names.pop()) if len(names) == 1 else None
         return Progress(len(left) + len(mixed_in.to_come), elsewhere, each, then)
 
     def _last(self, connection: Connection, annotator: str, now: datetime) -> Given | None:
@@ -245,13 +251,20 @@ class _Work:
     standing: Standing
     annotator: str
     now: datetime
+    expected: Mapping[str, Expected]
 
     @classmethod
     def read(
-        cls, connection: Connection, names: Sequence[str], annotator: str, now: datetime
+        cls,
+        connection: Connection,
+        names: Sequence[str],
+        annotator: str,
+        now: datetime,
+        expected: Mapping[str, Expected],
     ) -> _Work:
-        tasks = _in_own_order(page_store.read_page_tasks(connection, names), annotator)
-        return cls(tasks, page_store.standing(connection, names), annotator, now)
+        stopping = {name for name, of_round in expected.items() if of_round.may_stop}
+        tasks = _in_own_order(page_store.read_page_tasks(connection, names), annotator, stopping)
+        return cls(tasks, page_store.standing(connection, names), annotator, now, expected)
 
     def revision(self, key: str) -> int:
         """Count what the person has said about a task."""
@@ -325,15 +338,32 @@ class _Work:
         return self.standing.get(key, {}).get(self.annotator)
 
 
-def _in_own_order(tasks: Sequence[PageTask], annotator: str) -> list[PageTask]:
-    """Shuffle each block of each round for one person; rounds and blocks stay in their order."""
-    before = Counter[str]()
-    places: list[tuple[int, bytes]] = []
-    rounds = {name: place for place, name in enumerate(dict.fromkeys(t.round_name for t in tasks))}
-    blocks = len(tasks) // BLOCK + 1
-    for task in tasks:
-        block = rounds[task.round_name] * blocks + before[task.round_name] // BLOCK
-        text = f"order|{annotator}|{task.key}"
-        places.append((block, hashlib.sha256(text.encode(errors="surrogatepass")).digest()))
-        before[task.round_name] += 1
-    return [task for _, task in sorted(zip(places, tasks, strict=True))]
+def _in_own_order(
+    tasks: Sequence[PageTask], annotator: str, stopping: Collection[str]
+) -> list[PageTask]:
+    """Shuffle each block of each round for one person; rounds and blocks stay in their order.
+
+    In a round that may stop, blocks end at its looks too. Else a look would wait for answers that
+    lie behind it, and they would be given for nothing.
+    """
+    ordered: list[PageTask] = []
+    for name, of_round in groupby(tasks, attrgetter("round_name")):
+        mine = list(of_round)
+        ends = _looks(len(mine)) if name in stopping else []
+        places = [
+            (bisect_right(ends, place), place // BLOCK, _own_place(task, annotator), task)
+            for place, task in enumerate(mine)
+        ]
+        ordered += [task for *_, task in sorted(places, key=itemgetter(0, 1, 2))]
+    return ordered
+
+
+def _looks(planned: int) -> list[int]:
+    from monitor.stats.estimation.stopping import looks  # noqa: PLC0415  takes almost a second
+
+    return looks(planned)
+
+
+def _own_place(task: PageTask, annotator: str) -> bytes:
+    text = f"order|{annotator}|{task.key}"
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
