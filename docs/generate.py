@@ -116,7 +116,7 @@ NOTES = {
     "Columns.score": "any finite number, higher for more likely positive; makes the score cells",
     "Columns.predicted": "the predicted class, where no threshold on the score gives it",
     "ShownColumn.column": "the column, shown under its own name",
-    "ShownColumn.kind": "how it is shown: [what items may show](labeling.md#what-items-may-show)",
+    "ShownColumn.kind": "how it is shown: [what items may show](shown-items.md)",
     "ShownColumn.table": "columns that are shown together, with a row for each",
     "ShownColumn.name": "the heading, in place of the column's own name",
     "Columns.model_version": "a new value opens a new history",

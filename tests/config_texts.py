@@ -94,7 +94,9 @@ max_labels: 2000 => max_labels: <nothing>
 kind: files => kind: file
     15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column, page, mlflow, label_studio)
 late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
-    15, monitors[mail-travel].labeling.gold: there is no such setting here; it is called audit now
+    15, monitors[mail-travel].labeling.gold: there is no such setting here; kind: page has it; leave it out, or change the kind
+late_labels: 90d => repeats: 0.1
+    15, monitors[mail-travel].labeling.repeats: there is no such setting here; kind: page has it; leave it out, or change the kind
 pooling: {hazard => carry: {hazard
     19, monitors[mail-travel].carry: there is no such setting here; it is called pooling now
 pooling: {hazard => pooling: {lean: 0.4, hazard

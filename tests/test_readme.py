@@ -42,14 +42,17 @@ def test_the_readmes_config_loads(tmp_path):
     assert len(blocks("yaml")[0].splitlines()) <= 13
 
 
-def test_the_readmes_column_labels_load(tmp_path):
+@pytest.mark.parametrize("kind", ["page", "column"])
+def test_the_readmes_other_labelings_load(tmp_path, kind):
     config = tmp_path / "config.yaml"
-    whole, labeling = blocks("yaml")
+    whole, *labelings = blocks("yaml")
+    [labeling] = [one for one in labelings if f"kind: {kind}" in one]
     config.write_text(re.sub(r"    labeling:.*\n", labeling, whole))
 
     [monitor] = load_config(config).monitors
 
-    assert monitor.labeling.own()["kind"] == "column"
+    assert monitor.labeling.own()["kind"] == kind
+    assert len(labelings) == 2  # a third one is to be tried here as well
 
 
 def test_every_file_the_readme_links_to_is_there():

@@ -96,6 +96,12 @@ class Kinds(Generic[AdapterT, SettingsT]):
         """Every kind that is installed, the built-in ones first."""
         return list(dict.fromkeys([*self.built_in, *(one.name for one in _installed(self.group))]))
 
+    def with_setting(self, name: str) -> list[str]:
+        """Return the built-in kinds that have a setting of this name."""
+        return [
+            kind for kind, adapter in self.built_in.items() if name in adapter.settings.model_fields
+        ]
+
     def adapter(self, kind: str) -> AdapterT:
         """Return what makes this kind, imported if it is not built in.
 

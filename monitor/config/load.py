@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from monitor.config.adapters import LABELERS
 from monitor.config.model import HOOKS, Config
 from monitor.config.secrets import Filling
 from monitor.config.yaml_tree import read_yaml
@@ -30,7 +31,7 @@ MOST_PROBLEMS = 50  # lines of a refusal; whoever has more to fix begins with th
 _LONGEST = 500  # characters of a message; a value in it may be as long as the file
 _LONGEST_VALUE = 60  # characters of a value that a sentence shows
 # Settings of configs that were written for an earlier version.
-_RENAMED = {"carry": "pooling", "own_share": "robust_weight", "gold": "audit"}
+_RENAMED = {"carry": "pooling", "own_share": "robust_weight"}
 _REMOVED = dict.fromkeys(
     ("pooling.shift", "pooling.lean"), "leave it out: rises and falls are treated alike now"
 )
@@ -150,7 +151,10 @@ def _missing_setting(key: str, known: list[str]) -> str:
 def _unknown_setting(way: Way, known: list[str]) -> str:
     key = str(way[-1])
     now = _RENAMED.get(key)
+    kinds = LABELERS.with_setting(key) if way[-2:-1] == ("labeling",) else []
     hint = f"it is called {now} now" if now in known else _closest(key, known)
+    if kinds:
+        hint = f"kind: {' and '.join(kinds)} has it; leave it out, or change the kind"
     removed = _REMOVED.get(".".join(str(part) for part in way[-2:]))
     return f"there is no such setting here; {removed or hint}"
 

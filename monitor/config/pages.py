@@ -57,9 +57,9 @@ class LoginSettings(Settings):
 
 
 class PagesSettings(Settings):
-    """Where `pr-monitor serve` has the pages for people: on which they label, in a browser.
+    """Where `pr-monitor serve` has its pages: the status pages, and that on which people label.
 
-    Without this section it has none; `pr-monitor label` has the labeling page by itself, for a
+    Without this section it has none; `pr-monitor label` has the same pages by itself, for a
     browser on the same machine. With ``listen`` alone they are for this machine as well, and the
     log has a link that works once, for each person. What `web` allows says nothing about them.
 

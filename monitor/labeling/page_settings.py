@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.settings import Labeling
 from monitor.labeling.question import Question
 
@@ -28,3 +29,12 @@ class PageSettings(Labeling):
     gold: Annotated[str, Field(min_length=1)] | None = None
     gold_share: Annotated[float, Field(gt=0, le=0.5)] = 0.05
     gold_feedback: bool = False
+
+    @model_validator(mode="after")
+    def _of_gold_items(self) -> PageSettings:
+        # By value: the settings that a round keeps name all of them.
+        for name in ("gold_share", "gold_feedback"):
+            if self.gold is None and getattr(self, name) != type(self).model_fields[name].default:
+                message = "there are no gold items; name their file with gold, or leave this out"
+                raise SettingRefused(setting=name, why=message)
+        return self

@@ -34,7 +34,7 @@ class Session(NamedTuple):
 def add_session(
     connection: Connection, digest: str, session: Session, *, now: datetime, until: datetime
 ) -> None:
-    """Let somebody use the pages for a while; forget whose time is over."""
+    """Begin a session, and delete those that have expired."""
     connection.execute(delete(page_sessions).where(page_sessions.c.expires_at <= now))
     connection.execute(
         insert(page_sessions).values(digest=digest, expires_at=until, **session._asdict())
@@ -51,7 +51,7 @@ def session_of(connection: Connection, digest: str, now: datetime) -> Session | 
 
 
 def end_session(connection: Connection, digest: str) -> None:
-    """Let somebody use the pages no longer."""
+    """End a session."""
     connection.execute(delete(page_sessions).where(page_sessions.c.digest == digest))
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from unittest import mock
+
+import pytest
+
 from tests.cli.workplace import PEOPLE
 from tests.pictures import png
 
 SHOWN = "show: [subject]"
 IN_FOLDER = "show: [{column: photo, kind: image, folder: photos}]"
+NOBODY = "http://127.0.0.1:9"
 PAGE = '{kind: page, question: "Is it about travel?"}'
 
 
@@ -70,9 +76,41 @@ def test_a_few_pictures_that_cannot_be_shown_are_said_of_the_round(place):
     assert line_of(shown, why).startswith("note: ")
 
 
-def test_pictures_in_label_files_are_said_to_be_paths(place):
-    with_photos(place, PEOPLE)
+@pytest.mark.parametrize(
+    ("labeling", "where"),
+    [
+        (PEOPLE, "label files"),
+        (PAGE.replace("page", "mlflow"), "MLflow"),
+        (PAGE.replace("page", f"label_studio, url: {NOBODY}, token: '${{TOKEN}}'"), "Label Studio"),
+    ],
+)
+def test_pictures_are_said_to_be_paths_where_labelers_show_texts_only(place, labeling, where):
+    with_photos(place, labeling)
+    with mock.patch.dict(os.environ, TOKEN="0123456789" * 4):
+        checked = place.run("check")
+
+    line_of(checked, f"pictures (photo) stand in {where} by their paths or as a remark")
+
+
+def test_gold_items_that_look_like_tasks_are_well(place):
+    with_gold(place, "truth,subject")
 
     checked = place.run("check")
 
-    line_of(checked, "pictures (photo) stand in label files by their paths or as a remark")
+    assert not [line for line in checked.lines if "gold items" in line]
+
+
+def test_gold_items_with_other_columns_than_tasks_are_pointed_out(place):
+    with_gold(place, "truth,subjct")
+
+    checked = place.run("check")
+
+    line_of(
+        checked, "gold items of labeling.gold do not look like tasks: only one of both has 'subjct'"
+    )
+
+
+def with_gold(place, header):
+    place.predictions()
+    place.config(PAGE.replace("}", ", gold: gold.csv}"))
+    place.write("gold.csv", f"{header}\n1,Your flight to Rome\n")

@@ -21,7 +21,7 @@ def test_a_user_is_added_with_a_token_that_is_shown_once(place):
 
     [first, token] = added.out.splitlines()
     [(name, token_hash, role)] = query(place, "select name, token_hash, role from page_users")
-    assert first == "Ada may come in as labeler, with this token, which is not shown again:"
+    assert first == "Ada can sign in as labeler, with this token, which is not shown again:"
     assert (name, role) == ("Ada", "labeler")
     assert tokens.fits(token_hash, token)
     assert token.encode() not in (place.folder / "monitor.db").read_bytes()
@@ -85,7 +85,7 @@ def test_removing_and_signing_out_end_the_sessions_of_that_name_alone(place):
     removed = place.run("users", "remove", "ada")
     out = place.run("users", "sign-out", "cleo")
 
-    assert removed.out == "ada may come in no more; their answers are kept\n"
+    assert removed.out == "ada can no longer sign in; their answers are kept\n"
     assert out.out == "1 session of cleo ended\n"
     assert query(place, "select annotator from page_sessions") == [("bob",)]
     assert query(place, "select name from page_users") == [("bob",)]

@@ -276,6 +276,23 @@ def test_a_stop_is_taken_on_the_page_without_limits(load):
     assert config.monitors[0].settings().round.sample.stop == "margin"
 
 
+@pytest.mark.parametrize("setting", ["gold_share: 0.1", "gold_feedback: true"])
+def test_what_is_done_with_gold_items_is_refused_where_there_are_none(refused, setting):
+    section = PAGE.replace("}", f", {setting}}}")
+
+    [line] = refused(TEXT.replace(_line_of(TEXT, "labeling"), section))
+
+    name = setting.partition(":")[0]
+    assert line == (
+        f"config.yaml:15, monitors[mail-travel].labeling.{name}: "
+        "there are no gold items; name their file with gold, or leave this out"
+    )
+
+
+def _line_of(text, key):
+    return next(line for line in map(str.strip, text.splitlines()) if line.startswith(f"{key}:"))
+
+
 def _with_stop(changes):
     asked = {"sample": f"sample: {{margin: {{precision: 0.05, recall: 0.05}}, {STOP}", **changes}
     lines = TEXT.splitlines()

@@ -14,7 +14,7 @@ from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
-from monitor.labeling.files import FilesLabeler
+from monitor.labeling.page import PageLabeler
 from monitor.presentation.numbers import minute_text
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.look import PROFILE, why_unusable
@@ -22,14 +22,16 @@ from monitor.rounds.sampling.pictures import broken_pictures
 from monitor.rounds.sampling.plausibility import refuse_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from monitor.domain.model import Frame, Window
+    from monitor.domain.shown import Shown
     from monitor.labeling.column import ColumnLabeler, Truth
     from monitor.rounds.context import MonitorContext
 
 _JOINED = 1_000  # items of each class that are looked up in the truth
 _LOOKED_AT = 50  # items of each class of which pictures are tried
+_TEXTS_ONLY = {"files": "label files", "mlflow": "MLflow", "label_studio": "Label Studio"}
 _SHOWN = 3  # ids of each side
 _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
 
@@ -91,10 +93,31 @@ def _looks_at_shown(context: MonitorContext, frame: Frame) -> Iterator[str]:
     shown = context.source.show(ids, frame.window).values()
     yield from broken_pictures(shown, settings)
     pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
-    if pictures and isinstance(context.labeler, FilesLabeler):
+    place = _TEXTS_ONLY.get(context.labeler.name)
+    if pictures and place is not None:
         yield (
-            f"pictures ({', '.join(pictures)}) stand in label files by their paths or as a remark; "
+            f"pictures ({', '.join(pictures)}) stand in {place} by their paths or as a remark; "
             "labeling of kind page shows them"
+        )
+    if isinstance(context.labeler, PageLabeler):
+        yield from _looks_at_gold(context.labeler, shown)
+
+
+def _looks_at_gold(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[str]:
+    """Say by what people would tell gold items, which are texts, from tasks."""
+    try:
+        gold = labeler.gold()
+    except LabelsRefused:
+        return  # which the line on the labels says
+    if not (gold and shown):
+        return
+    names = {name for one in shown for name in one}
+    odd = sorted(names ^ {name for item in gold for name in item.shown})
+    if odd:
+        yield (
+            "gold items of labeling.gold do not look like tasks: only one of both has "
+            f"{', '.join(map(repr, odd))}; give their file the columns that people are shown "
+            f"({', '.join(sorted(names))})"
         )
 
 

@@ -72,7 +72,7 @@ def add(
     if json:
         say_json({"name": user.name, "role": role, "token": token})
         return
-    say(f"{user.name} may come in as {role}, with this token, which is not shown again:")
+    say(f"{user.name} can sign in as {role}, with this token, which is not shown again:")
     say(token)
 
 
@@ -110,7 +110,7 @@ def give_role(
 
 
 def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Let somebody in no more; their answers are kept.
+    """Remove a user, who can no longer sign in; their answers are kept.
 
     Who is signed in is out from the next request on.
     """
@@ -123,7 +123,7 @@ def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption =
     if json:
         say_json({"name": work.name, "removed": True})
     else:
-        say(f"{work.name} may come in no more; their answers are kept")
+        say(f"{work.name} can no longer sign in; their answers are kept")
 
 
 def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:

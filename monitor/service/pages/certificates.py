@@ -36,7 +36,7 @@ def key_files(tls: TlsSettings, folder: Path) -> tuple[Path, Path]:
             path.read_bytes()
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            message = f"pages.tls.{setting}: {path} cannot be read: {reason}"
+            message = f"pages.tls.{setting}: {path} cannot be read: {reason}; check the path"
             raise ConfigRefused(message) from None
     _load(certificate, key)
     return certificate, key

@@ -1,4 +1,4 @@
-"""The accounts of an MLflow server, as login: asked with somebody's password whose it is."""
+"""The accounts of an MLflow server as a login: it is asked, by a password, whose that is."""
 
 from __future__ import annotations
 

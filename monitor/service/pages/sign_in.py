@@ -50,7 +50,7 @@ class SignIn:
     accounts
         Who knows the accounts.
     attempts
-        What counts those that fail.
+        Counts the sign-ins that fail.
     """
 
     nobody = (

@@ -57,7 +57,7 @@ def looks(planned: int, first: float = FIRST_LOOK, count: int = LOOKS) -> list[i
 def shows_both_answers(
     size: ArrayLike, labeled: ArrayLike, positive: ArrayLike, is_flagged: ArrayLike
 ) -> bool:
-    """Whether labels are worth enough of either answer in both classes for a round to end by them.
+    """Whether both classes have enough labels of either answer for a round to end by them.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_nobody_sees_a_picture_that_is_not_on_their_screen(place, ada):
 
 def test_who_labels_no_more_sees_no_picture_that_was_on_the_screen(ada, monkeypatch):
     [address] = images(ada.page)
-    find = Visits.find
+    find: Any = Visits.find
     monkeypatch.setattr(
         Visits, "find", lambda self, token: replace(find(self, token), role=Role.VIEWER)
     )
