@@ -222,7 +222,8 @@ class Desk:
         elsewhere = sum(not work.is_free(task) for task in left)
         each = seconds_each(sorted(times)[-_LOOKED_BACK:])
         # Those of controls too, or the words would tell that only controls are left.
-        names = {one.round_name for one in [*left, *mixed_in.to_come]}
+        names = {task.round_name for task in left}
+        names |= {due.round_name for due in mixed_in.to_come}
         expected = stop_store.read_expected(connection, list(self._monitors()))
         then = expected.get(names.pop()) if len(names) == 1 else None
         return Progress(len(left) + len(mixed_in.to_come), elsewhere, each, then)
