@@ -105,6 +105,27 @@ def test_a_refusal_in_plain_words_is_told_and_the_answer_kept(small_shop, browse
         assert not browser.is_sent()
 
 
+@pytest.mark.parametrize("status", [200, 404, 421, 429])
+def test_an_answer_is_sent_again_where_something_before_the_page_answered(
+    small_shop, browser, status
+):
+    first_by_a_proxy = """
+        const [status] = arguments, real = window.fetch;
+        let asked = 0;
+        window.fetch = (path, options) => path === "/label/answer" && asked++ === 0
+            ? Promise.resolve(new Response("<h1>Wait</h1>", { status }))
+            : real(path, options);
+    """
+    with small_shop.running() as link:
+        browser.enter(link).until(browser.is_ready)
+        browser.driver.execute_script(first_by_a_proxy, status)
+
+        answered = browser.answer("1")
+        browser.until(browser.is_sent)
+
+    assert [(task, answer) for task, _, answer in said(small_shop.folder)] == [(answered, "1")]
+
+
 def test_fifty_items_are_labeled_by_keyboard_with_an_undo_and_a_reload_in_the_middle(shop, browser):
     given: dict[str, str] = {}
     with shop.running() as link:

@@ -75,7 +75,9 @@ def test_who_labels_no_more_sees_no_picture_that_was_on_the_screen(ada, monkeypa
     [address] = images(ada.page)
     find: Any = Visits.find
     monkeypatch.setattr(
-        Visits, "find", lambda self, token: replace(find(self, token), role=Role.VIEWER)
+        Visits,
+        "find",
+        lambda self, token: (visit := find(self, token)) and replace(visit, role=Role.VIEWER),
     )
 
     codes = [ada.client.get(at).status_code for at in (address, address.replace("picture", "html"))]

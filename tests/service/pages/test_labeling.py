@@ -20,6 +20,17 @@ def answer_all(person, values=("1", "0")):
     return said
 
 
+def test_only_who_answered_something_is_thanked(place):
+    ada = place.person("ada")
+
+    answer_all(ada)
+    bob = place.person("bob").get()
+
+    assert "Thank you. What was asked is answered" in ada.page.text
+    assert "Nothing left to label" in bob.page.text
+    assert "answers into the estimates" not in bob.page.text
+
+
 def test_a_round_is_labeled_by_plain_forms_and_closes_with_these_answers(place, ada):
     said = answer_all(ada, ("1", "0", "cannot tell"))
     place.scene.run()

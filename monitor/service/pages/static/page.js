@@ -171,11 +171,13 @@ async function saidIn(response) {
   }
 }
 
-// Asks the server; null while it is away.
+// Asks the server; null while it is away. An answer of what stands before it is none: only what the
+// page itself says (JSON), or that nobody may ask it, ends the waiting.
 async function asked(path, options = {}) {
   try {
     const response = await fetch(path, { headers: { accept: "application/json" }, ...options });
-    if (response.status < 500) {
+    const isOurs = response.headers.get("content-type")?.startsWith("application/json");
+    if (response.status < 500 && (isOurs || [401, 403].includes(response.status))) {
       if (away) tell("");
       away = false;
       return response;
