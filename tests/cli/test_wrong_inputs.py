@@ -167,6 +167,20 @@ INPUTS = {
     "the guideline is not there": config(
         labeling='{kind: page, question: "Travel?", guideline: guideline.md}'
     ),
+    "the gold items are not there": config(
+        labeling='{kind: page, question: "Travel?", gold: gold.csv}'
+    ),
+    "the folder of pictures is not there": config(
+        labeling='{kind: page, question: "Travel?"}',
+        shown=("show: [subject]", "show: [{column: subject, kind: image, folder: photos}]"),
+    ),
+    "people are to label in an MLflow that is a file": config(
+        labeling='{kind: mlflow, question: "Travel?"}',
+        mlflow="sqlite:///mlflow.db",
+    ),
+    "gold items are given to another labeler than the page": config(
+        labeling="{kind: files, gold: gold.csv}"
+    ),
     "the labeling page asks nothing": config(labeling='{kind: page, question: " "}'),
     "the labeling page is to be for other machines, without more": config(
         listen=("monitors:", 'pages: {listen: "0.0.0.0:8089"}\nmonitors:')
