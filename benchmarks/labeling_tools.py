@@ -60,6 +60,8 @@ CTRL_ENTER = "\ue009\ue007"
 """As WebDriver writes the chord."""
 LOOKS = 0.25
 """Seconds that somebody looks at an item at least."""
+LOST = 3
+"""Seconds after which a click that did nothing is given again, and counted again."""
 PATIENCE = 60
 """Seconds after which an item that does not come is an error."""
 
@@ -138,8 +140,12 @@ def _answer_buttons(browser: Browser, word: str) -> list[Any]:
 def _chosen(browser: Browser, word: str) -> bool:
     """Click an answer; false if the view lost the click, as it may while it still loads."""
     _answer_buttons(browser, word)[0].click()
-    time.sleep(LOOKS)
-    return bool(_submit(browser).is_enabled())
+    deadline = time.monotonic() + LOST
+    while not _submit(browser).is_enabled():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def _submit(browser: Browser) -> Any:
