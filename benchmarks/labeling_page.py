@@ -1,19 +1,27 @@
-"""From a key press to the painted next item on the labeling page, in a real browser.
+"""From the input that gives an answer to the painted next item, in a real browser.
 
 ``python -m benchmarks.labeling_page`` labels a round of 200 mails by keys in Chromium without a
 window, and prints the median and the 95th percentile. Needs Chromium, its driver and selenium.
+``--beside mlflow label_studio`` labels such mails in MLflow's review view and in Label Studio too,
+each started on loopback while it is measured; LABEL_STUDIO_COMMAND is what starts the latter.
 """
+
+# mypy: allow-untyped-calls
+# (what the tests have for servers and people is not typed)
 
 from __future__ import annotations
 
 import argparse
+import logging
 import tempfile
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+import structlog
+
+from benchmarks.labeling_tools import Timed, labeling_stream, mail, review_view, timed
 from monitor.config.pages import PagesSettings
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.page import PageLabeler
@@ -22,39 +30,21 @@ from monitor.service.pages.serving import PagesServer
 from monitor.service.pages.status.board import Board
 from monitor.storage import schema
 from monitor.storage.database import Database
+from tests.label_studio import LabelStudio
+from tests.mlflow_server import MlflowServer
 from tests.rounds.scene import Scene, settings
 from tests.servers import free_port
 from tests.service.pages.browsers import chromium
 
-# A frame is asked for after the key was handled; what is posted from it runs once that is painted.
-WATCH = """
-const done = arguments[0];
-window.took = [];
-document.addEventListener("keydown", (event) => {
-  const pressed = event.timeStamp;
-  const before = document.querySelector("#answers [name=task]").value;
-  requestAnimationFrame(() => {
-    const channel = new MessageChannel();
-    channel.port1.onmessage = () => {
-      const shown = document.querySelector("#answers [name=task]").value;
-      if (shown !== before) window.took.push(performance.now() - pressed);
-    };
-    channel.port2.postMessage(null);
-  });
-}, { capture: true });
-done();
-"""
 TARGETS = (20.0, 50.0)
-LOOKS = 0.25
-"""Seconds that somebody looks at an item at least."""
 
 
-def milliseconds(items: int, texts: int) -> list[float]:
-    """Label so many items, each with a text of so many characters; time each key press."""
+def our_page(items: int, characters: int) -> Timed:
+    """Label so many mails of so many characters on our page."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         database = Database(f"sqlite:///{folder}/monitor.db")
         schema.ready(database)
-        scene = _scene(database, Path(folder), items, texts)
+        scene = _scene(database, Path(folder), items, characters)
         links: list[str] = []
         server = PagesServer(
             database,
@@ -74,40 +64,83 @@ def milliseconds(items: int, texts: int) -> list[float]:
             database.close()
 
 
-def _scene(database: Database, folder: Path, items: int, texts: int) -> Any:
+def _scene(database: Database, folder: Path, items: int, characters: int) -> Any:
     sample = Sample(max_labels=items, bands=Bands(flagged=1, passed=1))
     scene: Any = Scene(database, settings(sample=sample))
     page = PageSettings(question="Is this mail really about travel?")
     scene.labeler = PageLabeler(page, folder, lambda: scene.now, database)
     scene.week(1)
-    for row in scene.source.rows:
-        row["text"] = f"{row['text']} {'lorem ipsum ' * (texts // 12)}"
+    for number, row in enumerate(scene.source.rows):
+        row["text"] = mail(number, characters)
     scene.run(1)
     return scene
 
 
-def _labeled(link: str, items: int) -> list[float]:
+def _labeled(link: str, items: int) -> Timed:
     with chromium() as browser:
         browser.enter(link).until(browser.is_ready)
-        browser.driver.execute_async_script(WATCH)
-        for place in range(items - 1):
-            browser.press("10"[place % 2])
-            time.sleep(LOOKS)
-        found: list[float] = browser.driver.execute_script("return window.took")
-        return found
+        return timed(browser, lambda place: browser.press("10"[place % 2]), items - 1)
+
+
+def in_mlflow(items: int, characters: int) -> Timed:
+    """Label such mails in the review view of an MLflow server of its own."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        database = Database(f"sqlite:///{folder}/monitor.db")
+        schema.ready(database)
+        with MlflowServer(folder) as server, chromium() as browser:
+            answer = review_view(browser, server.url, database, _mails(items, characters))
+            found = timed(browser, answer, items - 1)
+        database.close()
+    return found
+
+
+def in_label_studio(items: int, characters: int) -> Timed:
+    """Label such mails in the labeling stream of a Label Studio of its own."""
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        LabelStudio(Path(folder)) as server,
+        chromium() as browser,
+    ):
+        answer = labeling_stream(browser, server, _mails(items, characters))
+        return timed(browser, answer, items - 1)
+
+
+def _mails(items: int, characters: int) -> list[str]:
+    return [mail(number, characters) for number in range(items)]
+
+
+OTHERS = {
+    "mlflow": ("MLflow's review view", in_mlflow),
+    "label_studio": ("Label Studio", in_label_studio),
+}
+
+
+def row(name: str, found: Timed) -> str:
+    """Write a row of docs/benchmarks.md."""
+    took = found.took
+    high = quantiles(took, n=20, method="inclusive")[-1]
+    figures = (f"{ms:,.1f} ms" for ms in (median(took), high, max(took)))
+    return f"| {name} | {len(took)} | {found.inputs()} | {' | '.join(figures)} |"
 
 
 def main() -> None:
-    """Measure, and print a row of docs/benchmarks.md."""
+    """Measure, and print the table of docs/benchmarks.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=200)
     parser.add_argument("--characters", type=int, default=2000)
+    parser.add_argument("--beside", nargs="*", choices=sorted(OTHERS), default=[])
+    parser.add_argument("--items-beside", type=int, default=50)
     asked = parser.parse_args()
-    took = milliseconds(asked.items, asked.characters)
-    high = quantiles(took, n=20)[-1]
-    print(f"{len(took)} key presses, texts of {asked.characters:,} characters")
-    print(f"median {median(took):.1f} ms (target {TARGETS[0]:.0f})")
-    print(f"95th percentile {high:.1f} ms (target {TARGETS[1]:.0f}), longest {max(took):.1f} ms")
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    print(f"texts of {asked.characters:,} characters; target of the labeling page:")
+    print(f"median {TARGETS[0]:.0f} ms, 95th percentile {TARGETS[1]:.0f} ms\n")
+    print("| page | answers | inputs an item | median | 95th percentile | longest |")
+    print("|---|---|---|---|---|---|")
+    print(row("labeling page", our_page(asked.items, asked.characters)), flush=True)
+    for one in asked.beside:
+        name, measure = OTHERS[one]
+        print(row(name, measure(asked.items_beside, asked.characters)), flush=True)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ class LabelStudio:
 
     def __init__(self, folder, url=None, token=TOKEN):
         self.folder, self.token = folder, token
+        self.password = uuid.uuid4().hex  # of ada
         self.url = url or f"http://127.0.0.1:{free_port()}"
         self._client = httpx.Client(
             base_url=self.url,
@@ -61,7 +62,7 @@ class LabelStudio:
         port = self.url.rpartition(":")[2]
         words = ["start", "--no-browser", "--internal-host", "127.0.0.1", "--port", port]
         words += ["--data-dir", str(self.folder), "--username", "ada@example.com"]
-        words += ["--password", uuid.uuid4().hex, "--user-token", self.token]
+        words += ["--password", self.password, "--user-token", self.token]
         with (self.folder / "log").open("w") as log:
             self._process = subprocess.Popen(
                 [*command(), *words, "--enable-legacy-api-token"],
