@@ -104,7 +104,10 @@ class Running:
         """Keep the settings that the process cannot change while it runs."""
         old = self.application.config
         kept: dict[str, Any] = {}
-        for name in _NEED_A_RESTART:
+        login = None if old.pages is None else old.pages.login
+        # People's passwords go to the MLflow that the pages began with, so the runs go there, too.
+        also = ("mlflow",) if login is not None and login.kind == "mlflow" else ()
+        for name in (*_NEED_A_RESTART, *also):
             if getattr(config, name) != getattr(old, name):
                 kept[name] = getattr(old, name)
                 log.warning("setting stays as it was until a restart", setting=name)
