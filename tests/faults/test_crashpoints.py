@@ -20,6 +20,7 @@ CHANGE_NOTHING = {
     ("cli/commands/data_checks.py", "check_source"),
     ("cli/commands/data_checks.py", "check_truth"),
     ("cli/commands/data_checks.py", "_joined_window"),
+    ("cli/commands/data_checks.py", "_looks_at_shown"),
     ("rounds/forecast/simulate.py", "_window_size"),
     ("cli/commands/hook_tests.py", "_tested"),
 }
