@@ -52,13 +52,21 @@ class RecordedClient:
     def get_experiment_by_name(self, name):
         with self._store() as store:
             row = store.execute("select id from experiments where name = ?", (name,)).fetchone()
-        return row and SimpleNamespace(experiment_id=str(row[0]), lifecycle_stage="active")
+            if row is None:
+                return None
+            query = "select key, value from tags where run = ?"
+            tags = dict(store.execute(query, (f"experiment {row[0]}",)))
+        return SimpleNamespace(experiment_id=str(row[0]), lifecycle_stage="active", tags=tags)
 
     def create_experiment(self, name, artifact_location=None, tags=None):
         with self._store() as store:
             store.execute("insert or ignore into experiments (name) values (?)", (name,))
             row = store.execute("select id from experiments where name = ?", (name,)).fetchone()
         return str(row[0])
+
+    def set_experiment_tag(self, experiment, key, value):
+        with self._store() as store:
+            self._tag(store, f"experiment {experiment}", {key: value})
 
     def create_run(self, experiment, start, tags, name):
         run_id = uuid.uuid4().hex
