@@ -110,7 +110,7 @@ def give_role(
 
 
 def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Remove a user, who can no longer sign in; their answers are kept.
+    """Remove a user; what they answered is kept.
 
     Who is signed in is out from the next request on.
     """
