@@ -19,6 +19,7 @@ from tests.service.pages.people import Place, on_page, place_of, scene_of
 from tests.service.pages.test_at_once import at_once, desk_of
 from tests.service.pages.test_labeling import answer_all
 
+NO_CONTROLS = {"repeats": 0, "gold": None, "gold_share": None}
 GOLD = "truth,text\n1,a trip to Rome\n0,a bill for water\n1,a flight\n0,a reminder\n"
 
 
@@ -26,6 +27,7 @@ def controlled(database, folder, *, labels=60, overlap=0.0, **more):
     """A page on which half of the tasks come again, and gold items come with every fourth."""
     (folder / "gold.csv").write_text(GOLD)
     asked = {"repeats": 0.5, "gold": "gold.csv", "gold_share": 0.25, **more}
+    asked = {name: value for name, value in asked.items() if value is not None}
     scene = on_page(scene_of(database, labels=labels, overlap=overlap), folder, **asked)
     limits = Limits.model_validate({"precision": 0.5, "recall": 0.5})
     scene.settings = scene.settings.model_copy(update={"limits": limits})
@@ -262,7 +264,7 @@ def two_stores(store_tables, tmp_path):
 
 def test_a_round_says_the_same_with_and_without_controls(two_stores, tmp_path):
     found, asked = [], []
-    for database, more in zip(two_stores, ({"repeats": 0, "gold": None}, {}), strict=True):
+    for database, more in zip(two_stores, (NO_CONTROLS, {}), strict=True):
         place = controlled(database, tmp_path, overlap=0.5, **more)
         for name in ("ada", "bob"):
             answer_tasks(place, place.person(name), contradict=name == "bob")
