@@ -152,7 +152,7 @@ class Desk:
                     connection, names, annotator, key, answer, revision=revision, now=now
                 )
             page_store.lock(connection, [task.round_name])
-            work = _Work.read(connection, [task.round_name], annotator, now, {})
+            work = _Work.in_no_order(connection, [task.round_name], annotator, now)
             before = work.standing.get(key, {}).get(annotator)
             outcome = judged(before, answer, revision)
             if outcome is not None:
@@ -253,6 +253,14 @@ class _Work:
     annotator: str
     now: datetime
     expected: Mapping[str, Expected]
+
+    @classmethod
+    def in_no_order(
+        cls, connection: Connection, names: Sequence[str], annotator: str, now: datetime
+    ) -> _Work:
+        """Read what tells whether an answer is taken; in which order tasks come does not."""
+        tasks = page_store.read_page_tasks(connection, names)
+        return cls(tasks, page_store.standing(connection, names), annotator, now, {})
 
     @classmethod
     def read(
