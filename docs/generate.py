@@ -44,8 +44,9 @@ from monitor.labeling.files import FilesSettings
 from monitor.labeling.label_studio.settings import LabelStudioSettings
 from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
-from monitor.sources.duckdb import Columns, DuckdbSettings
+from monitor.sources.duckdb import DuckdbSettings
 from monitor.sources.shown_columns import ShownColumn
+from monitor.sources.table_settings import Columns
 from monitor.tracking.mlflow import MlflowSettings
 
 UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
