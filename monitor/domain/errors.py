@@ -11,6 +11,7 @@
     ├── TryLater             exit 75   something outside is down; running again is safe
     │   ├── StoreUnavailable
     │   ├── SourceUnavailable
+    │   │   └── SnapshotGone           what a round was counted in is kept no longer
     │   ├── LabelsUnavailable
     │   └── DeliveryFailed             MLflow or a hook did not take an effect
     ├── RoundMoved           exit 75   another worker was faster
@@ -98,6 +99,10 @@ class StoreUnavailable(TryLater):
 
 class SourceUnavailable(TryLater):
     """The predictions cannot be reached now."""
+
+
+class SnapshotGone(SourceUnavailable):
+    """A state of the predictions that was read before is kept no longer."""
 
 
 class LabelsUnavailable(TryLater):

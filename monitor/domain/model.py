@@ -149,6 +149,9 @@ class Frame:
         Predicted values that are neither positive nor negative, of how many bad rows each.
     newest
         Time of the newest row inside the window, good or bad; None where there is none.
+    snapshot
+        The state of the source that was read, where it can be read again
+        (`monitor.domain.ports.Snapshots`).
     """
 
     window: Window
@@ -160,6 +163,7 @@ class Frame:
     segment_columns: tuple[str, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=dict)
     newest: datetime | None = None
+    snapshot: str | None = field(default=None, compare=False)  # the same rows may be in several
 
     @property
     def flagged_size(self) -> int:

@@ -72,7 +72,7 @@ class TableSource:
             self._scanned = (window, seed, self.state())
             return draw(query, window, strata, at_most, seed)
 
-        return self._within(lambda: self._framed(window, strata, at_most, read))
+        return self.within(lambda: self._framed(window, strata, at_most, read))
 
     def scan_again(
         self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
@@ -87,25 +87,26 @@ class TableSource:
                 return draw(query, before.window, strata, at_most, seed)
             return draw_again(query, before, strata, at_most, seed)
 
-        return self._within(lambda: self._framed(before.window, strata, at_most, read))
+        return self.within(lambda: self._framed(before.window, strata, at_most, read))
 
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
         """Return the columns that labelers may see, as text, for each id found in the window."""
-        return self._within(lambda: self._show(ids, window)) if ids else {}
+        return self.within(lambda: self._show(ids, window)) if ids else {}
 
     def count(self, window: Window) -> int:
         """Count the rows inside the window, good and bad."""
-        return self._within(lambda: self._count(window))
+        return self.within(lambda: self._count(window))
 
     def span(self) -> tuple[datetime, datetime] | None:
         """Return the earliest and latest prediction time, or None where there are no rows."""
-        return self._within(self._span)
+        return self.within(self._span)
 
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type; refuse when one that the config names is missing."""
-        return self._within(self._columns)
+        return self.within(self._columns)
 
-    def _within(self, read: Callable[[], T]) -> T:
+    def within(self, read: Callable[[], T]) -> T:
+        """Read, and wait for it no longer than the config allows."""
         return within(self._settings.timeout, self.whole_place, read, self.advice)
 
     def _framed(
