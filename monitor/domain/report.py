@@ -290,7 +290,8 @@ class RoundReport(Report):
 
     ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
     and in quiet times; None where its way of pooling was not measured. ``strata`` are the score
-    bands; ``cells`` what labels were drawn from, empty where that is the bands.
+    bands; ``cells`` what labels were drawn from, empty where that is the bands. ``snapshot`` is the
+    state of the source that it was drawn from, where that can be read again.
     """
 
     store_id: str
@@ -332,6 +333,7 @@ class RoundReport(Report):
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None
+    snapshot: str | None = None
 
     def estimate(self, metric: str, *, basis: str, estimand: str) -> EstimateRow | None:
         """Find one estimate."""

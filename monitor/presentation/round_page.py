@@ -66,6 +66,8 @@ def head_lines(page: dict[str, Any]) -> Iterator[str]:
     due, (start, end) = minute_text(page["slot"]), page["window"]
     yield f"{page['monitor']}, round {page['round']}: {page['state']}{partial}, due {due} UTC"
     yield f"window {minute_text(start)} to {minute_text(end)} UTC"
+    if page["snapshot"]:
+        yield f"drawn from snapshot {page['snapshot']} of the predictions"
     if page["version"]:
         yield f"version {page['version']} of {page['latest_version']}"
     if page["reason"]:

@@ -60,6 +60,7 @@ def read_page(
         "latest_version": round_.estimated_version,
         "partial": round_.partial,
         "second_wave_at": round_.second_wave_at,
+        "snapshot": round_.snapshot,
         "strata": strata,
         "cells": report.get("cells", []),
         "estimates": [row.model_dump() for row in estimates],

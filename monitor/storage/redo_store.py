@@ -64,6 +64,7 @@ def reopen_abandoned(
             opened_at=now,
             first_look_at=None,
             second_wave_at=None,
+            snapshot=None,
             deadline=None,
             closed_at=None,
             labels_until=None,

@@ -82,6 +82,7 @@ rounds = Table(
     Column("first_version", Integer, nullable=False, server_default=text("1")),
     Column("first_look_at", UtcDateTime),
     Column("second_wave_at", UtcDateTime),
+    Column("snapshot", Text),  # of the source, where its states can be read again
     Column("label_revision", Integer, nullable=False, default=0),
     Column("estimated_revision", Integer),
     Column("claimed_by", String(200)),

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import struct
+import zlib
 from datetime import UTC, datetime
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import write_deltalake
 from pyiceberg.catalog import load_catalog
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestWriterV2,
+)
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update.snapshot import _FastAppendFiles
+from pyiceberg.typedef import Record
+from pyroaring import BitMap64
 
 from monitor.sources.lake.settings import LakeSettings
 from monitor.sources.lake.source import LakeSource
@@ -37,7 +52,7 @@ def arrow(rows):
             "scored_at": row["time"],
             "score": row["score"],
             "text": row["text"],
-            "country": row["country"],
+            "country": row.get("country"),
         }
         for row in rows
     ]
@@ -63,7 +78,10 @@ class Delta:
         self.address = str(folder / "predictions")
 
     def write(self, rows, *, mode="append"):
-        write_deltalake(self.address, arrow(rows), mode=mode)
+        self.write_arrow(arrow(rows), mode=mode)
+
+    def write_arrow(self, table, *, mode="append"):
+        write_deltalake(self.address, table, mode=mode)
 
     def source(self, **changes):
         settings = {"delta": "predictions", "columns": COLUMNS, "threshold": 0.5, **changes}
@@ -84,15 +102,18 @@ class Iceberg:
             "warehouse": f"file://{folder}",
         }
 
-    def table(self):
+    def table(self, types=_TYPES):
         catalog = load_catalog(**self.catalog)
         catalog.create_namespace_if_not_exists("mail")
-        return catalog.create_table_if_not_exists("mail.predictions", _TYPES)
+        return catalog.create_table_if_not_exists("mail.predictions", types)
 
     def write(self, rows, *, mode="append"):
-        table = self.table()
+        self.write_arrow(arrow(rows), mode=mode)
+
+    def write_arrow(self, rows, *, mode="append"):
+        table = self.table(rows.schema)
         is_new = table.current_snapshot() is None
-        (table.append if is_new or mode == "append" else table.overwrite)(arrow(rows))
+        (table.append if is_new or mode == "append" else table.overwrite)(rows)
 
     def source(self, **changes):
         settings = {
@@ -103,3 +124,69 @@ class Iceberg:
             **changes,
         }
         return LakeSource(LakeSettings.model_validate(settings), self.folder)
+
+
+def delete_by_vector(lake, places):
+    """Delete rows of a Delta table's one file as other writers do: by a vector beside the file.
+
+    deltalake reads such vectors and writes none; the layout is that of Delta's protocol.
+    """
+    log = lake.folder / "predictions" / "_delta_log"
+    first = (log / f"{0:020}.json").read_text().splitlines()
+    add = next(json.loads(line)["add"] for line in first if '"add"' in line)
+    magic = 1_681_511_377
+    vector = struct.pack("<i", magic) + BitMap64(places).serialize()
+    file = lake.folder / "predictions" / "deletion_vector.bin"
+    checksum = struct.pack(">I", zlib.crc32(vector))
+    file.write_bytes(b"\x01" + struct.pack(">i", len(vector)) + vector + checksum)
+    described = {
+        "storageType": "p",
+        "pathOrInlineDv": file.as_uri(),
+        "offset": 1,
+        "sizeInBytes": len(vector),
+        "cardinality": len(places),
+    }
+    remove = {key: add[key] for key in ("path", "size", "partitionValues")}
+    remove |= {"dataChange": True, "deletionTimestamp": 1, "extendedFileMetadata": True}
+    actions = [{"remove": remove}, {"add": {**add, "deletionVector": described}}]
+    (log / f"{1:020}.json").write_text("\n".join(map(json.dumps, actions)))
+
+
+class _Deletes(ManifestWriterV2):
+    """Writes a manifest of delete files; pyiceberg reads them and writes none."""
+
+    def content(self):
+        return ManifestContent.DELETES
+
+    @property
+    def _meta(self):
+        return {**super()._meta, "content": "deletes"}
+
+
+class _AppendDeletes(_FastAppendFiles):
+    def new_manifest_writer(self, spec):
+        return _Deletes(
+            spec, self.schema(), self.new_manifest_output(), self._snapshot_id, self._compression
+        )
+
+
+def delete_by_positions(lake, places):
+    """Delete rows of an Iceberg table's one file as other writers do: by a file of positions."""
+    table = lake.table()
+    [data] = [task.file.file_path for task in table.scan().plan_files()]
+    path = lake.folder / "deletes.parquet"
+    rows = {"file_path": [data] * len(places), "pos": pa.array(places, pa.int64())}
+    pq.write_table(pa.table(rows), path)
+    deletes = DataFile.from_args(
+        content=DataFileContent.POSITION_DELETES,
+        file_path=path.as_uri(),
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=len(places),
+        file_size_in_bytes=path.stat().st_size,
+        spec_id=0,
+    )
+    with table.transaction() as transaction:
+        producer = _AppendDeletes(Operation.OVERWRITE, transaction, table.io)
+        producer.append_data_file(deletes)
+        producer.commit()

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime, timedelta
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from monitor.domain.errors import SnapshotGone, SourceRefused, SourceUnavailable
 from monitor.domain.ports import as_counted
+from monitor.sources.duckdb import DuckdbSource
 from monitor.testing import MemorySource, SourceContract
 from monitor.testing.source_contract import example_rows
-from tests.sources.lake_tables import Delta, Iceberg, mails
-from tests.sources.prediction_files import TWO, WEEK
+from tests.sources.lake_tables import (
+    Delta,
+    Iceberg,
+    delete_by_positions,
+    delete_by_vector,
+    mails,
+)
+from tests.sources.prediction_files import TWO, WEEK, settings_with
 
 
 class TestDelta(SourceContract):
@@ -100,14 +111,50 @@ def test_rows_without_a_time_are_counted_with_those_of_the_window(lake):
     assert sum(frame.bad_rows.values()) == 2  # the window has half of the rows with a time
 
 
+TIMES = {
+    "a time with a zone": (pa.timestamp("us", tz="UTC"), {}),
+    "a time without a zone": (pa.timestamp("us"), {"time_zone": "America/New_York"}),
+    "a day": (pa.date32(), {"time_zone": "Asia/Tokyo"}),
+}
+
+
+@pytest.mark.parametrize("name", ["scored_at", "scored at", "Select", "žluť", 'a"quote'])
+@pytest.mark.parametrize("kind", TIMES)
+def test_a_window_is_the_same_whatever_its_times_are_and_are_called(lake, tmp_path, kind, name):
+    times, changes = TIMES[kind]
+    at = [datetime(2026, 2, 20, tzinfo=UTC) + n * timedelta(hours=7) for n in range(90)]
+    column = pa.array(at, pa.timestamp("us", tz="UTC")).cast(pa.timestamp("us")).cast(times)
+    ids = [f"m{n}" for n in range(90)]
+    table = pa.table({"mail_id": ids, name: column, "score": [0.9] * 90})
+    lake.write_arrow(table)
+    pq.write_table(table, tmp_path / "p.parquet")
+    columns = {"id": "mail_id", "time": name, "score": "score"}
+
+    frame = lake.source(columns=columns, **changes).scan(WEEK, TWO, 90, "s")
+
+    files = settings_with(path="p.parquet", columns=columns, **changes)
+    assert frame == DuckdbSource(files, tmp_path).scan(WEEK, TWO, 90, "s")
+    assert 0 < frame.size < 90
+
+
+def test_files_whose_statistics_show_no_row_of_the_window_are_not_read(lake):
+    lake.write(mails(20, first=100, day=20))
+    far = set(lake.folder.rglob("*.parquet"))
+    lake.write(mails(5))
+    for path in far:
+        path.unlink()
+
+    frame = lake.source().scan(WEEK, TWO, 5, "s")
+
+    assert frame.size == 5
+
+
 def test_a_snapshot_that_was_cleaned_up_is_told_from_a_lake_that_is_down(tmp_path):
     lake = Delta(tmp_path)
     lake.write(mails(3))
     source = lake.source()
     frame = source.scan(WEEK, TWO, 5, "s")
     lake.write(mails(3), mode="overwrite")
-    from deltalake import DeltaTable
-
     DeltaTable(lake.address).vacuum(0, dry_run=False, enforce_retention_duration=False)
 
     with pytest.raises(SnapshotGone, match="not there any more"):
@@ -144,7 +191,7 @@ def test_a_missing_column_is_refused_with_those_there_are(lake):
     lake.write(mails(3))
     columns = {"id": "mail", "time": "scored_at", "score": "score"}
 
-    with pytest.raises(SourceRefused, match="has no column 'mail'.*did you mean 'mail_id'"):
+    with pytest.raises(SourceRefused, match=r"has no column 'mail'.*did you mean 'mail_id'"):
         lake.source(columns=columns).scan(WEEK, TWO, 5, "s")
 
 
@@ -157,6 +204,22 @@ def test_files_that_vanished_make_a_round_wait(lake):
         lake.source().scan(WEEK, TWO, 5, "s")
 
 
+@pytest.mark.parametrize(
+    ("make", "delete"), [(Delta, delete_by_vector), (Iceberg, delete_by_positions)]
+)
+def test_rows_that_other_writers_deleted_beside_the_file_are_left_out(tmp_path, make, delete):
+    lake = make(tmp_path)
+    lake.write(mails(10))
+    before = lake.source().scan(WEEK, TWO, 20, "s")
+    delete(lake, [3, 4])
+
+    frame = lake.source().scan(WEEK, TWO, 20, "s")
+
+    assert ids_of(before) - ids_of(frame) == {"m3", "m4"}
+    assert frame.size == 8
+    assert lake.source().show(["m3", "m5"], WEEK) == {"m5": {"text": "mail 5"}}
+
+
 def test_half_a_commit_is_no_snapshot(tmp_path):
     lake = Delta(tmp_path)
     lake.write(mails(3))
@@ -166,3 +229,18 @@ def test_half_a_commit_is_no_snapshot(tmp_path):
     frame = lake.source().scan(WEEK, TWO, 5, "s")
 
     assert (frame.size, frame.snapshot) == (3, "0")
+
+
+@pytest.mark.slow
+def test_a_table_that_changes_between_count_and_draw_gives_frame_and_sample_of_one_state(tmp_path):
+    lake = Delta(tmp_path)
+    lake.write(mails(20))
+    source = lake.source()
+
+    for place in range(200):
+        frame = source.scan(WEEK, TWO, 5, f"seed {place}")
+        lake.write(mails(20 + place % 7, first=100 * place), mode="overwrite")
+        shown = as_counted(source, frame.snapshot).show(sorted(ids_of(frame)), WEEK)
+
+        assert set(shown) == ids_of(frame)
+        assert frame.snapshot == str(place)

@@ -202,6 +202,7 @@ def _frame_fields(
         "window_end": round_.window.end,
         "model": round_.settings.model,
         "threshold": round_.settings.threshold,
+        "snapshot": round_.snapshot,
         "level": CREDIBLE_LEVEL,
         "false_alarm_every": round_.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import SourceRefused, SourceUnavailable
+from monitor.domain.errors import SnapshotGone, SourceRefused, SourceUnavailable
+from monitor.domain.ports import as_counted
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
@@ -119,7 +120,7 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
 
 def _look_at_window(context: MonitorContext, round_: Round) -> WindowLook:
     try:
-        scan = look(context, round_)
+        scan = _looked(context, round_)
         refuse_unknown(scan.frame, round_.settings)
         fault = why_unusable(scan.frame, round_.settings)
         if fault is not None and not scan.frame.rows:
@@ -129,6 +130,15 @@ def _look_at_window(context: MonitorContext, round_: Round) -> WindowLook:
         public = None if error.is_public else held_back_sentence(round_.monitor, round_.number)
         return WindowLook(None, str(error), public)
     return WindowLook(scan, fault, concerns=concerns)
+
+
+def _looked(context: MonitorContext, round_: Round) -> WindowScan:
+    """Look at what the round was drawn from before, if it was and that is still kept."""
+    before = as_counted(context.source, round_.settings.snapshot)
+    try:
+        return look(replace(context, source=before), round_)
+    except SnapshotGone:
+        return look(context, round_)
 
 
 def _stops_a_backfill(round_: Round, seen: WindowLook) -> bool:
@@ -186,7 +196,8 @@ def _write_sample(
     drawn = items_of(frame, first or wanted)
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
-        shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
+        source = as_counted(context.source, frame.snapshot)
+        shown = source.show([item.id for item in drawn], round_.window) if drawn else {}
     _refuse_changed(drawn, shown, settings)
     broken = broken_pictures(shown.values(), settings)
     said = (*notes, *untestable, *odd.notes, *broken)
@@ -218,6 +229,7 @@ def _write_sample(
             now=now,
             history_id=history_id,
             rows=frame.rows,
+            snapshot=frame.snapshot,
             first_look_at=first_look,
             deadline=deadline,
             second_wave_at=None

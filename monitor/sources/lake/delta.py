@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from monitor.files.relations import quoted
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from deltalake import DeltaTable
 
     from monitor.sources.lake.tables import Near
+
+
+_PATIENCE = {"max_retries": "3", "retry_timeout": "30s"}
+"""Unless the config says otherwise: a round is tried again anyhow."""
 
 
 class DeltaLake:
@@ -27,7 +29,7 @@ class DeltaLake:
 
     def __init__(self, address: str, storage: Mapping[str, str]) -> None:
         self._address = address
-        self._storage = dict(storage)
+        self._storage = _PATIENCE | dict(storage)
 
     def newest(self) -> str:
         """Return the id of the newest snapshot."""
@@ -51,12 +53,5 @@ class DeltaSnapshot:
 
     def stream(self, columns: Sequence[str], near: Near | None) -> Any:
         """Read rows; files whose statistics show no row near are skipped."""
-        return self._table.scan(
-            columns=list(columns) or None, predicate=None if near is None else _predicate(near)
-        )
-
-
-def _predicate(near: Near) -> str:
-    column = quoted(near.column)
-    between = f"{column} >= '{near.start}' and {column} < '{near.end}'"
-    return f"({between} or {column} is null)"
+        predicate = None if near is None else near.predicate
+        return self._table.scan(columns=list(columns) or None, predicate=predicate)

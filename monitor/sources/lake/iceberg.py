@@ -9,7 +9,6 @@ from monitor.domain.errors import SnapshotGone, SourceRefused
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
 
     from monitor.sources.lake.tables import Near
@@ -75,18 +74,5 @@ class IcebergSnapshot:
             selected_fields=tuple(columns) or ("*",), snapshot_id=self._snapshot
         )
         if near is not None:
-            scan = scan.filter(_predicate(near))
+            scan = scan.filter(near.predicate)
         return scan.to_arrow_batch_reader()
-
-
-def _predicate(near: Near) -> BooleanExpression:
-    from pyiceberg.expressions import (  # noqa: PLC0415
-        And,
-        GreaterThanOrEqual,
-        IsNull,
-        LessThan,
-        Or,
-    )
-
-    between = And(GreaterThanOrEqual(near.column, near.start), LessThan(near.column, near.end))
-    return Or(between, IsNull(near.column))

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from monitor.sources.lake.settings import LakeSettings
 
 _NO_TABLE = frozenset({"TableNotFoundError", "NoSuchTableError", "NoSuchNamespaceError"})
-_GONE = re.compile(r"LogSegment end version|No files in log segment|No such file|not found", re.I)
+_GONE = re.compile(
+    r"LogSegment end version|No files in log segment|No such file|not found", re.IGNORECASE
+)
 _SECRET = re.compile(r"key|secret|token|password|credential|sas", re.IGNORECASE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m|↳")
 _LONGEST = 300  # characters of another program's message
@@ -40,8 +42,7 @@ def as_ours(place: str, settings: LakeSettings) -> Iterator[None]:
     except ImportError as error:
         extra = "delta" if settings.iceberg is None else "iceberg"
         message = (
-            f"{place} needs the extra {extra}: pip install 'mlflow-pr-monitor[{extra}]' "
-            f"({error})"
+            f"{place} needs the extra {extra}: pip install 'mlflow-pr-monitor[{extra}]' ({error})"
         )
         raise SourceRefused(message, is_public=True) from error
     except Exception as error:  # there is no common base: stores, catalogs, formats, DuckDB

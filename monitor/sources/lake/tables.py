@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from monitor.files.engine import session
 from monitor.files.relations import TIMES, OpenTable, quoted
@@ -28,27 +28,32 @@ _SLACK = timedelta(days=1)  # more than any time zone is away from UTC (14 hours
 class Near:
     """Rows that a stream need not leave out: those of a column between two times, or with none.
 
-    ``kind`` says what the column holds; ``start`` and ``end`` are texts of ISO 8601 of that kind,
-    the latter excluded.
+    ``start`` and ``end`` are texts of ISO 8601, the latter excluded.
     """
 
     column: str
-    kind: Literal["aware", "naive", "date"]
     start: str
     end: str
+
+    @property
+    def predicate(self) -> str:
+        """The rows in SQL, as deltalake and pyiceberg both read it."""
+        column = quoted(self.column)
+        between = f"{column} >= '{self.start}' and {column} < '{self.end}'"
+        return f"(({between}) or {column} is null)"
 
 
 def near(window: Window, column: str, column_type: str) -> Near | None:
     """Say which rows may be in a window; None where the column's type does not tell."""
-    if not TIMES.fullmatch(column_type):
+    if not TIMES.fullmatch(column_type) or '"' in column:  # which both libraries write otherwise
         return None
-    if column_type.startswith("TIMESTAMP WITH") or column_type.startswith("TIMESTAMPTZ"):
-        return Near(column, "aware", window.start.isoformat(), window.end.isoformat())
+    if column_type.startswith(("TIMESTAMP WITH", "TIMESTAMPTZ")):
+        return Near(column, window.start.isoformat(), window.end.isoformat())
     start, end = (each.replace(tzinfo=None) for each in (window.start, window.end))
     start, end = start - _SLACK, end + _SLACK
     if column_type == "DATE":
-        return Near(column, "date", start.date().isoformat(), _next_day(end))
-    return Near(column, "naive", start.isoformat(), end.isoformat())
+        return Near(column, start.date().isoformat(), _next_day(end))
+    return Near(column, start.isoformat(), end.isoformat())
 
 
 def _next_day(at: datetime) -> str:
@@ -83,7 +88,9 @@ class LakeTable(OpenTable):
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Run a query over a stream of the columns that it names."""
         named = [column for column in self.types if quoted(column) in sql]
-        with _registered(self.connection, self.snapshot.stream(named or [next(iter(self.types))], self.near)):
+        with _registered(
+            self.connection, self.snapshot.stream(named or [next(iter(self.types))], self.near)
+        ):
             return OpenTable.rows(self, sql, parameters)
 
 
