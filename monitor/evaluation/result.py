@@ -163,7 +163,7 @@ class Evaluation:
         lines += [f"{name:<18}{self._text(name)}" for name in HEADLINE]
         if self.curves is not None:
             lines += [
-                f"{name:<18}{digits_text(*getattr(self.curves, area))}"
+                f"{name:<18}{interval_text(_Ends(*getattr(self.curves, area)))}"
                 for name, area in _AREAS.items()
             ]
         return "\n".join(lines)

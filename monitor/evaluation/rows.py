@@ -125,16 +125,14 @@ def _numbers(column: Column, what: str) -> Values:
         raise InputRefused(message)
     if series.isna().any():
         message = (
-            f"{column.name} has no {what} in {series.isna().sum()} of {plural(len(series), 'row')}"
+            f"{column.name}: no {what} in {series.isna().sum()} of {plural(len(series), 'row')}"
             f", first at position {_first(series.isna())}; leave such rows out of the data"
         )
         raise InputRefused(message)
     numbers = pd.to_numeric(series, errors="coerce")
     if numbers.isna().any():
         first = _first(numbers.isna())
-        message = (
-            f"{column.name} holds {series.iloc[first]!r} at position {first}; a {what} is a number"
-        )
+        message = f"{column.name}: {series.iloc[first]!r} at position {first}; a {what} is a number"
         raise InputRefused(message)
     return numbers.to_numpy(dtype=np.float64)
 
@@ -151,7 +149,7 @@ def _zero_one(column: Column, what: str, hint: str = "") -> Flags:
     shown = ", ".join(f"{value:g}" for value in found[:_MOST_SHOWN])
     more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
     message = (
-        f"{column.name} holds the values {shown}{more}; a {what} is 1 or 0, of a binary "
+        f"{column.name}: the values {shown}{more}; a {what} is 1 or 0, of a binary "
         f"classifier{hint}. Of several classes, make the one that is looked for 1 and all others 0"
     )
     raise InputRefused(message)
@@ -161,7 +159,9 @@ def _finite(column: Column, what: str) -> Values:
     numbers = _numbers(column, what)
     if not np.isfinite(numbers).all():
         first = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        message = f"{column.name} is infinite at position {first}; a {what} is a finite number"
+        message = (
+            f"{column.name}: {numbers[first]:g} at position {first}; a {what} is a finite number"
+        )
         raise InputRefused(message)
     return numbers
 
@@ -171,7 +171,7 @@ def _weights(column: Column) -> Values:
     if not np.all(numbers > 0):
         first = int(np.flatnonzero(numbers <= 0)[0])
         message = (
-            f"{column.name} is {numbers[first]:g} at position {first}; a weight says for how many "
+            f"{column.name}: {numbers[first]:g} at position {first}; a weight says for how many "
             "items of the population the row stands, so it is more than 0"
         )
         raise InputRefused(message)
@@ -182,7 +182,7 @@ def _names(column: Column) -> NDArray[np.object_]:
     series = pd.Series(_flat(column.values))
     if series.isna().any():
         message = (
-            f"{column.name} names no stratum in {series.isna().sum()} of "
+            f"{column.name}: no stratum in {series.isna().sum()} of "
             f"{plural(len(series), 'row')}, first at position {_first(series.isna())}"
         )
         raise InputRefused(message)
