@@ -110,7 +110,8 @@ def show_beside_mlflow() -> None:
 
     from monitor.evaluation.plugin import PrMonitorEvaluator  # noqa: PLC0415
 
-    registry.register("pr_monitor", PrMonitorEvaluator)  # also where it is not installed
+    plugins: Any = registry
+    plugins.register("pr_monitor", PrMonitorEvaluator)  # also where it is not installed
     logging.getLogger("mlflow").setLevel(logging.ERROR)
     frame, said = by_prediction(np.random.default_rng(SEED))
     with TemporaryDirectory(prefix="evaluator-") as folder, warnings.catch_warnings():
@@ -119,7 +120,8 @@ def show_beside_mlflow() -> None:
         mlflow.create_experiment("evaluator", artifact_location=f"{folder}/artifacts")
         mlflow.set_experiment("evaluator")
         with mlflow.start_run():
-            result = mlflow.models.evaluate(
+            evaluate: Any = mlflow.models.evaluate
+            result = evaluate(
                 data=frame,
                 targets="label",
                 predictions="predicted",

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities import Metric, RunTag
-from mlflow.exceptions import INVALID_PARAMETER_VALUE, MlflowException
+from mlflow.exceptions import MlflowException
 from mlflow.models.evaluation import EvaluationResult
 from mlflow.models.evaluation.artifacts import JsonEvaluationArtifact, TextEvaluationArtifact
+from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 from mlflow.tracking.artifact_utils import get_artifact_uri
 from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
 from mlflow.utils.time import get_current_time_millis
@@ -184,14 +185,14 @@ class _File:
 
     def artifact(self, uri: str) -> Any:
         if self.content is None:
-            return TextEvaluationArtifact(uri, self.text)
-        return JsonEvaluationArtifact(uri, self.content)
+            return TextEvaluationArtifact(uri, self.text)  # type: ignore[no-untyped-call]
+        return JsonEvaluationArtifact(uri, self.content)  # type: ignore[no-untyped-call]
 
 
 def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
     client = MlflowClient()
     metrics = {f"{prefix}{name}": value for name, value in evaluation.metrics.items()}
-    now = get_current_time_millis()
+    now = get_current_time_millis()  # type: ignore[no-untyped-call]
     client.log_batch(
         run_id,
         [Metric(name, value, now, 0) for name, value in metrics.items()],
@@ -206,9 +207,9 @@ def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
             path = Path(folder) / name
             path.write_text(file.text)
             client.log_artifact(run_id, str(path))
-            uri = get_artifact_uri(run_id, path.name)
+            uri = get_artifact_uri(run_id, path.name)  # type: ignore[no-untyped-call]
             artifacts[path.stem] = file.artifact(uri)
-    return EvaluationResult(metrics=metrics, artifacts=artifacts, run_id=run_id)
+    return EvaluationResult(metrics, artifacts, run_id)  # type: ignore[no-untyped-call]
 
 
 def _show_as_tables(client: MlflowClient, run_id: str, names: list[str]) -> None:

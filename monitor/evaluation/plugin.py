@@ -19,7 +19,7 @@ ASKING = ("random", "flagged_rate", "weight", "sizes", "prevalence")
 MLflow tries every evaluator where none is named, and does not say whether one was."""
 
 
-class PrMonitorEvaluator(ModelEvaluator):  # type: ignore[misc, unused-ignore]
+class PrMonitorEvaluator(ModelEvaluator):
     """Precision, recall and more of a labeled set of any balance, adjusted to its population."""
 
     @classmethod

@@ -13,8 +13,10 @@ from typing import Any
 
 import mlflow
 import pandas as pd
+from mlflow.data.pandas_dataset import from_pandas
 from mlflow.exceptions import MlflowException
 from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry as registry
+from mlflow.pyfunc.model import PythonModel
 
 from monitor.evaluation.plugin import PrMonitorEvaluator
 from tests.evaluation.sets import SIZES, drawn_by_class
@@ -28,10 +30,10 @@ GIVEN: dict[str, Any] = {
 SIZED = {"sizes": SIZES, "score": "score"}
 
 
-class Tabular(mlflow.pyfunc.PythonModel):
+class Tabular(PythonModel):
     """Gives classes and scores as a table, from the one feature that it knows."""
 
-    def predict(self, model_input):
+    def predict(self, model_input):  # type: ignore[override]
         """Refuse columns that are no features."""
         (feature,) = model_input.columns
         score = model_input[feature]
@@ -61,7 +63,7 @@ def main(url):
             evaluator_config={"pr_monitor": SIZED},
         ),
         "data set": evaluated(
-            data=mlflow.data.from_pandas(FRAME, targets="label", predictions="predicted"),
+            data=from_pandas(FRAME, targets="label", predictions="predicted"),
             targets=None,
             evaluator_config={"pr_monitor": SIZED | {"metric_prefix": "later_"}},
         ),

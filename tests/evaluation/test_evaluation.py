@@ -66,6 +66,7 @@ def test_curves_of_a_set_drawn_by_actual_class_hold_for_the_prevalence():
         cells(393, 21, 307, 1279), score="score", threshold=0.5, prevalence=0.02
     )
 
+    assert found.curves is not None
     assert found.curves.prevalence == (0.02, 0.02, 0.02)
     assert found.curves.precision_recall.point[-1] == pytest.approx(0.02, abs=0.005)
 
