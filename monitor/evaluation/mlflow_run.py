@@ -18,15 +18,16 @@ from mlflow.models.evaluation import EvaluationResult
 from mlflow.models.evaluation.artifacts import JsonEvaluationArtifact, TextEvaluationArtifact
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 from mlflow.tracking.artifact_utils import get_artifact_uri
-from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
+from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_RUN_NOTE
 from mlflow.utils.time import get_current_time_millis
 
 from monitor.domain.errors import InputRefused
 from monitor.evaluation.designs import Drawn, Stratum
 from monitor.evaluation.frame import column_of, values_of
-from monitor.evaluation.result import COLUMNS, evaluate_rows
+from monitor.evaluation.result import COLUMNS, HEADLINE, evaluate_rows
 from monitor.evaluation.rows import Column, holds_classes, read_rows
-from monitor.presentation.numbers import digits_text
+from monitor.presentation.numbers import NOT_ESTIMABLE, digits_text
+from monitor.presentation.sentences import capital
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +42,7 @@ _SETTINGS = (*_DRAWN, "weight", "stratum", "score", "threshold", "level", "metri
 _CLASSIFIER = "classifier"
 _TWO_CLASSES = 2
 _LONGEST_TAG = 5000
+_DECIMALS = 6
 _REFERENCE = """\
 # What these labels know, as a plain random sample would: for a monitor in config.yaml
 reference: {{tp: {tp}, fp: {fp}, fn: {fn}, tn: {tn}}}
@@ -179,7 +181,7 @@ class _File:
     @classmethod
     def of_table(cls, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> _File:
         """Write rows in the form that MLflow's table view reads."""
-        data = [[row[column] for column in columns] for row in rows]
+        data = [[_short(row[column]) for column in columns] for row in rows]
         content = {"columns": list(columns), "data": data}
         return cls(json.dumps(content), content, is_table=True)
 
@@ -193,15 +195,20 @@ def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
     client = MlflowClient()
     metrics = {f"{prefix}{name}": value for name, value in evaluation.metrics.items()}
     now = get_current_time_millis()  # type: ignore[no-untyped-call]
+    tags = {f"{prefix}{name}": text for name, text in _tags(evaluation).items()}
+    known = client.get_run(run_id).data.tags
+    if MLFLOW_RUN_NOTE not in known:  # a person's own words stay
+        tags[MLFLOW_RUN_NOTE] = _note(evaluation)
     client.log_batch(
         run_id,
         [Metric(name, value, now, 0) for name, value in metrics.items()],
         [],
-        [RunTag(f"{prefix}{name}", text) for name, text in _tags(evaluation).items()],
+        [RunTag(name, text) for name, text in tags.items()],
     )
     artifacts = {}
     files = {f"{prefix}{name}": file for name, file in _files(evaluation).items()}
-    _show_as_tables(client, run_id, [name for name, file in files.items() if file.is_table])
+    listed = _listed_tables(known, [name for name, file in files.items() if file.is_table])
+    client.set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, listed)
     with TemporaryDirectory(prefix="monitor-") as folder:
         for name, file in files.items():
             path = Path(folder) / name
@@ -212,19 +219,33 @@ def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
     return EvaluationResult(metrics, artifacts, run_id)  # type: ignore[no-untyped-call]
 
 
-def _show_as_tables(client: MlflowClient, run_id: str, names: list[str]) -> None:
+def _listed_tables(tags: Mapping[str, str], names: list[str]) -> str:
     """Enter tables where `mlflow.load_table` and MLflow's pages look for them."""
-    known = json.loads(client.get_run(run_id).data.tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
+    listed = json.loads(tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
     entries = [{"path": name, "type": "table"} for name in names]
-    known += [entry for entry in entries if entry not in known]
-    client.set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, json.dumps(known))
+    return json.dumps(listed + [entry for entry in entries if entry not in listed])
+
+
+def _note(evaluation: Evaluation) -> str:
+    """Describe the run: the news and what to doubt, then the main figures."""
+    figures = " · ".join(
+        f"{metric} {_text(evaluation, metric)}" for metric in ("recall", "precision")
+    )
+    parts = [f"**{capital(figures)}.** {evaluation.drawn}, {evaluation.level:.0%} intervals."]
+    parts += [f"**Warning:** {warning}." for warning in evaluation.warnings]
+    rows = [f"| {metric} | {_text(evaluation, metric)} |" for metric in HEADLINE]
+    return "\n\n".join([*parts, "\n".join(["| metric | estimate |", "| --- | --- |", *rows])])
+
+
+def _text(evaluation: Evaluation, metric: str) -> str:
+    ends = evaluation.ends(metric)
+    return NOT_ESTIMABLE if ends is None else digits_text(*ends)
 
 
 def _tags(evaluation: Evaluation) -> dict[str, str]:
     found = {"pr_monitor.drawn": evaluation.drawn}
     for metric in ("precision", "recall"):
-        ends = evaluation.ends(metric)
-        found[f"pr_monitor.{metric}"] = "not estimable" if ends is None else digits_text(*ends)
+        found[f"pr_monitor.{metric}"] = _text(evaluation, metric)
     found["pr_monitor.warnings"] = "; ".join(evaluation.warnings)[:_LONGEST_TAG] or "none"
     return found
 
@@ -240,3 +261,8 @@ def _files(evaluation: Evaluation) -> dict[str, _File]:
         **({} if curves is None else {"pr_monitor_curves.svg": _File(curves.decode())}),
         "pr_monitor_reference.yaml": _File(_REFERENCE.format(**evaluation.reference)),
     }
+
+
+def _short(value: Any) -> Any:
+    """Round numbers for the eye; the report has all digits."""
+    return round(value, _DECIMALS) if isinstance(value, float) else value

@@ -57,6 +57,7 @@ def main(url):
     features = FRAME.rename(columns={"score": "feature"})
     told = {
         "static": evaluated(
+            note="as somebody wrote",
             data=FRAME,
             predictions="predicted",
             evaluators=["default", "pr_monitor"],
@@ -101,9 +102,9 @@ def logged_model():
     return logged.model_uri
 
 
-def evaluated(**given):
+def evaluated(note=None, **given):
     """Evaluate in a run of its own and say what came of it."""
-    with mlflow.start_run() as run:
+    with mlflow.start_run(description=note) as run:
         result = mlflow.models.evaluate(**GIVEN | given)
     return {
         "run": run.info.run_id,

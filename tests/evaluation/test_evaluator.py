@@ -94,6 +94,19 @@ def test_the_run_has_metrics_tags_figures_and_tables(told, client, expected):
 
 
 @pytest.mark.server
+def test_the_description_of_the_run_says_it_in_a_line_unless_somebody_wrote_one(told, client):
+    first, second = (
+        client.get_run(told[way]["run"]).data.tags["mlflow.note.content"]
+        for way in ("asked by its config", "static")
+    )
+
+    assert first.startswith("**Recall 0.975 (")
+    assert "**Warning:** 1,000 flagged and 1,000 passed items are labeled" in first
+    assert "| specificity | 0.876 (" in first
+    assert second == "as somebody wrote"
+
+
+@pytest.mark.server
 def test_the_result_has_the_artifacts_and_the_tables(told):
     artifacts = told["function"]["artifacts"]
 
