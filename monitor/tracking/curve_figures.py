@@ -1,8 +1,8 @@
-"""Curves of a round: precision against the prevalence, and ROC, precision-recall and its gain."""
+"""Curves: precision against the prevalence, and ROC, precision-recall and its gain."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.curve_rows import CurveRow
 from monitor.drawing import legend
@@ -13,10 +13,15 @@ from monitor.drawing.svg import QUIET, picture, words_at
 from monitor.presentation.numbers import digits_text, percent_text
 
 if TYPE_CHECKING:
-    from monitor.domain.curve_rows import CurvesRow
+    from collections.abc import Mapping
+
+    from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
     from monitor.domain.report import RoundReport
 
     Triple = tuple[float, float, float]
+
+OPERATING = ("fpr", "recall", "precision", "recall_gain", "precision_gain")
+"""Metrics that say where a classifier stands in the three curves."""
 
 # Okabe and Ito's colours, which the colour-blind can distinguish; shape and line differ as well
 _CURVE = "#0072B2"
@@ -33,6 +38,20 @@ def p3_svg(report: RoundReport) -> bytes | None:
     p3 = report.p3
     if p3 is None:
         return None
+    return draw_p3(
+        p3,
+        title=f"{report.monitor}, round {report.round}: precision at other prevalences",
+        here="this window",
+        basis=", with earlier rounds",
+        band="band of calibrated pooling",
+        limit=report.limit("precision"),
+    )
+
+
+def draw_p3(
+    p3: PrevalenceRow, *, title: str, here: str, basis: str, band: str, limit: float | None = None
+) -> bytes:
+    """Draw a P3 curve; the words say where it was read, on what it rests, and what its band is."""
     panel = Panel(_P3_BOX, Log(p3.curve.x[0], p3.curve.x[-1], percent_text), Linear(0, 1))
     panel.grid()
     now, low, high = p3.prevalence
@@ -40,10 +59,9 @@ def p3_svg(report: RoundReport) -> bytes | None:
     panel.up(now, _NOW, 1.0, "2 2")
     _draw_curve(panel, p3.curve)
     _draw_point(panel, p3.prevalence, p3.value)
-    limit = report.limit("precision")
     keys = [
         Key("band", _CURVE, "precision at other prevalences, TPR and FPR as they are"),
-        Key("point", _NOW, f"this window: prevalence {percent_text(now)}"),
+        Key("point", _NOW, f"{here}: prevalence {percent_text(now)}"),
     ]
     if limit is not None:
         panel.across(limit, _LIMIT, 1.3, DASHED)
@@ -52,10 +70,9 @@ def p3_svg(report: RoundReport) -> bytes | None:
     panel.names("prevalence of actual positives", "Precision")
     left, top, width, height = _P3_BOX
     corner = (left + width - legend.column_width(keys) - 6, top + height - 10)
-    title = f"{report.monitor}, round {report.round}: precision at other prevalences"
     footnote = (
-        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}, with earlier rounds · "
-        f"{p3.level:.0%} band of calibrated pooling at each prevalence"
+        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}{basis} · "
+        f"{p3.level:.0%} {band} at each prevalence"
     )
     shapes = [*panel.shapes(), *legend.column(keys, corner)]
     return _picture(_P3_SIZE, title, footnote, shapes)
@@ -66,44 +83,71 @@ def curves_svg(report: RoundReport) -> bytes | None:
     curves = report.curves
     if curves is None:
         return None
+    return draw_curves(
+        curves,
+        title=f"{report.monitor}, round {report.round}: what other thresholds would do",
+        labels="of this round",
+        whole="the window",
+        operating=Operating(
+            {name: _rate(report, name) for name in OPERATING}, threshold=report.threshold
+        ),
+    )
+
+
+class Operating(NamedTuple):
+    """Where the classifier stands: its rates (point, low, high), and its threshold if known."""
+
+    rates: Mapping[str, Triple | None]
+    threshold: float | None
+
+    def key(self) -> str:
+        """Name it in a legend."""
+        return "as it is" if self.threshold is None else f"as it is, threshold {self.threshold:g}"
+
+
+def draw_curves(
+    curves: CurvesRow, *, title: str, labels: str, whole: str, operating: Operating
+) -> bytes:
+    """Draw the three curves; the words say which labels they are of, and weighted back to what."""
     shapes = [
-        *_roc(report, curves),
-        *_precision_recall(report, curves),
-        *_gain(report, curves),
+        *_roc(curves, operating),
+        *_precision_recall(curves, operating),
+        *_gain(curves, operating),
     ]
     return _picture(
         _SIZE,
-        f"{report.monitor}, round {report.round}: what other thresholds would do",
-        f"from {curves.labeled:,} labels of this round, {curves.positive:,} of them positive, "
-        f"weighted back to the window · precision and gains hold for the prevalence "
+        title,
+        f"from {curves.labeled:,} labels {labels}, {curves.positive:,} of them positive, "
+        f"weighted back to {whole} · precision and gains hold for the prevalence "
         f"{percent_text(curves.prevalence[0])} ({percent_text(curves.prevalence[1])} to "
         f"{percent_text(curves.prevalence[2])}) · {curves.level:.0%} credible bands at each place",
         shapes,
     )
 
 
-def _roc(report: RoundReport, curves: CurvesRow) -> list[str]:
+def _roc(curves: CurvesRow, operating: Operating) -> list[str]:
     panel = Panel(_ROC, Log(max(curves.roc.x[0], _LEAST_AXIS), 1), Linear(0, 1.01))
     panel.grid()
     _draw_curve(panel, curves.roc)
     panel.curve(curves.roc.x, curves.roc.x, QUIET, width=0.9, dash=DOTTED)
     panel.title(f"ROC, at every prevalence · area {digits_text(*curves.roc_area)}")
     panel.names("FPR, share of actual negatives flagged", "TPR (recall)")
-    return _with_operating(panel, report, "ROC", _rate(report, "fpr"), _rate(report, "recall"))
+    rates = operating.rates
+    return _with_operating(panel, operating, "ROC", rates["fpr"], rates["recall"])
 
 
-def _precision_recall(report: RoundReport, curves: CurvesRow) -> list[str]:
+def _precision_recall(curves: CurvesRow, operating: Operating) -> list[str]:
     panel = Panel(_PRECISION_RECALL, Linear(0, 1), Linear(0, 1.01))
     panel.grid()
     _draw_curve(panel, curves.precision_recall)
     panel.across(curves.prevalence[0], QUIET, 0.9, DOTTED)
     panel.title(f"Precision-recall · AP {digits_text(*curves.average_precision)}")
     panel.names("recall", "precision")
-    x, y = (_rate(report, metric) for metric in ("recall", "precision"))
-    return _with_operating(panel, report, "precision-recall", x, y)
+    x, y = (operating.rates[metric] for metric in ("recall", "precision"))
+    return _with_operating(panel, operating, "precision-recall", x, y)
 
 
-def _gain(report: RoundReport, curves: CurvesRow) -> list[str]:
+def _gain(curves: CurvesRow, operating: Operating) -> list[str]:
     gain = curves.gain
     short = CurveRow(**{name: _shortfall(values) for name, values in gain.model_dump().items()})
     across, up = (
@@ -115,8 +159,8 @@ def _gain(report: RoundReport, curves: CurvesRow) -> list[str]:
     _draw_curve(panel, short)
     panel.title(f"Gain · area {digits_text(*curves.gain_area)}")
     panel.names("recall gain", "precision gain")
-    x, y = (_rate(report, metric) for metric in ("recall_gain", "precision_gain"))
-    return _with_operating(panel, report, "precision-recall-gain", _turned(x), _turned(y))
+    x, y = (_turned(operating.rates[metric]) for metric in ("recall_gain", "precision_gain"))
+    return _with_operating(panel, operating, "precision-recall-gain", x, y)
 
 
 def _gain_label(shortfall: float) -> str:
@@ -141,15 +185,14 @@ def _draw_curve(panel: Panel, curve: CurveRow) -> None:
 
 
 def _with_operating(
-    panel: Panel, report: RoundReport, curve: str, x: Triple | None, y: Triple | None
+    panel: Panel, operating: Operating, curve: str, x: Triple | None, y: Triple | None
 ) -> list[str]:
     """Mark where the classifier stands, with both intervals of this round alone."""
     panel.axes()
     if x is None or y is None:
         return panel.shapes()
     _draw_point(panel, x, y)
-    at = "" if report.threshold is None else f", threshold {report.threshold:g}"
-    keys = [Key("band", _CURVE, curve), Key("point", _NOW, f"as it is{at}")]
+    keys = [Key("band", _CURVE, curve), Key("point", _NOW, operating.key())]
     corner = (panel.box.left + 6, panel.box.top + panel.box.height - 18)
     return [*panel.shapes(), *legend.column(keys, corner, 8.5)]
 
