@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monitor.cli.commands.results import only_monitor
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, OfARound, opened
 from monitor.cli.views.printing import say, say_json
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _LONGEST_NAME = 100
 
 def add_to(app: typer.Typer) -> None:
     """Register the command."""
-    app.command("restate")(restate)
+    app.command("restate", cls=OfARound)(restate)
 
 
 def restate(
@@ -32,13 +32,13 @@ def restate(
         str, typer.Option("--reason", help="Why, for all who read the numbers.", metavar="TEXT")
     ],
     numbers: Annotated[
-        list[int] | None, typer.Argument(help="Numbers of the rounds.", metavar="[ROUND]...")
+        list[int] | None, typer.Argument(help="Numbers of the rounds.", metavar="ROUND")
     ] = None,
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     since: Annotated[
         int | None,
-        typer.Option("--from", help="This round and all after it.", min=1, metavar="ROUND"),
+        typer.Option("--from", help="This round and all after it.", metavar="ROUND"),
     ] = None,
     labels: Annotated[
         Path | None,
@@ -52,7 +52,8 @@ def restate(
         typer.Option("--without", help="Take out what this annotator said.", metavar="NAME"),
     ] = None,
     by: Annotated[
-        str | None, typer.Option("--by", help="Who asks; the user's name unless given.")
+        str | None,
+        typer.Option("--by", help="Who asks; the user's name unless given.", metavar="NAME"),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
