@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
 _MOST_SEGMENTS = 16  # shared by all segment columns
 _LONGEST_VALUE = 40
+_MOST_RESTATED = 3
 _MOST_ALERTS = 2  # that a line has room for
 _GAP = "&emsp;"
 _MARKUP = re.compile(
@@ -109,7 +110,13 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def _restated(report: RoundReport) -> list[str]:
-    return [f"**Version {row.version}:** {_cell(restated_text(row))}." for row in report.restated]
+    """Say of the last restatements who asked for them, and what stood there before."""
+    last = report.restated[-_MOST_RESTATED:]
+    earlier = len(report.restated) - len(last)
+    return [
+        *(f"**Version {row.version}:** {_cell(restated_text(row))}." for row in last),
+        *([f"{earlier} earlier restatements are in report.json."] if earlier else []),
+    ]
 
 
 def _alerts(report: RoundReport) -> list[str]:

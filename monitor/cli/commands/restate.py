@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from monitor.rounds.restating import Outcome
 
 _LONGEST_NAME = 100
+_LONGEST_REASON = 300
 
 
 def add_to(app: typer.Typer) -> None:
@@ -109,6 +110,9 @@ class _File:
 def _refuse_wrong(reason: str, *, names: bool, changes: bool) -> None:
     if not reason.strip():
         message = "say in a few words why; everybody who reads the numbers sees it"
+        raise typer.BadParameter(message, param_hint="--reason")
+    if len(reason) > _LONGEST_REASON:
+        message = f"{len(reason)} characters; {_LONGEST_REASON} are enough, MLflow shows them"
         raise typer.BadParameter(message, param_hint="--reason")
     if not (names or changes):
         message = (
