@@ -8,45 +8,17 @@ import pytest
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import InputRefused, RoundMoved, TryLater
-from monitor.domain.model import Answer, Collected, LabelEvent
-from monitor.domain.sample_settings import Bands, Sample
-from monitor.rounds import publish, restating
+from monitor.domain.model import Answer
+from monitor.rounds import publish
 from monitor.rounds.labels.collect import collect
-from monitor.rounds.restating import Asked
 from monitor.rounds.round_page import read_page
 from monitor.storage import alert_store, round_claims
-from tests.rounds.scene import LIMITS, Scene, settings
+from tests.rounds.restatements import file_with, restate, restate_precision, scene_of
 
 
 @pytest.fixture
 def scene(database):
-    sample = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
-    return Scene(database, settings(limits=LIMITS, sample=sample, late_labels=timedelta(days=1)))
-
-
-def asked(*rounds, **changes):
-    return Asked(by="ana", why="a label file was wrong", rounds=rounds, **changes)
-
-
-def restate(scene, *rounds, dry_run=False, **changes):
-    return restating.restate(scene.context, asked(*rounds, **changes), dry_run=dry_run)
-
-
-def file_with(scene, answer, *, flagged=True, annotator=None):
-    """A label file that gives every item of a predicted class this answer."""
-    [known] = scene.rows("select distinct annotator from label_events where annotator <> 'eva'")
-    chosen = {row["id"] for row in scene.source.rows if (row["score"] >= 0.5) is flagged}
-
-    def read(tasks):
-        return Collected(
-            tuple(
-                LabelEvent(key, annotator or known["annotator"], answer)
-                for key, task in tasks.items()
-                if task.item_id in chosen
-            )
-        )
-
-    return read
+    return scene_of(database)
 
 
 def alerts(scene):
@@ -86,11 +58,6 @@ def kinds(scene):
 def play_good(scene, *numbers):
     for number in numbers:
         scene.play(number, precision=0.85, recall=0.6)
-
-
-def restate_precision(scene, *numbers, to):
-    """Restate rounds with a file that gives all flagged items this answer."""
-    return restate(scene, *numbers, read_file=file_with(scene, to))
 
 
 def test_changed_labels_give_a_closed_round_a_new_version_and_those_that_pool_it(scene):
@@ -329,11 +296,7 @@ def test_each_version_says_which_release_computed_it(scene):
 def test_a_preview_says_what_would_come_out_and_writes_nothing(scene):
     play_good(scene, 1, 2, 3)
 
-    outcome = restating.restate(
-        scene.context,
-        asked(2, read_file=file_with(scene, Answer.NEGATIVE)),
-        dry_run=True,
-    )
+    outcome = restate(scene, 2, dry_run=True, read_file=file_with(scene, Answer.NEGATIVE))
 
     assert [one.round.number for one in outcome.restated] == [2, 3]
     assert outcome.restated[0].labels > 10
