@@ -6,6 +6,7 @@ from monitor.storage import (  # their tables are among those of the metadata
     control_tables,  # noqa: F401
     page_tables,  # noqa: F401
     people_tables,  # noqa: F401
+    restatement_tables,  # noqa: F401
     stop_tables,  # noqa: F401
 )
 from monitor.storage.database import Database

@@ -273,6 +273,23 @@ class CauseRow(Report):
         return self.change[1] <= 0 <= self.change[2]
 
 
+class RestatedRow(Report):
+    """A version that a person asked for, after the time for late labels was over.
+
+    ``rounds`` are the numbers of those that were restated, and ``own`` is whether this is one of
+    them; else it only pools one. ``before`` are precision and recall of version ``replaces``.
+    """
+
+    version: int
+    replaces: int
+    at: datetime
+    by: str
+    reason: str
+    rounds: list[int]
+    own: bool
+    before: list[EstimateRow]
+
+
 class TimelinePoint(Report):
     """One earlier or present round, for the figure: (point, low, high) per metric and basis."""
 
@@ -283,6 +300,7 @@ class TimelinePoint(Report):
     recall_round: tuple[float, float, float] | None = None
     recall_pooled: tuple[float, float, float] | None = None
     alert: bool = False
+    restated: bool = False
 
 
 class RoundReport(Report):
@@ -291,7 +309,9 @@ class RoundReport(Report):
     ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
     and in quiet times; None where its way of pooling was not measured. ``strata`` are the score
     bands; ``cells`` what labels were drawn from, empty where that is the bands. ``snapshot`` is the
-    state of the source that it was drawn from, where that can be read again.
+    state of the source that it was drawn from, where that can be read again. ``restated``
+    are the restatements up to this version, the oldest first, and ``program`` is the release that
+    computed it; None in reports of releases that did not say.
     """
 
     store_id: str
@@ -334,6 +354,8 @@ class RoundReport(Report):
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None
     snapshot: str | None = None
+    restated: list[RestatedRow] = Field(default_factory=list)
+    program: str | None = None
 
     def estimate(self, metric: str, *, basis: str, estimand: str) -> EstimateRow | None:
         """Find one estimate."""

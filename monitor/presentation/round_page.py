@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import EvidenceState
-from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow
+from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow, RestatedRow
 from monitor.presentation.causes import cause_beside_alert
 from monitor.presentation.estimates import (
     BASES,
@@ -16,6 +16,7 @@ from monitor.presentation.estimates import (
 from monitor.presentation.evidence import evidence_sentence
 from monitor.presentation.moves import stopped_text, waves_sentence
 from monitor.presentation.numbers import interval_text, minute_text
+from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.rows import BANDS_OF_CELLS, agreement_sentence, answers_sentence
 
 if TYPE_CHECKING:
@@ -47,16 +48,24 @@ def no_version_text(monitor: str, number: int, asked: int, newest: int) -> str:
 
 
 def remarks_text(
-    version: int, *, partial: bool = False, stopped: tuple[int, int] | None = None
+    version: int,
+    *,
+    partial: bool = False,
+    stopped: tuple[int, int] | None = None,
+    restated: bool = False,
 ) -> str:
     """Say in a list of rounds what is special about the estimates of one.
 
-    ``stopped`` has the labels that it kept and those of its plan, if it ended early.
+    ``restated`` is whether a person asked for a version. ``stopped`` has the labels that it kept
+    and those of its plan, if it ended early.
 
     >>> remarks_text(1), remarks_text(2, partial=True)
     ('', 'version 2, partial')
+    >>> remarks_text(2, restated=True)
+    'version 2, restated'
     """
-    remarks = [f"version {version}"] * (version > 1) + ["partial"] * partial
+    remarks = [f"version {version}"] * (version > 1) + ["restated"] * restated
+    remarks += ["partial"] * partial
     return ", ".join(remarks if stopped is None else [*remarks, stopped_text(*stopped)])
 
 
@@ -69,7 +78,11 @@ def head_lines(page: dict[str, Any]) -> Iterator[str]:
     if page["snapshot"]:
         yield f"drawn from snapshot {page['snapshot']} of the predictions"
     if page["version"]:
-        yield f"version {page['version']} of {page['latest_version']}"
+        by = f", computed by {page['program']}" if page["program"] else ""
+        yield f"version {page['version']} of {page['latest_version']}{by}"
+    yield from (restated_text(RestatedRow(**row)) for row in page["restated"])
+    if page["restated_since"]:
+        yield restated_since_text(page["version"], page["latest_version"])
     if page["reason"]:
         yield f"reason: {page['reason']}"
     for reason, count in page["bad_rows"].items():

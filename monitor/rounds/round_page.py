@@ -9,6 +9,7 @@ from monitor.domain.report import AnswersRow, EstimateRow, ReportedEstimate
 from monitor.presentation.estimates import caution_text
 from monitor.presentation.round_page import OWN, no_round_text, no_version_text
 from monitor.rounds.estimation.answer_times import answers_row
+from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.rounds.reporting.strata import band_rows
 from monitor.storage import (
     copy_store,
@@ -49,6 +50,7 @@ def read_page(
     agreement = copy_store.read_agreement(connection, round_.id, version)
     estimates = estimate_store.read_estimates(connection, round_.id, version)
     report = report_store.read_report(connection, round_.id, version)
+    restated = read_restated_rows(connection, {round_.id}).get(round_.id, [])
     return {
         "monitor": monitor,
         "round": round_.number,
@@ -58,6 +60,9 @@ def read_page(
         "reason": round_.reason,
         "version": version,
         "latest_version": round_.estimated_version,
+        "restated": [row.model_dump() for row in restated if row.version <= version],
+        "restated_since": [row.version for row in restated if row.version > version],
+        "program": report.get("program"),
         "partial": round_.partial,
         "second_wave_at": round_.second_wave_at,
         "snapshot": round_.snapshot,

@@ -17,6 +17,7 @@ from monitor.presentation.numbers import (
     interval_text,
     range_text,
 )
+from monitor.presentation.restatements import restated_text
 from monitor.presentation.rows import (
     BANDS_OF_CELLS,
     OWN_LABELS,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
 _MOST_SEGMENTS = 16  # shared by all segment columns
 _LONGEST_VALUE = 40
+_MOST_RESTATED = 3
 _MOST_ALERTS = 2  # that a line has room for
 _GAP = "&emsp;"
 _MARKUP = re.compile(
@@ -49,6 +51,7 @@ def describe(report: RoundReport, picture: str = "") -> str:
     """
     parts = [
         _cell(report.sentence),
+        *_restated(report),
         *_alerts(report),
         *_concerns(report),
         *_notices(report),
@@ -104,6 +107,16 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     lines = [f"{_GAP} | ".join(cells) for cells in [head, *rows]]
     lines.insert(1, " | ".join(["---"] * len(head)))
     return "\n".join(f"| {line} |" for line in lines)
+
+
+def _restated(report: RoundReport) -> list[str]:
+    """Say of the last restatements who asked for them, and what stood there before."""
+    last = report.restated[-_MOST_RESTATED:]
+    earlier = len(report.restated) - len(last)
+    return [
+        *(f"**Version {row.version}:** {_cell(restated_text(row))}." for row in last),
+        *([f"{earlier} earlier restatements are in report.json."] if earlier else []),
+    ]
 
 
 def _alerts(report: RoundReport) -> list[str]:
@@ -308,5 +321,7 @@ def _footnote(report: RoundReport) -> str:
         counted = ", ".join(f"{_cell(why)} {n:,}" for why, n in report.bad_rows.items())
         facts.append(f"rows left out: {counted}")
     if report.version > 1:
-        facts.append(f"version {report.version}: corrected by later labels")
+        newest = report.restated[-1].version if report.restated else None
+        why = "restated" if newest == report.version else "corrected by later labels"
+        facts.append(f"version {report.version}: {why}, earlier ones are in report-v*.json")
     return "; ".join(facts) + "."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.report import Status
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
+from monitor.presentation.restatements import restated_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -180,6 +181,8 @@ def tags(report: RoundReport) -> dict[str, str]:
         values["monitor.model"] = report.model
     if report.reason:
         values["monitor.reason"] = report.reason
+    if report.restated:
+        values["monitor.restated"] = restated_text(report.restated[-1])
     return values
 
 
@@ -206,14 +209,16 @@ def run_name(report: RoundReport) -> str:
     """Name the run so that a list of names reads as a calendar of news.
 
     Such as ``2025-04-28 ok P .91 R .67`` or ``2025-05-05 ALERT R .55``: what an alert fires for,
-    else precision and recall. Rounds of less than a day have their time as well.
+    else precision and recall. Rounds of less than a day have their time as well, and restated ones
+    say so.
     """
     hourly = report.window_end - report.window_start < timedelta(days=1)
     date = f"{report.slot.astimezone(UTC):%Y-%m-%d{' %H:%M' if hourly else ''}}"
     fires = firing(report)
     status = report.status.upper() if report.status is Status.ALERT else str(report.status)
     figures = [_figure(report, metric) for metric in fires or ("precision", "recall")]
-    return " ".join([date, status, *filter(None, figures)])
+    restated = ["restated"] if any(row.own for row in report.restated) else []
+    return " ".join([date, status, *filter(None, figures), *restated])
 
 
 def best_point(report: RoundReport, metric: str) -> float | None:

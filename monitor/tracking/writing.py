@@ -13,6 +13,7 @@ from monitor.tracking.curve_figures import curves_svg, p3_svg
 from monitor.tracking.describe import describe
 from monitor.tracking.experiments import NOTE
 from monitor.tracking.figures import timeline_svg
+from monitor.tracking.kept_reports import keep_replaced
 from monitor.tracking.models import logged_model_id
 from monitor.tracking.runs import DIGEST
 
@@ -46,6 +47,7 @@ def write_round(
     is_complete = known.get(DIGEST) == digest and not has_failed
     if is_complete or int(known.get("monitor.version", 0)) > report.version:
         return
+    keep_replaced(client, run, report)
     tables = _tables(report)
     listed = json.dumps([{"path": path, "type": "table"} for path in tables])
     tags = {

@@ -17,6 +17,7 @@ from monitor.rounds.reporting.notices import (
     unusual_notice,
 )
 from monitor.rounds.reporting.report import TIMELINE, abandoned_report, closed_report
+from monitor.rounds.reporting.restated import restated_rows
 from monitor.rounds.reporting.timeline import read_timeline
 from monitor.storage import (
     alert_store,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.alerting import Reading
-    from monitor.domain.report import Notice, RecoveryRow, RoundReport, TimelinePoint
+    from monitor.domain.report import Notice, RecoveryRow, RestatedRow, RoundReport, TimelinePoint
     from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
@@ -159,6 +160,7 @@ class _Around:
     concerns: Mapping[int, Sequence[str]]
     timeline: Sequence[tuple[datetime, TimelinePoint]]
     newest: int | None
+    restated: Mapping[int, Sequence[RestatedRow]]
 
     def points(self, round_: Round) -> list[TimelinePoint]:
         """Choose the points of the figure that ends with a round."""
@@ -194,8 +196,10 @@ def _read_around(
             rounds[0].monitor_id,
             (rounds[0].slot, rounds[-1].slot),
             evidence.alerts,
+            batch.restated,
         ),
         newest=newest,
+        restated=restated_rows(connection, batch.restated, ids),
     )
 
 
@@ -233,6 +237,7 @@ def _report(
         supplements=supplements,
         answers=answers_row(round_, labels.first_answers(), member.tally.strata),
         pictures=estimate.pictures,
+        restated=around.restated.get(round_.id, ()),
     )
     return _known_as(connection, round_, report)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.alerting import evidence_state, only_learns
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from monitor.domain.alerting import Reading
-    from monitor.domain.report import RecoveryRow
+    from monitor.domain.report import RecoveryRow, RestatedRow
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.tally import Tally
@@ -63,7 +65,7 @@ def find_row(rows: Sequence[Row], metric: str, basis: str) -> Row | None:
     return None
 
 
-def timeline_point(past: PastRound, *, alert: bool) -> TimelinePoint:
+def timeline_point(past: PastRound, *, alert: bool, restated: bool = False) -> TimelinePoint:
     """Reduce a round to what the figure needs."""
     rows = past.rows
     return TimelinePoint(
@@ -74,6 +76,7 @@ def timeline_point(past: PastRound, *, alert: bool) -> TimelinePoint:
         recall_round=_triple(find_row(rows, "recall", "round")),
         recall_pooled=_triple(find_row(rows, "recall", "pooled")),
         alert=alert,
+        restated=restated,
     )
 
 
@@ -100,6 +103,7 @@ def closed_report(
     supplements: Supplements,
     answers: AnswersRow,
     pictures: Pictures | None,
+    restated: Sequence[RestatedRow],
 ) -> RoundReport:
     """Report one version of a closed round."""
     evidence = [
@@ -132,6 +136,8 @@ def closed_report(
         answers=answers,
         pooled_coverage=round_.settings.pooling.measured_coverage(),
         **_picture_fields(pictures),
+        restated=list(restated),
+        program=_release(),
         sentence=_sentence(round_, rows, alerts, proposed),
     )
 
@@ -179,6 +185,12 @@ _NOTHING_KNOWN: dict[str, Any] = {
     "proposed_limits": {},
     "timeline": [],
 }
+
+
+@cache
+def _release() -> str:
+    """Name the release that computes: its methods are what the numbers come from."""
+    return f"pr-monitor {metadata.version('mlflow-pr-monitor')}"
 
 
 def _picture_fields(pictures: Pictures | None) -> dict[str, Any]:

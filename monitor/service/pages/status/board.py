@@ -11,6 +11,7 @@ from monitor.rounds.reporting.timeline import read_timeline
 from monitor.rounds.round_page import find_round, read_page
 from monitor.rounds.status import overviews
 from monitor.storage import alert_store, report_store, round_store
+from monitor.storage.restatement_store import read_restated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -109,7 +110,8 @@ class Board:
             if monitor_id is None:
                 return []
             alerts = alert_store.find_alerts(connection, monitor=name)
-            found = read_timeline(connection, monitor_id, (now, now), alerts)
+            restated = read_restated(connection, monitor_id=monitor_id)
+            found = read_timeline(connection, monitor_id, (now, now), alerts, restated)
         return [point for _, point in found]
 
     def round(self, name: str, number: int, version: int | None) -> OneRound:

@@ -57,7 +57,12 @@ def event_table(page: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 def _round(row: Row) -> RoundLine:
     round_ = row.round
-    more = remarks_text(round_.estimated_version, partial=round_.partial, stopped=round_.stopped)
+    more = remarks_text(
+        round_.estimated_version,
+        partial=round_.partial,
+        stopped=round_.stopped,
+        restated=row.restated,
+    )
     numbers = {
         metric: [interval_text(one, 2) for one in row.estimates if one.metric == metric]
         for metric in ("precision", "recall")
