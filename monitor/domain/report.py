@@ -290,7 +290,8 @@ class RoundReport(Report):
 
     ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
     and in quiet times; None where its way of pooling was not measured. ``strata`` are the score
-    bands; ``cells`` what labels were drawn from, empty where that is the bands.
+    bands; ``cells`` what labels were drawn from, empty where that is the bands. ``registered`` is the
+    version that the alias in ``model`` named for the window; None where there is no alias.
     """
 
     store_id: str
@@ -332,6 +333,12 @@ class RoundReport(Report):
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None
+    registered: str | None = None
+
+    @property
+    def watched(self) -> str | None:
+        """Name the version that the predictions are of: what the alias named, else the model."""
+        return self.registered or self.model
 
     def estimate(self, metric: str, *, basis: str, estimand: str) -> EstimateRow | None:
         """Find one estimate."""

@@ -30,11 +30,18 @@ def monitor_views() -> dict[str, str]:
 def fleet_views() -> dict[str, str]:
     """Make the tags with the views of the experiment of all monitors: a step is a round."""
     good = [_line(metric, _estimates(metric)) for metric in ("precision", "recall")]
-    evidence = [_line("evidence", [f"round/evidence_{metric}" for metric in ("precision", "recall")])]
+    evidence = [
+        _line("evidence", [f"round/evidence_{metric}" for metric in ("precision", "recall")])
+    ]
     return _tags(
         [
             (CHARTS, _state(["Point, interval and limit"], [good])),
-            ("Evidence", _state(["Evidence of a breach as a share of what fires: 1 is an alert"], [evidence])),
+            (
+                "Evidence",
+                _state(
+                    ["Evidence of a breach as a share of what fires: 1 is an alert"], [evidence]
+                ),
+            ),
             ("Monitors", _state([], [], run_list=True)),
         ]
     )

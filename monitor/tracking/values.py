@@ -91,7 +91,10 @@ def _charted(report: RoundReport) -> list[str]:
 
 def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:
     """Give the estimate that name and tags of the run show, and that of the round alone."""
-    best, alone = best_row(report, metric), report.estimate(metric, basis="round", estimand="window")
+    best, alone = (
+        best_row(report, metric),
+        report.estimate(metric, basis="round", estimand="window"),
+    )
     ends = ("point", "low", "high")
     return {
         **{f"{metric}/{end}": None if best is None else getattr(best, end) for end in ends},
@@ -190,12 +193,16 @@ def run_name(report: RoundReport) -> str:
     Such as ``2025-04-28 ok P .91 R .67`` or ``2025-05-05 ALERT R .55``: what an alert fires for,
     else precision and recall. Rounds of less than a day have their time as well.
     """
-    hourly = report.window_end - report.window_start < timedelta(days=1)
-    date = f"{report.slot.astimezone(UTC):%Y-%m-%d{' %H:%M' if hourly else ''}}"
     fires = firing(report)
     status = report.status.upper() if report.status is Status.ALERT else str(report.status)
     figures = [_figure(report, metric) for metric in fires or FIRST]
-    return " ".join([date, status, *filter(None, figures)])
+    return " ".join([slot_date(report), status, *filter(None, figures)])
+
+
+def slot_date(report: RoundReport) -> str:
+    """Write when the round was due; with the time for rounds of less than a day."""
+    hourly = report.window_end - report.window_start < timedelta(days=1)
+    return f"{report.slot.astimezone(UTC):%Y-%m-%d{' %H:%M' if hourly else ''}}"
 
 
 def best_point(report: RoundReport, metric: str) -> float | None:

@@ -123,9 +123,7 @@ def test_a_correction_downwards_shows_as_the_latest_value(handler, client, prefi
 
     for name in (f"{prefix}/mail-travel", prefix):
         run = the_run(client, name)
-        assert run.data.metrics["precision/point"] == pytest.approx(
-            center("precision", 4) - 0.1
-        )
+        assert run.data.metrics["precision/point"] == pytest.approx(center("precision", 4) - 0.1)
         assert run.data.tags["mlflow.note.content"].startswith("Late labels say it was worse.")
         assert run.data.tags["monitor.version"] == "2"
 
@@ -177,7 +175,9 @@ def test_nothing_is_drawn_or_sent_for_a_version_that_is_there(proxy, prefix, mon
     assert len(proxy.seen) - before == 2  # find the run, and see that it is the only one
 
 
-def test_the_job_did_not_fail_because_a_round_was_abandoned_so_its_run_says_why(handler, client, prefix):
+def test_the_job_did_not_fail_because_a_round_was_abandoned_so_its_run_says_why(
+    handler, client, prefix
+):
     handler.deliver(make_effect(ROUND, make_report(1, state="abandoned", sentence="Abandoned.")))
 
     run = the_run(client, f"{prefix}/mail-travel")
