@@ -290,8 +290,9 @@ class RoundReport(Report):
 
     ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
     and in quiet times; None where its way of pooling was not measured. ``strata`` are the score
-    bands; ``cells`` what labels were drawn from, empty where that is the bands. ``registered`` is the
-    version that the alias in ``model`` named for the window; None where there is no alias.
+    bands; ``cells`` what labels were drawn from, empty where that is the bands. ``registered`` is
+    the version that the alias in ``model`` named for the window; None where there is no alias, or
+    no single version.
     """
 
     store_id: str

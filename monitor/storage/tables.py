@@ -82,6 +82,7 @@ rounds = Table(
     Column("first_version", Integer, nullable=False, server_default=text("1")),
     Column("first_look_at", UtcDateTime),
     Column("second_wave_at", UtcDateTime),
+    Column("registered", Text),  # the version that the model's alias named for the window
     Column("label_revision", Integer, nullable=False, default=0),
     Column("estimated_revision", Integer),
     Column("claimed_by", String(200)),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, urlsplit
 
+from monitor.domain.registered import MODEL_URI
 from monitor.tracking.connection import shown
-
-MODEL_URI = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
 
 CLASSIC = "workflowType=machine_learning"
 """Makes MLflow's page list runs; without it a browser that was never told shows an empty one, for

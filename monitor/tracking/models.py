@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.tracking.links import MODEL_URI
+from monitor.domain.registered import MODEL_URI
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

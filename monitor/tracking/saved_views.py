@@ -38,9 +38,7 @@ def fleet_views() -> dict[str, str]:
             (CHARTS, _state(["Point, interval and limit"], [good])),
             (
                 "Evidence",
-                _state(
-                    ["Evidence of a breach as a share of what fires: 1 is an alert"], [evidence]
-                ),
+                _state(["Evidence of a breach: 1 is an alert"], [evidence]),
             ),
             ("Monitors", _state([], [], run_list=True)),
         ]

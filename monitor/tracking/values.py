@@ -25,6 +25,8 @@ SOURCE = "pr-monitor"
 _FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in its lists
 _PAYLOAD_DIGEST = 32
 _DECIMALS = 6
+_ENDS = ("point", "low", "high")
+_OF_MODEL = frozenset(f"{metric}/{end}" for metric in FIRST for end in _ENDS)
 _SHORT = {"precision": "P", "recall": "R", "f1": "F1"}
 _COLOURS = {
     Status.ALERT: "#c8352b",
@@ -84,6 +86,11 @@ def metrics(report: RoundReport) -> dict[str, float]:
     }
 
 
+def is_of_model(metric: str) -> bool:
+    """Whether a metric is worth a line in the list that a logged model has of all of its rounds."""
+    return metric in _OF_MODEL
+
+
 def _charted(report: RoundReport) -> list[str]:
     """Name precision, recall, and what else has a limit."""
     return list(dict.fromkeys([*FIRST, *(row.metric for row in report.evidence)]))
@@ -95,9 +102,8 @@ def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None
         best_row(report, metric),
         report.estimate(metric, basis="round", estimand="window"),
     )
-    ends = ("point", "low", "high")
     return {
-        **{f"{metric}/{end}": None if best is None else getattr(best, end) for end in ends},
+        **{f"{metric}/{end}": None if best is None else getattr(best, end) for end in _ENDS},
         f"{metric}/round": None if alone is None else alone.point,
     }
 
@@ -164,8 +170,8 @@ def tags(report: RoundReport) -> dict[str, str]:
         **{_SHORT[metric]: _short_figure(report, metric) or NOT_ESTIMABLE for metric in FIRST},
         **source_tags(),
     }
-    if report.model:
-        values["monitor.model"] = report.model
+    if report.watched:
+        values["monitor.model"] = report.watched
     if report.reason:
         values["monitor.reason"] = report.reason
     return values

@@ -129,7 +129,7 @@ def _log_batch(
     tags: Mapping[str, str],
     model_id: str | None = None,
 ) -> None:
-    """Write metrics, params and tags in one transaction; the metrics to the model as well.
+    """Write metrics, params and tags in one transaction; estimates to the model as well.
 
     A param that is there already stays: MLflow refuses a whole batch for one that differs. It also
     does for a model that somebody has purged, which costs its metrics there and no more.
@@ -166,14 +166,14 @@ def _metrics(report: RoundReport, model_id: str | None) -> list[Metric]:
         else {}
     )
     return [
-        Metric(name, value, at, report.round, **of_model)
+        Metric(name, value, at, report.round, **(of_model if values.is_of_model(name) else {}))
         for name, value in values.metrics(report).items()
     ]
 
 
 def _linked_model(client: MlflowClient, run: Run, report: RoundReport) -> str | None:
     """Find the model that the run is or will be linked to, if MLflow has it."""
-    if _has_inputs(run):
+    if run.inputs is not None and _has_inputs(run):
         return next((model.model_id for model in run.inputs.model_inputs), None)
     return logged_model_id(client, report.watched) if report.watched else None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from monitor.domain.model import EffectKind
@@ -171,7 +173,10 @@ def test_a_registry_elsewhere_gets_whole_addresses_and_no_picture(mlflow_url, pr
     models.create_registered_model(prefix)
     models.create_model_version(prefix, source="s3://models/somewhere")
     settings = MlflowSettings(
-        tracking_uri=mlflow_url, registry_uri=registry, experiment_prefix=prefix, timeout="60s"
+        tracking_uri=mlflow_url,
+        registry_uri=registry,
+        experiment_prefix=prefix,
+        timeout=timedelta(seconds=60),
     )
 
     deliver(MlflowHandler(settings), make_report(1, model=f"models:/{prefix}/1"))
@@ -192,10 +197,11 @@ def test_tags_go_to_the_version_that_the_alias_named_for_the_window(
 
     assert receipt == version
     assert page(client, prefix).tags["monitor.date"] == "2025-01-06"
+    assert the_run(client, f"{prefix}/mail-travel").data.tags["monitor.model"] == version
     assert client.get_model_version(prefix, "2").tags == {}
 
 
-def test_metrics_go_to_the_logged_model_in_the_same_request(proxy, client, prefix):
+def test_estimates_go_to_the_logged_model_in_the_same_request(proxy, client, prefix):
     handler = handler_for(proxy.url, prefix)
     model = with_logged_model(client, prefix)
     report = make_report(1, model=f"models:/{prefix}/1")
@@ -204,7 +210,11 @@ def test_metrics_go_to_the_logged_model_in_the_same_request(proxy, client, prefi
 
     found = {metric.key: metric for metric in client.get_logged_model(model.model_id).metrics}
     run = the_run(client, f"{prefix}/mail-travel")
-    assert {name: metric.value for name, metric in found.items()} == run.data.metrics
+    assert {name: metric.value for name, metric in found.items()} == {
+        f"{metric}/{end}": run.data.metrics[f"{metric}/{end}"]
+        for metric in ("precision", "recall")
+        for end in ("point", "low", "high")
+    }
     (data,) = run.inputs.dataset_inputs
     assert found["recall/point"].dataset_digest == data.dataset.digest
     assert sum("log-batch" in call or "log-metric" in call for call in proxy.seen) == 1

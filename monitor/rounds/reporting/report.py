@@ -201,6 +201,7 @@ def _frame_fields(
         "window_start": round_.window.start,
         "window_end": round_.window.end,
         "model": round_.settings.model,
+        "registered": round_.registered,
         "threshold": round_.settings.threshold,
         "level": CREDIBLE_LEVEL,
         "false_alarm_every": round_.settings.limits.false_alarm_every,
