@@ -13,6 +13,7 @@
     │   ├── SourceUnavailable
     │   │   └── SnapshotGone           what a round was counted in is kept no longer
     │   ├── LabelsUnavailable
+    │   ├── RegistryUnavailable        MLflow did not tell which version an alias names
     │   └── DeliveryFailed             MLflow or a hook did not take an effect
     ├── RoundMoved           exit 75   another worker was faster
     └── StoppedByBug         exit 1    a step met a fault of this program
@@ -107,6 +108,10 @@ class SnapshotGone(SourceUnavailable):
 
 class LabelsUnavailable(TryLater):
     """Where people label cannot be reached now."""
+
+
+class RegistryUnavailable(TryLater):
+    """MLflow did not tell which version of a model an alias names; no round waits for it."""
 
 
 class DeliveryFailed(TryLater):

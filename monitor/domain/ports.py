@@ -93,6 +93,24 @@ def as_counted(source: Source, snapshot: str | None) -> Source:
     return source.at(snapshot)
 
 
+class Aliases(Protocol):
+    """Where registered models are.
+
+    ``is_cheap`` says that a look takes one request, so that there may be one at every pass.
+    """
+
+    is_cheap: bool
+
+    def version_of(self, model: str) -> str | None:
+        """Look up which version a URI such as ``models:/mail@champion`` names; None: it names none.
+
+        Raises
+        ------
+        TryLater
+            If there is no answer, or not to us.
+        """
+
+
 class Labeler(Protocol):
     """Where labels come from. Every call is safe to repeat.
 

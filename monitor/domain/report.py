@@ -311,7 +311,9 @@ class RoundReport(Report):
     bands; ``cells`` what labels were drawn from, empty where that is the bands. ``snapshot`` is the
     state of the source that it was drawn from, where that can be read again. ``restated``
     are the restatements up to this version, the oldest first, and ``program`` is the release that
-    computed it; None in reports of releases that did not say.
+    computed it; None in reports of releases that did not say. ``registered`` is
+    the version that the alias in ``model`` named for the window; None where there is no alias, or
+    no single version.
     """
 
     store_id: str
@@ -356,6 +358,12 @@ class RoundReport(Report):
     snapshot: str | None = None
     restated: list[RestatedRow] = Field(default_factory=list)
     program: str | None = None
+    registered: str | None = None
+
+    @property
+    def watched(self) -> str | None:
+        """Name the version that the predictions are of: what the alias named, else the model."""
+        return self.registered or self.model
 
     def estimate(self, metric: str, *, basis: str, estimand: str) -> EstimateRow | None:
         """Find one estimate."""

@@ -83,6 +83,7 @@ rounds = Table(
     Column("first_look_at", UtcDateTime),
     Column("second_wave_at", UtcDateTime),
     Column("snapshot", Text),  # of the source, where its states can be read again
+    Column("registered", Text),  # the version that the model's alias named for the window
     Column("label_revision", Integer, nullable=False, default=0),
     Column("estimated_revision", Integer),
     Column("claimed_by", String(200)),

@@ -44,10 +44,11 @@ _MARKUP = re.compile(
 )
 
 
-def describe(report: RoundReport, picture: str = "") -> str:
+def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
     """Write the whole description; the same report always gives the same text.
 
-    ``picture`` is Markdown too: it comes after what a person has to know or do.
+    ``picture`` is Markdown too: it comes after what a person has to know or do. So is ``model``,
+    which comes last.
     """
     parts = [
         _cell(report.sentence),
@@ -66,6 +67,7 @@ def describe(report: RoundReport, picture: str = "") -> str:
         *_segments(report),
         _strata_table(report),
         _footnote(report),
+        model,
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -85,6 +87,11 @@ def verdict(report: RoundReport) -> str:
         f"{_short(report, row.metric)} (limit {row.limit:.3g})" for row in firing[:_MOST_ALERTS]
     )
     return f"**ALERT since round {since}.** {capital(metrics)}"
+
+
+def sentence(report: RoundReport) -> str:
+    """Write the sentence of the round as Markdown."""
+    return _cell(report.sentence)
 
 
 def _short(report: RoundReport, metric: str) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _MOST_ROUNDS = 60  # more could not be distinguished at this width
 _CROWDED = 25
-_SIZE = (648.0, 389.0)  # points
-_LEFT, _WIDTH = 49.0, 589.0
+_SIZE = (445.0, 389.0)  # points: 680 px, more is cut off in MLflow's descriptions
+_LEFT, _WIDTH = 49.0, 386.0
 _BOXES = {"precision": Box(_LEFT, 62, _WIDTH, 126), "recall": Box(_LEFT, 206, _WIDTH, 126)}
 _MOST_NARROW = 26
 _NARROW_SIZE = (330.0, 190.0)

@@ -25,9 +25,10 @@ from monitor.tracking.experiments import (
     find_or_create_experiment,
     write_note,
 )
-from monitor.tracking.links import round_path, view_path
-from monitor.tracking.models import model_version, tag_model_version
-from monitor.tracking.runs import NewRun, RunKey, find_or_create, settle
+from monitor.tracking.links import model_path, round_path, run_path, view_path
+from monitor.tracking.model_page import RoundLinks, write_model_page
+from monitor.tracking.models import model_version, watched_version
+from monitor.tracking.runs import NewRun, RunKey, find, find_or_create, settle
 from monitor.tracking.saved_views import CHARTS, ROUNDS, fleet_views, key_of, monitor_views
 from monitor.tracking.writing import timeline_picture, write_fleet, write_round
 
@@ -89,6 +90,9 @@ class MlflowHandler:
         path = sqlite_path(uri)
         self._files = path.parent / "mlartifacts" if path else None
         self._experiments: dict[str, Experiment] = {}
+        self._is_one = registry in {None, uri}  # else models are on another server than runs
+        self._pages, self._models = _pages(uri), _pages(registry or uri)
+        self._runs: dict[str, str] = {}  # of rounds written just now, by their keys
 
     def deliver(self, effect: Effect) -> str:
         """Do one effect and return where it shows.
@@ -111,11 +115,11 @@ class MlflowHandler:
                     return self._round_run(client, report, digest, effect.has_failed)
                 if effect.kind is EffectKind.FLEET_POINT:
                     return self._fleet_point(client, report, digest, effect.has_failed)
-                return tag_model_version(client, report)
+                return self._model_page(client, report)
         except DeliveryFailed as error:
             self._experiments.clear()  # one of them may be gone
             if effect.kind is EffectKind.MODEL_TAGS and not error.sink_down:
-                log.warning("model not tagged", model=report.model, reason=str(error))
+                log.warning("model not tagged", model=report.watched, reason=str(error))
                 return untagged(str(error))
             raise
 
@@ -162,9 +166,12 @@ class MlflowHandler:
         name = values.run_name(report)
 
         def write(run: Run) -> None:
-            write_round(client, run, report, digest, has_failed=has_failed)
+            model = self._model_link(report)
+            write_round(client, run, report, digest, model=model, has_failed=has_failed)
 
-        return _write_once(client, experiment.id, key, _new_run(name, report), write)
+        receipt = _write_once(client, experiment.id, key, _new_run(name, report), write)
+        self._runs = {report.round_key: receipt.rpartition("/")[2]}  # its model's page comes next
+        return receipt
 
     def _fleet_point(
         self, client: MlflowClient, report: RoundReport, digest: str, has_failed: bool
@@ -214,14 +221,52 @@ class MlflowHandler:
             "from a small labeled sample."
         )
         first = " · ".join([verdict(report), *links])
-        write_note(client, own, "\n\n".join([first, timeline_picture(trend), about]))
+        write_note(client, own, "\n\n".join([first, timeline_picture(trend.info.run_id), about]))
+
+    def _model_page(self, client: MlflowClient, report: RoundReport) -> str:
+        version = watched_version(client, report)
+        write_model_page(client, version, report, self._round_links(client, report))
+        return f"models:/{version.name}/{version.version}"
+
+    def _model_link(self, report: RoundReport) -> str:
+        """Link to the page of the model that a round is of; empty where it names none."""
+        path = report.watched and model_path(report.watched)
+        base = "" if self._is_one else self._models
+        return f"Model: [{report.watched}]({base}{path})." if path else ""
+
+    def _round_links(self, client: MlflowClient, report: RoundReport) -> RoundLinks:
+        own = self._experiment(client, f"{self._prefix}/{report.monitor}")
+        rounds = view_path(own.id, key_of(ROUNDS, monitor_views()), charts=False)
+        run = self._run_of(client, own, report)
+        here = run_path(own.id, run) if run else round_path(own.id, report.round_key)
+        base = "" if self._is_one else self._pages
+        return RoundLinks(
+            round=f"{base}{here}",
+            rounds=f"{base}{rounds}",
+            address=f"{self._pages}{rounds}",
+            picture=timeline_picture(run) if run and self._is_one else "",
+        )
+
+    def _run_of(self, client: MlflowClient, own: Experiment, report: RoundReport) -> str | None:
+        """Find the run of a round that has estimates, and so a picture."""
+        if not report.estimates:
+            return None
+        if report.round_key in self._runs:
+            return self._runs[report.round_key]
+        run = find(client, own.id, RunKey(ROUND_KEY, report.round_key))
+        return None if run is None else str(run.info.run_id)
 
     def _asked(self, kind: EffectKind, report: RoundReport) -> str:
         return {
             EffectKind.ROUND_RUN: f"experiment '{self._prefix}/{report.monitor}'",
             EffectKind.FLEET_POINT: f"experiment '{self._prefix}'",
-            EffectKind.MODEL_TAGS: f"tags on model version {report.model}",
+            EffectKind.MODEL_TAGS: f"tags on model version {report.watched}",
         }[kind]
+
+
+def _pages(uri: str) -> str:
+    """Give what addresses of MLflow's pages begin with; nothing where it has none."""
+    return f"{shown(uri).rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
 
 
 def _new_run(name: str, report: RoundReport) -> NewRun:

@@ -18,8 +18,8 @@ CHARTS, ROUNDS = "Precision and recall", "Rounds"
 _TAG = "mlflow.sharedViewState."
 _WRITTEN = 1_795_313_804_987  # the same always, so that a view which nobody changed is the same
 _ENDS = ("point", "low", "high")
-_COLUMNS = ("monitor.status", "monitor.alert", "monitor.precision", "monitor.recall")
-_SECTIONS_OF_MLFLOW = ("alert", "f1", "labels", "population", "precision", "recall")
+_COLUMNS = ("monitor.status", "P", "R", "monitor.alert")
+_SECTIONS_OF_MLFLOW = ("precision", "prevalence", "recall", "round")
 
 
 def monitor_views() -> dict[str, str]:
@@ -31,13 +31,15 @@ def fleet_views() -> dict[str, str]:
     """Make the tags with the views of the experiment of all monitors: a step is a round."""
     good = [_line(metric, _estimates(metric)) for metric in ("precision", "recall")]
     evidence = [
-        _line(f"alert/{metric}_evidence", [f"alert/{metric}_evidence", f"alert/{metric}_threshold"])
-        for metric in ("precision", "recall")
+        _line("evidence", [f"round/evidence_{metric}" for metric in ("precision", "recall")])
     ]
     return _tags(
         [
             (CHARTS, _state(["Point, interval and limit"], [good])),
-            ("Evidence", _state(["Evidence of a breach, and what fires"], [evidence])),
+            (
+                "Evidence",
+                _state(["Evidence of a breach: 1 is an alert"], [evidence]),
+            ),
             ("Monitors", _state([], [], run_list=True)),
         ]
     )
@@ -61,7 +63,7 @@ def _tags(views: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, str]:
 
 
 def _estimates(metric: str) -> list[str]:
-    return [*(f"{metric}/pooled_{end}" for end in _ENDS), f"{metric}/limit"]
+    return [f"{metric}/{name}" for name in (*_ENDS, "limit")]
 
 
 def _line(name: str, metrics: list[str]) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def _state(
         "modelVersionFilter": "All Runs",
         "selectedColumns": [
             *(f"tags.`{name}`" for name in _COLUMNS),
-            "metrics.`labels/labeled`",
+            "metrics.`round/labels`",
         ],
         "compareRunCharts": [
             {**chart, "metricSectionId": section["uuid"]}

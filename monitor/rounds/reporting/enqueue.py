@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
+from monitor.domain.registered import alias_of
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.state import RoundState
 from monitor.rounds.estimation.answer_times import answers_row
@@ -256,7 +257,7 @@ def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[New
     kinds = [EffectKind.ROUND_RUN]
     if report.state == RoundState.CLOSED:
         kinds.append(EffectKind.FLEET_POINT)
-    if newest and round_.settings.model is not None:
+    if newest and _is_of_one_version(report):
         kinds.append(EffectKind.MODEL_TAGS)
     return [
         NewEffect(
@@ -269,6 +270,13 @@ def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[New
         )
         for kind in kinds
     ]
+
+
+def _is_of_one_version(report: RoundReport) -> bool:
+    """Whether the figures are those of one registered version; an alias may name another by now."""
+    if not report.estimates:
+        return report.model is not None
+    return report.watched is not None and alias_of(report.watched) is None
 
 
 def notify(connection: Connection, round_: Round, notice: Notice, now: datetime) -> None:

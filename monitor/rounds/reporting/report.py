@@ -213,6 +213,7 @@ def _frame_fields(
         "window_start": round_.window.start,
         "window_end": round_.window.end,
         "model": round_.settings.model,
+        "registered": round_.registered,
         "threshold": round_.settings.threshold,
         "snapshot": round_.snapshot,
         "level": CREDIBLE_LEVEL,

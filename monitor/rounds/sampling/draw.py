@@ -17,6 +17,7 @@ from monitor.presentation.windows import changed_sentence, held_back_sentence
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
+from monitor.rounds.sampling.aliases import look_for
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.completeness import doubts
 from monitor.rounds.sampling.empty_window import why_empty
@@ -69,13 +70,14 @@ class WindowLook:
 
     ``fault`` is why it cannot be sampled, ``public_fault`` the same for hooks and MLflow where
     that may repeat a row's own text; ``concerns`` is what makes it look as if not all of it were
-    there.
+    there, for which it waits; ``alias_concerns`` what is not known of the model's version.
     """
 
     scan: WindowScan | None
     fault: str | None = None
     public_fault: str | None = None
     concerns: tuple[Concern, ...] = ()
+    alias_concerns: tuple[Concern, ...] = ()
 
     @property
     def usable(self) -> WindowScan | None:
@@ -114,11 +116,13 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     if seen.usable is None:
         _abandon(context, round_, claim, seen, first_look)
     else:
-        _write_sample(context, round_, claim, seen.usable, seen.concerns, first_look)
+        concerns = (*seen.concerns, *seen.alias_concerns)
+        _write_sample(context, round_, claim, seen.usable, concerns, first_look)
     context.tries.forget(round_)
 
 
 def _look_at_window(context: MonitorContext, round_: Round) -> WindowLook:
+    why_not = look_for(context, round_)
     try:
         scan = _looked(context, round_)
         refuse_unknown(scan.frame, round_.settings)
@@ -129,7 +133,14 @@ def _look_at_window(context: MonitorContext, round_: Round) -> WindowLook:
     except SourceRefused as error:
         public = None if error.is_public else held_back_sentence(round_.monitor, round_.number)
         return WindowLook(None, str(error), public)
-    return WindowLook(scan, fault, concerns=concerns)
+    return WindowLook(scan, fault, concerns=concerns, alias_concerns=_alias_concerns(scan, why_not))
+
+
+def _alias_concerns(scan: WindowScan, why_not: str | None) -> tuple[Concern, ...]:
+    """Say what is not known of the version, unless the rows say which one made them."""
+    if scan.alias is None or scan.frame.model_version is not None:
+        return ()
+    return tuple(scan.alias.concerns(why_not))
 
 
 def _looked(context: MonitorContext, round_: Round) -> WindowScan:
@@ -230,6 +241,7 @@ def _write_sample(
             history_id=history_id,
             rows=frame.rows,
             snapshot=frame.snapshot,
+            registered=scan.registered,
             first_look_at=first_look,
             deadline=deadline,
             second_wave_at=None
@@ -270,7 +282,7 @@ def _history_of(
     return frame_store.add_history(
         connection,
         round_.monitor_id,
-        model_version=scan.frame.model_version,
+        model_version=scan.version,
         threshold=round_.settings.threshold,
         key_parts=base_key(round_.settings),
         edges=scan.edges,
