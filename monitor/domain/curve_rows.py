@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from monitor.domain.payload import Report
 
+FEWEST_FOR_CURVES = 10
+"""Labeled positives, and negatives, under which a curve would be mostly prior."""
+
 
 class CurveRow(Report):
     """A curve and its band over ``x``."""
@@ -45,3 +48,16 @@ class CurvesRow(Report):
     labeled: int
     positive: int
     level: float
+
+
+class DensityRow(Report):
+    """What is known of a metric: its posterior density at places ``x`` in ascending order.
+
+    ``basis`` is that of the estimate that it belongs to: ``round``, of the window's own items, or
+    ``pooled``, of the rate.
+    """
+
+    metric: str
+    basis: str
+    x: list[float]
+    density: list[float]

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
+from monitor.domain.curve_rows import CurvesRow, DensityRow, PrevalenceRow
+from monitor.domain.next_round import NextRoundRow
 from monitor.domain.payload import Report
 
 
@@ -290,7 +291,8 @@ class RoundReport(Report):
 
     ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
     and in quiet times; None where its way of pooling was not measured. ``strata`` are the score
-    bands; ``cells`` what labels were drawn from, empty where that is the bands.
+    bands; ``cells`` what labels were drawn from, empty where that is the bands. ``densities`` and
+    ``next_round`` are missing in older reports.
     """
 
     store_id: str
@@ -332,6 +334,8 @@ class RoundReport(Report):
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None
+    densities: list[DensityRow] = Field(default_factory=list)
+    next_round: NextRoundRow | None = None
 
     def estimate(self, metric: str, *, basis: str, estimand: str) -> EstimateRow | None:
         """Find one estimate."""

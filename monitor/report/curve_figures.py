@@ -13,7 +13,7 @@ from monitor.drawing.svg import QUIET, picture, words_at
 from monitor.presentation.numbers import digits_text, percent_text
 
 if TYPE_CHECKING:
-    from monitor.domain.curve_rows import CurvesRow
+    from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
     from monitor.domain.report import RoundReport
 
     Triple = tuple[float, float, float]
@@ -25,6 +25,7 @@ _LIMIT = "#B34700"
 _LEAST_AXIS = 1e-6
 _P3_SIZE, _SIZE = (576.0, 346.0), (864.0, 353.0)  # points
 _P3_BOX = Box(49, 42, 513, 236)
+_NARROW_SIZE, _NARROW = (330.0, 305.0), Box(45, 26, 270, 212)
 _ROC, _PRECISION_RECALL, _GAIN = (Box(left, 53, 230, 236) for left in (45, 332, 624))
 
 
@@ -33,7 +34,36 @@ def p3_svg(report: RoundReport) -> bytes | None:
     p3 = report.p3
     if p3 is None:
         return None
-    panel = Panel(_P3_BOX, Log(p3.curve.x[0], p3.curve.x[-1], percent_text), Linear(0, 1))
+    shapes = _p3(report, p3, _P3_BOX, "precision at other prevalences, TPR and FPR as they are")
+    title = f"{report.monitor}, round {report.round}: precision at other prevalences"
+    footnote = (
+        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}, with earlier rounds · "
+        f"{p3.level:.0%} band of calibrated pooling at each prevalence"
+    )
+    return _picture(_P3_SIZE, title, footnote, shapes)
+
+
+def narrow_curves(report: RoundReport) -> list[bytes]:
+    """Draw each curve by itself, P3 first, small enough that its words can be read on a phone."""
+    drawn = {}
+    if report.p3 is not None:
+        name = "Precision at other prevalences (P3)"
+        drawn[name] = _p3(report, report.p3, _NARROW, "precision", title=name)
+    if report.curves is not None:
+        for name, draw in (
+            ("ROC", _roc),
+            ("Precision-recall", _precision_recall),
+            ("Precision-recall-gain", _gain),
+        ):
+            drawn[name] = draw(report, report.curves, _NARROW)
+    of = f"{report.monitor}, round {report.round}"
+    return [picture(_NARROW_SIZE, f"{of}: {name}", "", shapes) for name, shapes in drawn.items()]
+
+
+def _p3(
+    report: RoundReport, p3: PrevalenceRow, box: Box, words: str, *, title: str | None = None
+) -> list[str]:
+    panel = Panel(box, Log(p3.curve.x[0], p3.curve.x[-1], percent_text), Linear(0, 1))
     panel.grid()
     now, low, high = p3.prevalence
     panel.shade(low, high, _NOW, 0.13)
@@ -42,7 +72,7 @@ def p3_svg(report: RoundReport) -> bytes | None:
     _draw_point(panel, p3.prevalence, p3.value)
     limit = report.limit("precision")
     keys = [
-        Key("band", _CURVE, "precision at other prevalences, TPR and FPR as they are"),
+        Key("band", _CURVE, words),
         Key("point", _NOW, f"this window: prevalence {percent_text(now)}"),
     ]
     if limit is not None:
@@ -50,15 +80,18 @@ def p3_svg(report: RoundReport) -> bytes | None:
         keys.append(Key("line", _LIMIT, "limit", DASHED))
     panel.axes()
     panel.names("prevalence of actual positives", "Precision")
-    left, top, width, height = _P3_BOX
+    if title is not None:
+        panel.title(title)
+    left, top, width, height = box
     corner = (left + width - legend.column_width(keys) - 6, top + height - 10)
-    title = f"{report.monitor}, round {report.round}: precision at other prevalences"
-    footnote = (
-        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}, with earlier rounds · "
-        f"{p3.level:.0%} band of calibrated pooling at each prevalence"
-    )
-    shapes = [*panel.shapes(), *legend.column(keys, corner)]
-    return _picture(_P3_SIZE, title, footnote, shapes)
+    return [*panel.shapes(), *_legend(keys, box, corner, 9)]
+
+
+def _legend(keys: list[Key], box: Box, corner: tuple[float, float], size: float) -> list[str]:
+    """Write the legend into a corner of a wide panel; under a narrow one, which it would hide."""
+    if box is not _NARROW:
+        return legend.column(keys, corner, size)
+    return legend.row(keys, (8, box.top + box.height + 56), 8)
 
 
 def curves_svg(report: RoundReport) -> bytes | None:
@@ -67,9 +100,9 @@ def curves_svg(report: RoundReport) -> bytes | None:
     if curves is None:
         return None
     shapes = [
-        *_roc(report, curves),
-        *_precision_recall(report, curves),
-        *_gain(report, curves),
+        *_roc(report, curves, _ROC),
+        *_precision_recall(report, curves, _PRECISION_RECALL),
+        *_gain(report, curves, _GAIN),
     ]
     return _picture(
         _SIZE,
@@ -82,8 +115,8 @@ def curves_svg(report: RoundReport) -> bytes | None:
     )
 
 
-def _roc(report: RoundReport, curves: CurvesRow) -> list[str]:
-    panel = Panel(_ROC, Log(max(curves.roc.x[0], _LEAST_AXIS), 1), Linear(0, 1.01))
+def _roc(report: RoundReport, curves: CurvesRow, box: Box) -> list[str]:
+    panel = Panel(box, Log(max(curves.roc.x[0], _LEAST_AXIS), 1), Linear(0, 1.01))
     panel.grid()
     _draw_curve(panel, curves.roc)
     panel.curve(curves.roc.x, curves.roc.x, QUIET, width=0.9, dash=DOTTED)
@@ -92,8 +125,8 @@ def _roc(report: RoundReport, curves: CurvesRow) -> list[str]:
     return _with_operating(panel, report, "ROC", _rate(report, "fpr"), _rate(report, "recall"))
 
 
-def _precision_recall(report: RoundReport, curves: CurvesRow) -> list[str]:
-    panel = Panel(_PRECISION_RECALL, Linear(0, 1), Linear(0, 1.01))
+def _precision_recall(report: RoundReport, curves: CurvesRow, box: Box) -> list[str]:
+    panel = Panel(box, Linear(0, 1), Linear(0, 1.01))
     panel.grid()
     _draw_curve(panel, curves.precision_recall)
     panel.across(curves.prevalence[0], QUIET, 0.9, DOTTED)
@@ -103,14 +136,14 @@ def _precision_recall(report: RoundReport, curves: CurvesRow) -> list[str]:
     return _with_operating(panel, report, "precision-recall", x, y)
 
 
-def _gain(report: RoundReport, curves: CurvesRow) -> list[str]:
+def _gain(report: RoundReport, curves: CurvesRow, box: Box) -> list[str]:
     gain = curves.gain
     short = CurveRow(**{name: _shortfall(values) for name, values in gain.model_dump().items()})
     across, up = (
         Log(1, max(lowest, _LEAST_AXIS), _gain_label)
         for lowest in (short.x[-1], min(min(short.point) / 3, 0.1))
     )
-    panel = Panel(_GAIN, across, up)
+    panel = Panel(box, across, up)
     panel.grid()
     _draw_curve(panel, short)
     panel.title(f"Gain · area {digits_text(*curves.gain_area)}")
@@ -151,7 +184,7 @@ def _with_operating(
     at = "" if report.threshold is None else f", threshold {report.threshold:g}"
     keys = [Key("band", _CURVE, curve), Key("point", _NOW, f"as it is{at}")]
     corner = (panel.box.left + 6, panel.box.top + panel.box.height - 18)
-    return [*panel.shapes(), *legend.column(keys, corner, 8.5)]
+    return [*panel.shapes(), *_legend(keys, panel.box, corner, 8.5)]
 
 
 def _draw_point(panel: Panel, x: Triple, y: Triple) -> None:

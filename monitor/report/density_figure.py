@@ -1,0 +1,86 @@
+"""How likely each value of a metric is: its posterior density, alone and with earlier rounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.drawing import legend
+from monitor.drawing.legend import Key
+from monitor.drawing.panel import DASHED, DOTTED, Box, Panel
+from monitor.drawing.scales import Linear
+from monitor.drawing.svg import QUIET, picture, words_at
+from monitor.presentation.estimates import BASES
+
+if TYPE_CHECKING:
+    from monitor.domain.curve_rows import DensityRow
+    from monitor.domain.report import EstimateRow, RoundReport
+
+# Okabe and Ito's colours, which the colour-blind can distinguish; shape and line differ as well
+_POOLED = "#0072B2"
+_LIMIT = "#B34700"
+_SIZE = (330.0, 200.0)  # points
+_BOX = Box(38, 40, 282, 122)
+_ESTIMANDS = {"round": "window", "pooled": "rate"}
+_ROOM = 1.08  # over the highest density, and beside the limit
+
+
+def density_svg(report: RoundReport, metric: str) -> bytes | None:
+    """Draw the densities of a metric; None where the report has none."""
+    rows = {row.basis: row for row in report.densities if row.metric == metric}
+    if not rows:
+        return None
+    limit = report.limit(metric)
+    ends = [end for row in rows.values() for end in (row.x[0], row.x[-1])]
+    low, high = min(ends), max(ends)
+    if limit is not None and low - (high - low) < limit < high + (high - low):
+        low, high = min(low, limit - 0.02), max(high, limit + 0.02)
+    highest = max(max(row.density) for row in rows.values())
+    panel = Panel(_BOX, Linear(max(low, 0), min(high, 1)), Linear(0, highest * _ROOM))
+    panel.grid()
+    keys = [*_pooled(panel, report, rows.get("pooled")), *_alone(panel, report, rows.get("round"))]
+    if limit is not None:
+        panel.up(limit, _LIMIT, 1.3, DASHED)
+        keys.append(Key("line", _LIMIT, "limit", DASHED))
+    panel.axes()
+    panel.names(metric, "density")
+    title = f"{metric.capitalize()}: how likely each value is"
+    shapes = [
+        *panel.shapes(),
+        words_at((8, 15), title, 11, bold=True),
+        *legend.row(keys, (8, 31), 8),
+    ]
+    return picture(_SIZE, f"{report.monitor}, round {report.round}: {title}", "", shapes)
+
+
+def _pooled(panel: Panel, report: RoundReport, row: DensityRow | None) -> list[Key]:
+    """Draw the density with earlier rounds, what its interval holds shaded."""
+    if row is None:
+        return []
+    inside = _interval_of(report, row)
+    if inside is not None and inside.low is not None and inside.high is not None:
+        low, high = inside.low, inside.high
+        shaded = [at for at in zip(row.x, row.density, strict=True) if low <= at[0] <= high]
+        if shaded:
+            x, density = zip(*shaded, strict=True)
+            panel.band(x, [0.0] * len(x), density, _POOLED)
+    panel.curve(row.x, row.density, _POOLED)
+    if inside is not None and inside.point is not None:
+        nearest = min(range(len(row.x)), key=lambda at: abs(row.x[at] - inside.point))
+        panel.dot(row.x[nearest], row.density[nearest], 2.5, _POOLED, "black")
+    return [Key("band", _POOLED, f"{BASES['pooled']}, {report.level:.0%} shaded")]
+
+
+def _alone(panel: Panel, report: RoundReport, row: DensityRow | None) -> list[Key]:
+    """Draw the density of the round alone, with lines at the ends of its interval."""
+    if row is None:
+        return []
+    panel.curve(row.x, row.density, QUIET, width=1.3, dash="4 2")
+    inside = _interval_of(report, row)
+    if inside is not None and inside.low is not None and inside.high is not None:
+        panel.up(inside.low, QUIET, 0.8, DOTTED)
+        panel.up(inside.high, QUIET, 0.8, DOTTED)
+    return [Key("line", QUIET, BASES["round"], "4 2")]
+
+
+def _interval_of(report: RoundReport, row: DensityRow) -> EstimateRow | None:
+    return report.estimate(row.metric, basis=row.basis, estimand=_ESTIMANDS[row.basis])
