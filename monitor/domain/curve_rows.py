@@ -51,7 +51,7 @@ class CurvesRow(Report):
 
 
 class DensityRow(Report):
-    """What is known of a metric: its posterior density at places ``x`` in ascending order.
+    """What is known of a metric: its posterior density at evenly spaced places, ends included.
 
     ``basis`` is that of the estimate that it belongs to: ``round``, of the window's own items, or
     ``pooled``, of the rate.
@@ -59,5 +59,12 @@ class DensityRow(Report):
 
     metric: str
     basis: str
-    x: list[float]
+    low: float
+    high: float
     density: list[float]
+
+    @property
+    def x(self) -> list[float]:
+        """The places."""
+        step = (self.high - self.low) / (len(self.density) - 1)
+        return [self.low + at * step for at in range(len(self.density))]

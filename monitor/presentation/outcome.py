@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, keeps
+from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.report import Status
 from monitor.presentation.alerts import REMEDIES, end_alert_text
 from monitor.presentation.numbers import (
@@ -153,16 +154,38 @@ def _words(metric: str) -> str:
     return metric.replace("_", " ")
 
 
+def holds_for_text(report: RoundReport) -> str:
+    """Say what a figure with intervals holds for: their level, the prevalence, how many labels."""
+    return f"{percent_text(report.level)} intervals, each for one metric; {labels_text(report)}"
+
+
 def labels_text(report: RoundReport) -> str:
-    """Say how many labels a figure rests on."""
-    labeled = sum(stratum.labeled for stratum in report.strata)
-    return f"n = {labeled:,} labels of {report.size:,} predictions"
-
-
-def prevalence_text(report: RoundReport) -> str | None:
-    """Say for which prevalence the figures of a round hold; None where that is unknown."""
+    """Say for which prevalence a figure holds, and on how many labels it rests."""
     row = report.estimate("prevalence", basis="round", estimand="window")
-    return None if row is None or row.point is None else f"prevalence {percent_text(row.point)}"
+    prevalence = f"prevalence {percent_text(row.point)}; " if row and row.point is not None else ""
+    labeled = sum(stratum.labeled for stratum in report.strata)
+    return f"{prevalence}n = {labeled:,} labels of {report.size:,} predictions"
+
+
+def no_curves_text(report: RoundReport) -> str:
+    """Say why there are no curves; empty where there are."""
+    if report.curves is not None or not report.estimates:
+        return ""
+    positive = sum(row.positive for row in report.strata)
+    negative = sum(row.labeled for row in report.strata) - positive
+    if min(positive, negative) < FEWEST_FOR_CURVES:
+        return (
+            f"There are no ROC and precision-recall curves: they need {FEWEST_FOR_CURVES} labeled "
+            f"positives and negatives, and there are {positive} and {negative}."
+        )
+    if all(row.low is None and row.high is None for row in report.cells or report.strata):
+        return "There are no ROC and precision-recall curves: the predictions have no scores."
+    if report.version > 1:
+        return (
+            "There are no ROC and precision-recall curves in this version: the labels of this "
+            "round did not change, so those of the version before still hold."
+        )
+    return "There are no ROC and precision-recall curves: a part of the scores has no label."
 
 
 def window_text(report: RoundReport) -> str:

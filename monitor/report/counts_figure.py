@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from monitor.domain.visible import clean
 from monitor.drawing import legend
 from monitor.drawing.legend import Key
 from monitor.drawing.svg import QUIET, element, picture, words_at
@@ -22,6 +23,7 @@ _WIDTH = 330.0  # points
 _NAMES, _BARS, _ROOM = 8.0, 128.0, 104.0
 _TOP, _ROW, _BAR, _GAP = 52.0, 15.0, 9.0, 6.0
 _MOST = 60  # rows; more are in the table
+_LONGEST = 40  # characters of a name
 
 
 class _Cell(NamedTuple):
@@ -65,7 +67,7 @@ def counts_svg(report: RoundReport) -> bytes | None:
 
 def _bar(row: StratumRow, top: float, scale: float) -> list[str]:
     base = top + _BAR - 1
-    name = f"{row.stratum}, {score_range_text(row.low, row.high)}"
+    name = f"{clean(row.stratum, _LONGEST)}, {score_range_text(row.low, row.high)}"
     shapes = [words_at((_NAMES, base), name, 8, room=_BARS - _NAMES - 4)]
     left = _BARS
     cells = _cells(row)
@@ -91,7 +93,8 @@ def _cells(row: StratumRow) -> tuple[_Cell, _Cell]:
 
 
 def _in_words(rows: Iterable[StratumRow]) -> str:
-    return "; ".join(
-        f"{row.stratum}: {', '.join(f'{cell.name} {cell.count}' for cell in _cells(row))}"
+    texts = [
+        (clean(row.stratum, _LONGEST), [f"{cell.name} {cell.count}" for cell in _cells(row)])
         for row in rows
-    )
+    ]
+    return "; ".join(f"{name}: {', '.join(cells)}" for name, cells in texts)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.presentation import round_page as lines
 from monitor.presentation.alerts import recovery_sentence
 from monitor.presentation.estimates import BASES, caution_text
@@ -17,9 +16,14 @@ from monitor.presentation.numbers import (
     bound_sign,
     limits_text,
     minute_text,
-    percent_text,
 )
-from monitor.presentation.outcome import best_row, headline_metrics, labels_text, prevalence_text
+from monitor.presentation.outcome import (
+    best_row,
+    headline_metrics,
+    holds_for_text,
+    labels_text,
+    no_curves_text,
+)
 from monitor.presentation.round_page import OWN
 from monitor.presentation.rows import next_round_sentences
 from monitor.presentation.segments import segment_tables
@@ -117,18 +121,9 @@ def figures_of(report: RoundReport) -> dict[str, Any]:
         "densities": _drawn(density_svg(report, metric) for metric in _WATCHED),
         "counts_figure": _drawn([counts_svg(report)]),
         "curves": _drawn(narrow_curves(report)),
-        "no_curves": _why_no_curves(report),
-        "holds_for": "; ".join(
-            filter(
-                None,
-                [
-                    f"{percent_text(report.level)} intervals, each for one metric",
-                    prevalence_text(report),
-                    labels_text(report),
-                ],
-            )
-        ),
-        "labels": "; ".join(filter(None, [prevalence_text(report), labels_text(report)])),
+        "no_curves": no_curves_text(report),
+        "holds_for": holds_for_text(report),
+        "labels": labels_text(report),
     }
 
 
@@ -214,27 +209,6 @@ def _half_widths(report: RoundReport) -> dict[str, float]:
         for row in rows
         if row is not None and row.low is not None and row.high is not None
     }
-
-
-def _why_no_curves(report: RoundReport) -> str:
-    """Say why there are no curves; empty where there are."""
-    if report.curves is not None or not report.estimates:
-        return ""
-    positive = sum(row.positive for row in report.strata)
-    negative = sum(row.labeled for row in report.strata) - positive
-    if min(positive, negative) < FEWEST_FOR_CURVES:
-        return (
-            f"There are no ROC and precision-recall curves: they need {FEWEST_FOR_CURVES} labeled "
-            f"positives and negatives, and there are {positive} and {negative}."
-        )
-    if all(row.low is None and row.high is None for row in report.cells or report.strata):
-        return "There are no ROC and precision-recall curves: the predictions have no scores."
-    if report.version > 1:
-        return (
-            "There are no ROC and precision-recall curves in this version: the labels of this "
-            "round did not change, so those of the version before still hold."
-        )
-    return "There are no ROC and precision-recall curves: a part of the scores has no label."
 
 
 def _facts(report: RoundReport) -> list[str]:

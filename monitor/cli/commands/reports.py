@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from monitor.cli.commands.results import only_monitor
-from monitor.cli.common import CONFIG, ConfigOption, MonitorOption, OfARound, opened
-from monitor.cli.views.printing import say
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, OfARound, opened
+from monitor.cli.views.printing import say, say_json
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,6 +37,7 @@ def report(
             metavar="FILE",
         ),
     ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Write a round as one HTML file, to read or send.
 
@@ -54,4 +55,8 @@ def report(
     path = out or Path(f"{name}-round-{found.round}.html")
     text = report_html(found).decode()
     write_whole(path, lambda stream: stream.write(text) and None)
+    if json:
+        written = {"round": found.round, "version": found.version, "file": str(path)}
+        say_json({"monitor": name, **written})
+        return
     say(f"{path}: {name}, round {found.round}, version {found.version}")

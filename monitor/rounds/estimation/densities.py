@@ -11,11 +11,9 @@ from monitor.stats.estimation.density import share_density
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from monitor.domain.report import EstimateRow
     from monitor.stats.core.metrics import Matrix
+    from monitor.stats.estimation.density import Density
 
 _METRICS = ("precision", "recall")
 _ESTIMANDS = {"round": "window", "pooled": "rate"}
@@ -41,11 +39,12 @@ def density_rows(
                 continue
             density = share_density(metric(name)(matrix))
             if density is not None:
-                x, height = _short(density.x), _short(density.density)
-                found.append(DensityRow(metric=name, basis=basis, x=x, density=height))
+                found.append(_row(name, basis, density))
     return tuple(found)
 
 
-def _short(values: NDArray[np.float64]) -> list[float]:
-    """Reduce values to four digits, so that a report stays small."""
-    return [float(f"{value:.4g}") for value in values]
+def _row(name: str, basis: str, found: Density) -> DensityRow:
+    """Reduce it to three digits, so that a report stays small."""
+    low, high = (float(f"{end:.5g}") for end in (found.x[0], found.x[-1]))
+    density = [float(f"{value:.3g}") for value in found.density]
+    return DensityRow(metric=name, basis=basis, low=low, high=high, density=density)

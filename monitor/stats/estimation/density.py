@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-PLACES = 61
+PLACES = 41
 """Enough for a smooth line in a figure."""
 
 _OUTSIDE = 0.001  # share of the draws left out at either end
@@ -34,7 +34,7 @@ _FEWEST = 64
 
 @dataclass(frozen=True, slots=True)
 class Density:
-    """A density at places in ascending order; areas under it are probabilities."""
+    """A density at evenly spaced places; areas under it are probabilities."""
 
     x: Values
     density: Values
@@ -48,8 +48,8 @@ def share_density(draws: ArrayLike, *, places: int = PLACES) -> Density | None:
     draws
         Of a quantity in [0, 1]; those that are NaN are left out.
     places
-        How many values of the share the density is given at, from the lowest draws to the
-        highest but for one in a thousand at either end.
+        How many evenly spaced values of the share the density is given at, from the lowest draws
+        to the highest but for one in a thousand at either end.
 
     Returns
     -------
