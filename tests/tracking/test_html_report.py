@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_the_report_is_a_file_of_the_run_and_byte_for_byte_the_same_when_written
     handler.deliver(make_effect(ROUND, report))
     first = html_of(client, the_run(client, prefix), tmp_path / "first")
 
-    again = make_effect(ROUND, report).model_copy(update={"has_failed": True})
+    again = replace(make_effect(ROUND, report), has_failed=True)
     handler_for(mlflow_url, prefix).deliver(again)
 
     assert first == html_of(client, the_run(client, prefix), tmp_path / "again")
