@@ -29,7 +29,7 @@ _LONGEST = 40  # characters of a name
 class _Cell(NamedTuple):
     """A part of a bar: how many labels, in which colour, and its name in the confusion matrix."""
 
-    count: int
+    labels: int
     colour: str
     name: str
 
@@ -73,13 +73,13 @@ def _bar(row: StratumRow, top: float, scale: float) -> list[str]:
     cells = _cells(row)
     missing = _Cell(row.planned - row.labeled, _NONE, "")
     for cell in (*cells, missing):
-        width = cell.count * scale
+        width = cell.labels * scale
         if width > 0:
             shapes.append(
                 element("rect", x=left, y=top, width=width, height=_BAR, fill=cell.colour)
             )
         left += width
-    counts = " · ".join(f"{cell.name} {cell.count:,}" for cell in cells)
+    counts = " · ".join(f"{cell.name} {cell.labels:,}" for cell in cells)
     shapes.append(words_at((_BARS + _ROOM + 5, base), counts, 8, colour=QUIET, room=92))
     return shapes
 
@@ -94,7 +94,7 @@ def _cells(row: StratumRow) -> tuple[_Cell, _Cell]:
 
 def _in_words(rows: Iterable[StratumRow]) -> str:
     texts = [
-        (clean(row.stratum, _LONGEST), [f"{cell.name} {cell.count}" for cell in _cells(row)])
+        (clean(row.stratum, _LONGEST), [f"{cell.name} {cell.labels}" for cell in _cells(row)])
         for row in rows
     ]
     return "; ".join(f"{name}: {', '.join(cells)}" for name, cells in texts)

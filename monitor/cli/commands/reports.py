@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
 
@@ -53,8 +53,11 @@ def report(
         with application.database.read() as connection:
             found = read_report(connection, name, number, version)
     path = out or Path(f"{name}-round-{found.round}.html")
-    text = report_html(found).decode()
-    write_whole(path, lambda stream: stream.write(text) and None)
+
+    def write(stream: IO[str]) -> None:
+        stream.write(report_html(found).decode())
+
+    write_whole(path, write)
     if json:
         written = {"round": found.round, "version": found.version, "file": str(path)}
         say_json({"monitor": name, **written})

@@ -11,14 +11,25 @@ from monitor.stats.estimation.density import share_density
 RNG = np.random.default_rng(11)
 
 
+def draws_of(a, b):
+    return RNG.beta(float(a), float(b), size=2**12)
+
+
+def density_of(draws):
+    """A density that must be there."""
+    found = share_density(draws)
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize("shape", [(80, 20), (8, 40), (600, 30)])
 def test_agrees_with_the_kernel_estimate_of_scipy_at_the_same_bandwidth(shape):
-    draws = RNG.beta(*shape, 2**12)
+    draws = draws_of(*shape)
     spread = min(draws.std(), stats.iqr(draws) / 1.34)
     factor = 0.9 * spread * draws.size**-0.2 / draws.std(ddof=1)
     expected = stats.gaussian_kde(draws, bw_method=factor)
 
-    found = share_density(draws)
+    found = density_of(draws)
 
     assert found.density == pytest.approx(expected(found.x), rel=0.01, abs=0.01 * expected.n**-0.2)
 
@@ -26,7 +37,7 @@ def test_agrees_with_the_kernel_estimate_of_scipy_at_the_same_bandwidth(shape):
 def test_lies_near_the_true_density():
     draws = stats.beta(80, 20).ppf((np.arange(2**13) + 0.5) / 2**13)
 
-    found = share_density(draws)
+    found = density_of(draws)
 
     truth = stats.beta(80, 20).pdf(found.x)
     assert np.abs(found.density - truth).max() < 0.04 * truth.max()
@@ -34,7 +45,7 @@ def test_lies_near_the_true_density():
 
 @pytest.mark.parametrize("shape", [(80, 20), (0.7, 30), (60, 0.6), (0.5, 0.5)])
 def test_holds_all_probability_also_at_the_edges(shape):
-    found = share_density(RNG.beta(*shape, 2**12))
+    found = density_of(draws_of(*shape))
 
     assert np.trapezoid(found.density, found.x) == pytest.approx(1, abs=0.03)
     assert found.x[0] >= 0
@@ -47,8 +58,8 @@ def test_what_is_known_or_drawn_too_seldom_has_no_density(draws):
 
 
 def test_draws_without_a_value_are_left_out():
-    draws = RNG.beta(80, 20, 2**12)
+    draws = draws_of(80, 20)
 
-    found = share_density(np.concatenate([draws, [np.nan] * 100]))
+    found = density_of(np.concatenate([draws, [np.nan] * 100]))
 
-    assert found.density == pytest.approx(share_density(draws).density)
+    assert found.density == pytest.approx(density_of(draws).density)
