@@ -18,6 +18,7 @@ from monitor.cli.commands import (
     labeling,
     labels,
     plan,
+    reports,
     restate,
     results,
     runs,
@@ -34,6 +35,7 @@ SECTIONS = {
         "status",
         "rounds",
         "show",
+        "report",
         "compare",
         "labels",
         "alerts",
@@ -107,6 +109,7 @@ setup.add_to(app)
 runs.add_to(app)
 labeling.add_to(app)
 results.add_to(app)
+reports.add_to(app)
 effects.add_to(app)
 compare.add_to(app)
 labels.add_to(app)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from monitor.stats.estimation.prevalence import PrevalenceCurve
 
 
-FEWEST = 10
+FEWEST_FOR_CURVES = 10
 """Labeled positives, and negatives, under which a curve would be mostly prior."""
 
 PLACES = 41
@@ -110,3 +110,22 @@ class CurvesRow(Report):
             positive=int(items.positive.sum()),
             level=bands.level,
         )
+
+class DensityRow(Report):
+    """What is known of a metric: its posterior density at evenly spaced places, ends included.
+
+    ``basis`` is that of the estimate that it belongs to: ``round``, of the window's own items, or
+    ``pooled``, of the rate.
+    """
+
+    metric: str
+    basis: str
+    low: float
+    high: float
+    density: list[float]
+
+    @property
+    def x(self) -> list[float]:
+        """The places."""
+        step = (self.high - self.low) / (len(self.density) - 1)
+        return [self.low + at * step for at in range(len(self.density))]

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
+from monitor.domain.curve_rows import CurvesRow, DensityRow, PrevalenceRow
+from monitor.domain.next_round import NextRoundRow
 from monitor.domain.payload import Report
 
 
@@ -313,7 +314,8 @@ class RoundReport(Report):
     are the restatements up to this version, the oldest first, and ``program`` is the release that
     computed it; None in reports of releases that did not say. ``registered`` is
     the version that the alias in ``model`` named for the window; None where there is no alias, or
-    no single version.
+    no single version. ``densities`` and
+    ``next_round`` are missing in older reports.
     """
 
     store_id: str
@@ -359,6 +361,8 @@ class RoundReport(Report):
     restated: list[RestatedRow] = Field(default_factory=list)
     program: str | None = None
     registered: str | None = None
+    densities: list[DensityRow] = Field(default_factory=list)
+    next_round: NextRoundRow | None = None
 
     @property
     def watched(self) -> str | None:

@@ -19,7 +19,8 @@ _LINE_HEIGHT = 1.35  # font sizes
 class Key(NamedTuple):
     """An entry: how it looks, from left to right, and its words.
 
-    ``look`` is one of ``line``, ``band``, ``interval``, ``point``, ``alert`` and ``restated``.
+    ``look`` is one of ``line``, ``band``, ``bar``, ``interval``, ``point``, ``alert`` and
+    ``restated``.
     """
 
     look: str
@@ -81,6 +82,7 @@ def _swatch(key: Key, at: Place) -> list[str]:
     return {
         "line": [line(at, end, key.colour, 1.6, key.dash)],
         "band": [area(corners, key.colour, BAND), line(at, end, key.colour, 1.8)],
+        "bar": [area(corners, key.colour, 1)],
         "interval": [upright, circle(middle, 2, "white", key.colour)],
         "point": [upright, circle(middle, 2.5, key.colour, "black")],
         "alert": [alert_mark(middle, 7, key.colour)],

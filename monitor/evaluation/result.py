@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.domain.curve_rows import FEWEST, PLACES, CurvesRow, PrevalenceRow
+from monitor.domain.curve_rows import FEWEST_FOR_CURVES, PLACES, CurvesRow, PrevalenceRow
 from monitor.domain.errors import InputRefused
 from monitor.evaluation.balance import balance_warnings
 from monitor.evaluation.designs import SEED, Drawn, design_of
@@ -18,7 +18,7 @@ from monitor.stats.core.sample import ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import curve_of_matrix
-from monitor.tracking.curve_figures import OPERATING, Operating, draw_curves, draw_p3
+from monitor.report.curve_figures import OPERATING, Operating, draw_curves, draw_p3
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -221,7 +221,7 @@ def evaluate_rows(rows: Rows, drawn: Drawn, *, level: float = 0.95) -> Evaluatio
 
 def _curves(rows: Rows, design: Design, level: float) -> CurvesRow | None:
     positive = int(rows.positive.sum())
-    if rows.score is None or min(positive, len(rows) - positive) < FEWEST:
+    if rows.score is None or min(positive, len(rows) - positive) < FEWEST_FOR_CURVES:
         return None
     bands = curve_bands(
         ScoredSample(design.items, rows.score),

@@ -47,6 +47,16 @@ def no_version_text(monitor: str, number: int, asked: int, newest: int) -> str:
     return f"round {number} of {monitor} has no version {asked}; {there}"
 
 
+def no_report_text(monitor: str, number: int, state: str) -> str:
+    """Say that a round has no report yet."""
+    return f"round {number} of {monitor} has no report yet: it is {state}"
+
+
+def no_reports_text(monitor: str) -> str:
+    """Say that no round of a monitor has a report yet."""
+    return f"no round of {monitor} has a report yet: none has closed"
+
+
 def remarks_text(
     version: int,
     *,
@@ -166,16 +176,21 @@ def people_lines(page: dict[str, Any]) -> Iterator[str]:
 
 def cause_lines(page: dict[str, Any]) -> list[str]:
     """Say why precision is not what it was, where that was asked."""
+    sentence = cause_text(page)
+    return [] if sentence is None else [f"against earlier rounds: {sentence}"]
+
+
+def cause_text(page: dict[str, Any]) -> str | None:
+    """Give the sentence alone; None where that was not asked."""
     if page["cause"] is None:
-        return []
+        return None
     cause = CauseRow(**page["cause"])
     is_low = any(
         (row["metric"], row["side"]) == ("precision", "at_least")
         and (row["fires"] or row["state"] == EvidenceState.ALERT_OPEN)
         for row in page["evidence"]
     )
-    sentence = cause_beside_alert(cause) if is_low else cause.sentence
-    return [f"against earlier rounds: {sentence}"]
+    return cause_beside_alert(cause) if is_low else cause.sentence
 
 
 def _columns(rows: Sequence[EstimateRow]) -> dict[str, dict[str, EstimateRow]]:

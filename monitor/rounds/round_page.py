@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
-from monitor.domain.report import AnswersRow, EstimateRow, ReportedEstimate
+from monitor.domain.report import AnswersRow, EstimateRow, ReportedEstimate, RoundReport
+from monitor.domain.state import RoundState
 from monitor.presentation.estimates import caution_text
-from monitor.presentation.round_page import OWN, no_round_text, no_version_text
+from monitor.presentation.round_page import (
+    OWN,
+    no_report_text,
+    no_reports_text,
+    no_round_text,
+    no_version_text,
+)
 from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.rounds.reporting.strata import band_rows
@@ -84,6 +91,40 @@ def read_page(
         "events": round_moves.read_events(connection, round_.id),
         "settings": round_.settings.model_dump(mode="json"),
     }
+
+
+def read_report(
+    connection: Connection, monitor: str, number: int | None, version: int | None
+) -> RoundReport:
+    """Read the stored report of a round, the newest one that has a report unless one is named.
+
+    Raises
+    ------
+    InputRefused
+        If there is no such round, or it has no such version, or no report yet.
+    """
+    round_ = (
+        _newest_done(connection, monitor)
+        if number is None
+        else find_round(connection, monitor, number)
+    )
+    wanted = _version(round_, version)
+    if version is None and round_.state is RoundState.ABANDONED:
+        wanted = report_store.newest_version(connection, round_.id)
+    payload = report_store.read_report(connection, round_.id, wanted)
+    if not payload:
+        raise InputRefused(no_report_text(monitor, round_.number, round_.state))
+    return RoundReport.model_validate(payload)
+
+
+def _newest_done(connection: Connection, monitor: str) -> Round:
+    done = round_store.find_rounds(connection, monitor, states=_DONE)
+    if not done:
+        raise InputRefused(no_reports_text(monitor))
+    return done[-1]
+
+
+_DONE = (RoundState.CLOSED, RoundState.ABANDONED)
 
 
 def find_round(connection: Connection, monitor: str, number: int) -> Round:

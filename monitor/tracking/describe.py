@@ -23,12 +23,13 @@ from monitor.presentation.rows import (
     OWN_LABELS,
     agreement_sentence,
     answers_sentence,
+    score_range_text,
 )
 from monitor.presentation.sentences import capital
 from monitor.tracking.values import BASES, CORRECTED, best_point, minute, shown_metrics
 
 if TYPE_CHECKING:
-    from monitor.domain.report import AlertRow, EstimateRow, RoundReport, SegmentRow, StratumRow
+    from monitor.domain.report import AlertRow, EstimateRow, RoundReport, SegmentRow
 
 _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
 _MOST_SEGMENTS = 16  # shared by all segment columns
@@ -288,7 +289,7 @@ def _strata_table(report: RoundReport) -> str:
     rows = [
         [
             _cell(row.stratum),
-            _scores(row),
+            score_range_text(row.low, row.high),
             *(f"{value:,}" for value in (row.size, row.planned, row.labeled)),
             *(f"{value:,}" for value in (row.positive, row.declined)),
         ]
@@ -301,14 +302,6 @@ def _strata_table(report: RoundReport) -> str:
     if len(report.cells) > len(report.strata):
         parts.append(f"{capital(BANDS_OF_CELLS)}; counts.json has the cells.")
     return "\n\n".join(parts)
-
-
-def _scores(row: StratumRow) -> str:
-    if row.low is None and row.high is None:
-        return "all"
-    low = f"{row.low:.3g}" if row.low is not None else "…"
-    high = f"{row.high:.3g}" if row.high is not None else "…"
-    return f"{low} to {high}"
 
 
 def _footnote(report: RoundReport) -> str:

@@ -8,12 +8,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import DeliveryFailed
+from monitor.report.curve_figures import curves_svg, p3_svg
+from monitor.report.figures import timeline_svg
 from monitor.tracking import values
 from monitor.tracking.connection import is_down
-from monitor.tracking.curve_figures import curves_svg, p3_svg
 from monitor.tracking.describe import describe
 from monitor.tracking.experiments import NOTE
-from monitor.tracking.figures import timeline_svg
+from monitor.tracking.html_report import html_report, page_link
 from monitor.tracking.kept_reports import keep_replaced
 from monitor.tracking.models import logged_model_id
 from monitor.tracking.runs import DIGEST
@@ -52,8 +53,9 @@ def write_round(
     keep_replaced(client, run, report)
     tables = _tables(report)
     listed = json.dumps([{"path": path, "type": "table"} for path in tables])
+    page = html_report(report)
     tags = {
-        NOTE: describe(report, timeline_picture(run.info.run_id), model),
+        NOTE: describe(report, f"{page_link(run, page)}{timeline_picture(run.info.run_id)}", model),
         **values.tags(report),
         "mlflow.loggedArtifacts": listed,
         "mlflow.runColor": values.colour(report),
@@ -63,6 +65,7 @@ def write_round(
     _log_batch(client, run, report, tags, model_id)
     _log_inputs(client, run, report, model_id)
     files = {
+        **page,
         **_figures(report),
         **{path: json.dumps(table).encode() for path, table in tables.items()},
         "report.json": report.model_dump_json(indent=2).encode(),

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from monitor.domain.report import AgreementRow, AnswersRow
+from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import describe
-from monitor.tracking.figures import timeline_svg
 from monitor.tracking.values import metrics, segments_table, tags, timestamp
 from tests.drawing import looking
 from tests.tracking.reports import estimates, make_report, segments, strata
@@ -285,7 +285,7 @@ def test_no_round_one_round_and_many_rounds_can_be_drawn():
 def test_drawing_needs_no_library_for_plots():
     script = (
         "import sys; from tests.tracking.reports import make_report;"
-        "from monitor.tracking.figures import timeline_svg; timeline_svg(make_report(3));"
+        "from monitor.report.figures import timeline_svg; timeline_svg(make_report(3));"
         "sys.exit('matplotlib' in sys.modules or 'numpy' in sys.modules)"
     )
 

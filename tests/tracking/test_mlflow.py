@@ -59,7 +59,7 @@ def test_a_round_becomes_one_run_with_figures_description_and_files(handler, cli
     assert run.data.tags["mlflow.note.content"].startswith("Of the mail flagged")
     assert run.data.params["threshold"] == "0.5"
     files = {file.path for file in client.list_artifacts(run.info.run_id)}
-    assert files == {"timeline.svg", "counts.json", "report.json"}
+    assert files == {"timeline.svg", "counts.json", "report.html", "report.json"}
 
 
 def test_the_predictions_of_the_window_are_the_dataset_of_the_run(handler, client, prefix):
@@ -148,7 +148,7 @@ def test_a_round_takes_no_more_calls_than_it_needs(proxy, prefix):
         handler.deliver(make_effect(kind, make_report(2)))
 
     calls = proxy.seen[before:]
-    assert len(calls) == 18, calls
+    assert len(calls) == 19, calls
     assert not any("health" in call for call in calls)  # it has just answered
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from monitor.tracking.figures import timeline_svg
+from monitor.report.figures import timeline_svg
 from tests.tracking.reports import make_report
 
 WIDEST = 680  # pixels that a page of 1280 has beside MLflow's own columns

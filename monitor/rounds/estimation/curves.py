@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.curve_rows import FEWEST, PLACES, CurvesRow, PrevalenceRow
+from monitor.domain.curve_rows import (
+    FEWEST_FOR_CURVES,
+    PLACES,
+    CurvesRow,
+    DensityRow,
+    PrevalenceRow,
+)
 from monitor.rounds.estimation.attribution import precision_cause
+from monitor.rounds.estimation.densities import density_rows
 from monitor.stats.core.draws import draw
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.stats.estimation.grouped_cells import grouped_cells
+from monitor.stats.estimation.matrix_draws import matrix_draws
 from monitor.stats.estimation.prevalence import prevalence_curve
 
 if TYPE_CHECKING:
@@ -25,6 +33,8 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Counted, Tally
+    from monitor.stats.core.draws import Draws
+    from monitor.stats.core.metrics import Matrix
     from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
@@ -47,6 +57,7 @@ class Pictures:
     cause: CauseRow | None = None
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
+    densities: tuple[DensityRow, ...] = ()
 
 
 def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
@@ -70,11 +81,18 @@ def _pictures(
 ) -> Pictures:
     round_ = member.round
     seed = round_.sobol_seed
+    cells = round_.settings.sample.cells is not None
+    draws = draw(estimate.pooled, seed=seed, points=POINTS, size=estimate.size)
     return Pictures(
-        cause=precision_cause(
-            member.tally, earlier, seed=seed, cells=round_.settings.sample.cells is not None
+        cause=precision_cause(member.tally, earlier, seed=seed, cells=cells),
+        p3=_p3(member.tally, estimate, draws),
+        densities=density_rows(
+            {
+                "round": _own_matrix(member.tally, seed, cells=cells),
+                "pooled": draws.rate_matrix(estimate.size),
+            },
+            estimate.rows,
         ),
-        p3=_p3(member.tally, estimate, seed),
         # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=None
         if round_.label_revision == round_.estimated_revision
@@ -82,13 +100,18 @@ def _pictures(
     )
 
 
-def _p3(now: Tally, estimate: RoundEstimate, seed: int) -> PrevalenceRow | None:
+def _own_matrix(now: Tally, seed: int, *, cells: bool) -> Matrix:
+    """Draw the window's confusion matrix by the labels of the round alone."""
+    drawn = matrix_draws(now.counts, None, None, seed=seed, points=POINTS, cells=cells)
+    return drawn.of("window")
+
+
+def _p3(now: Tally, estimate: RoundEstimate, draws: Draws) -> PrevalenceRow | None:
     """Read precision at other prevalences from all that is known of the rates."""
     counts = now.counts
     labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
     if not all(labeled):
         return None
-    draws = draw(estimate.pooled, seed=seed, points=POINTS, size=estimate.size)
     curve = prevalence_curve(draws, estimate.size, scaled=estimate.scaled)
     return PrevalenceRow.of(curve)
 
@@ -99,7 +122,7 @@ def _curves(round_: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
     except NoCurves:
         return None
     positive = int(sample.items.positive.sum())
-    if min(positive, len(sample.score) - positive) < FEWEST:
+    if min(positive, len(sample.score) - positive) < FEWEST_FOR_CURVES:
         return None
     bands = curve_bands(sample, points=PLACES, rng=np.random.default_rng(seed))
     return CurvesRow.of(bands, sample.items)

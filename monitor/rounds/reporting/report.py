@@ -26,6 +26,7 @@ from monitor.presentation.rounds import (
     no_estimate_sentence,
     round_sentence,
 )
+from monitor.rounds.reporting.next_round import next_round
 from monitor.rounds.reporting.notices import round_key
 from monitor.rounds.reporting.strata import band_rows, cell_rows
 
@@ -197,7 +198,12 @@ def _picture_fields(pictures: Pictures | None) -> dict[str, Any]:
     """Give what `monitor.rounds.estimation.curves` found; nothing where it was not asked."""
     if pictures is None:
         return {}
-    return {"cause": pictures.cause, "p3": pictures.p3, "curves": pictures.curves}
+    return {
+        "cause": pictures.cause,
+        "p3": pictures.p3,
+        "curves": pictures.curves,
+        "densities": list(pictures.densities),
+    }
 
 
 def _frame_fields(
@@ -219,6 +225,7 @@ def _frame_fields(
         "level": CREDIBLE_LEVEL,
         "false_alarm_every": round_.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
+        "next_round": next_round(round_),
     }
 
 

@@ -30,6 +30,7 @@ _LIMIT = "#B34700"
 _LEAST_AXIS = 1e-6
 _P3_SIZE, _SIZE = (576.0, 346.0), (864.0, 353.0)  # points
 _P3_BOX = Box(49, 42, 513, 236)
+_NARROW_SIZE, _NARROW = (330.0, 305.0), Box(45, 26, 270, 212)
 _ROC, _PRECISION_RECALL, _GAIN = (Box(left, 53, 230, 236) for left in (45, 332, 624))
 
 
@@ -48,11 +49,50 @@ def p3_svg(report: RoundReport) -> bytes | None:
     )
 
 
+def narrow_curves(report: RoundReport) -> list[bytes]:
+    """Draw each curve by itself, P3 first, small enough that its words can be read on a phone."""
+    drawn = {}
+    if report.p3 is not None:
+        name = "Precision at other prevalences (P3)"
+        limit = report.limit("precision")
+        drawn[name] = _p3(
+            report.p3, _NARROW, "precision", here="this window", limit=limit, title=name
+        )
+    if report.curves is not None:
+        operating = _operating(report)
+        for name, draw in (
+            ("ROC", _roc),
+            ("Precision-recall", _precision_recall),
+            ("Precision-recall-gain", _gain),
+        ):
+            drawn[name] = draw(report.curves, operating, _NARROW)
+    of = f"{report.monitor}, round {report.round}"
+    return [picture(_NARROW_SIZE, f"{of}: {name}", "", shapes) for name, shapes in drawn.items()]
+
+
 def draw_p3(
     p3: PrevalenceRow, *, title: str, here: str, basis: str, band: str, limit: float | None = None
 ) -> bytes:
     """Draw a P3 curve; the words say where it was read, on what it rests, and what its band is."""
-    panel = Panel(_P3_BOX, Log(p3.curve.x[0], p3.curve.x[-1], percent_text), Linear(0, 1))
+    words = "precision at other prevalences, TPR and FPR as they are"
+    shapes = _p3(p3, _P3_BOX, words, here=here, limit=limit)
+    footnote = (
+        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}{basis} · "
+        f"{p3.level:.0%} {band} at each prevalence"
+    )
+    return _picture(_P3_SIZE, title, footnote, shapes)
+
+
+def _p3(
+    p3: PrevalenceRow,
+    box: Box,
+    words: str,
+    *,
+    here: str,
+    limit: float | None,
+    title: str | None = None,
+) -> list[str]:
+    panel = Panel(box, Log(p3.curve.x[0], p3.curve.x[-1], percent_text), Linear(0, 1))
     panel.grid()
     now, low, high = p3.prevalence
     panel.shade(low, high, _NOW, 0.13)
@@ -60,7 +100,7 @@ def draw_p3(
     _draw_curve(panel, p3.curve)
     _draw_point(panel, p3.prevalence, p3.value)
     keys = [
-        Key("band", _CURVE, "precision at other prevalences, TPR and FPR as they are"),
+        Key("band", _CURVE, words),
         Key("point", _NOW, f"{here}: prevalence {percent_text(now)}"),
     ]
     if limit is not None:
@@ -68,14 +108,18 @@ def draw_p3(
         keys.append(Key("line", _LIMIT, "limit", DASHED))
     panel.axes()
     panel.names("prevalence of actual positives", "Precision")
-    left, top, width, height = _P3_BOX
+    if title is not None:
+        panel.title(title)
+    left, top, width, height = box
     corner = (left + width - legend.column_width(keys) - 6, top + height - 10)
-    footnote = (
-        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}{basis} · "
-        f"{p3.level:.0%} {band} at each prevalence"
-    )
-    shapes = [*panel.shapes(), *legend.column(keys, corner)]
-    return _picture(_P3_SIZE, title, footnote, shapes)
+    return [*panel.shapes(), *_legend(keys, box, corner, 9)]
+
+
+def _legend(keys: list[Key], box: Box, corner: tuple[float, float], size: float) -> list[str]:
+    """Write the legend into a corner of a wide panel; under a narrow one, which it would hide."""
+    if box is not _NARROW:
+        return legend.column(keys, corner, size)
+    return legend.row(keys, (8, box.top + box.height + 56), 8)
 
 
 def curves_svg(report: RoundReport) -> bytes | None:
@@ -88,10 +132,12 @@ def curves_svg(report: RoundReport) -> bytes | None:
         title=f"{report.monitor}, round {report.round}: what other thresholds would do",
         labels="of this round",
         whole="the window",
-        operating=Operating(
-            {name: _rate(report, name) for name in OPERATING}, threshold=report.threshold
-        ),
+        operating=_operating(report),
     )
+
+
+def _operating(report: RoundReport) -> Operating:
+    return Operating({name: _rate(report, name) for name in OPERATING}, report.threshold)
 
 
 class Operating(NamedTuple):
@@ -110,9 +156,9 @@ def draw_curves(
 ) -> bytes:
     """Draw the three curves; the words say which labels they are of, and weighted back to what."""
     shapes = [
-        *_roc(curves, operating),
-        *_precision_recall(curves, operating),
-        *_gain(curves, operating),
+        *_roc(curves, operating, _ROC),
+        *_precision_recall(curves, operating, _PRECISION_RECALL),
+        *_gain(curves, operating, _GAIN),
     ]
     return _picture(
         _SIZE,
@@ -125,8 +171,8 @@ def draw_curves(
     )
 
 
-def _roc(curves: CurvesRow, operating: Operating) -> list[str]:
-    panel = Panel(_ROC, Log(max(curves.roc.x[0], _LEAST_AXIS), 1), Linear(0, 1.01))
+def _roc(curves: CurvesRow, operating: Operating, box: Box) -> list[str]:
+    panel = Panel(box, Log(max(curves.roc.x[0], _LEAST_AXIS), 1), Linear(0, 1.01))
     panel.grid()
     _draw_curve(panel, curves.roc)
     panel.curve(curves.roc.x, curves.roc.x, QUIET, width=0.9, dash=DOTTED)
@@ -136,8 +182,8 @@ def _roc(curves: CurvesRow, operating: Operating) -> list[str]:
     return _with_operating(panel, operating, "ROC", rates["fpr"], rates["recall"])
 
 
-def _precision_recall(curves: CurvesRow, operating: Operating) -> list[str]:
-    panel = Panel(_PRECISION_RECALL, Linear(0, 1), Linear(0, 1.01))
+def _precision_recall(curves: CurvesRow, operating: Operating, box: Box) -> list[str]:
+    panel = Panel(box, Linear(0, 1), Linear(0, 1.01))
     panel.grid()
     _draw_curve(panel, curves.precision_recall)
     panel.across(curves.prevalence[0], QUIET, 0.9, DOTTED)
@@ -147,14 +193,14 @@ def _precision_recall(curves: CurvesRow, operating: Operating) -> list[str]:
     return _with_operating(panel, operating, "precision-recall", x, y)
 
 
-def _gain(curves: CurvesRow, operating: Operating) -> list[str]:
+def _gain(curves: CurvesRow, operating: Operating, box: Box) -> list[str]:
     gain = curves.gain
     short = CurveRow(**{name: _shortfall(values) for name, values in gain.model_dump().items()})
     across, up = (
         Log(1, max(lowest, _LEAST_AXIS), _gain_label)
         for lowest in (short.x[-1], min(min(short.point) / 3, 0.1))
     )
-    panel = Panel(_GAIN, across, up)
+    panel = Panel(box, across, up)
     panel.grid()
     _draw_curve(panel, short)
     panel.title(f"Gain · area {digits_text(*curves.gain_area)}")
@@ -194,7 +240,7 @@ def _with_operating(
     _draw_point(panel, x, y)
     keys = [Key("band", _CURVE, curve), Key("point", _NOW, operating.key())]
     corner = (panel.box.left + 6, panel.box.top + panel.box.height - 18)
-    return [*panel.shapes(), *legend.column(keys, corner, 8.5)]
+    return [*panel.shapes(), *_legend(keys, panel.box, corner, 8.5)]
 
 
 def _draw_point(panel: Panel, x: Triple, y: Triple) -> None:
