@@ -79,11 +79,12 @@ def test_each_closed_round_has_the_figures_of_its_newest_report(corrected):
         for metric in ("precision", "recall", "prevalence"):
             for basis in ("round", "pooled"):
                 told = find_row(report.estimates, metric, basis)
+                assert told is not None
                 shown = [row[f"{metric}_{basis}_{end}"] for end in ("point", "low", "high")]
                 assert shown == [told.point, told.low, told.high]
-        for told in report.evidence:
-            assert row[f"{told.metric}_limit"] == told.limit
-            assert row[f"{told.metric}_evidence"] == share_of(told)
+        for watched in report.evidence:
+            assert row[f"{watched.metric}_limit"] == watched.limit
+            assert row[f"{watched.metric}_evidence"] == share_of(watched)
         assert (row["status"], row["version"]) == (report.status, report.version)
         assert (row["size"], row["flagged"]) == (report.size, report.flagged)
         assert row["flagged_rate"] == pytest.approx(report.flagged / report.size)
