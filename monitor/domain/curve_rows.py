@@ -111,6 +111,7 @@ class CurvesRow(Report):
             level=bands.level,
         )
 
+
 class DensityRow(Report):
     """What is known of a metric: its posterior density at evenly spaced places, ends included.
 

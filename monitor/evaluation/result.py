@@ -13,12 +13,12 @@ from monitor.evaluation.balance import balance_warnings
 from monitor.evaluation.designs import SEED, Drawn, design_of
 from monitor.presentation.numbers import digits_text, interval_text
 from monitor.presentation.reasons import worded
+from monitor.report.curve_figures import OPERATING, Operating, draw_curves, draw_p3
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.sample import ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import curve_of_matrix
-from monitor.report.curve_figures import OPERATING, Operating, draw_curves, draw_p3
 
 if TYPE_CHECKING:
     import pandas as pd

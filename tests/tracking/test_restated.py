@@ -10,8 +10,8 @@ import pytest
 
 from monitor.domain.model import EffectKind
 from monitor.domain.report import RestatedRow
-from monitor.tracking.describe import describe
 from monitor.report.figures import timeline_svg
+from monitor.tracking.describe import describe
 from monitor.tracking.values import run_name
 from tests.drawing import looking
 from tests.tracking.reports import center, make_effect, make_report, timeline
