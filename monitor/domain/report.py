@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from monitor.domain.challenger_rows import ChallengerRow
 from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
 from monitor.domain.payload import Report
 
@@ -329,6 +330,7 @@ class RoundReport(Report):
     agreement: AgreementRow | None = None
     answers: AnswersRow | None = None
     cause: CauseRow | None = None
+    challenger: ChallengerRow | None = None
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None

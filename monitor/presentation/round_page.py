@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import EvidenceState
+from monitor.domain.challenger_rows import ChallengerRow
 from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow
 from monitor.presentation.causes import cause_beside_alert
 from monitor.presentation.estimates import (
@@ -161,6 +162,11 @@ def cause_lines(page: dict[str, Any]) -> list[str]:
     )
     sentence = cause_beside_alert(cause) if is_low else cause.sentence
     return [f"against earlier rounds: {sentence}"]
+
+
+def challenger_of(page: dict[str, Any]) -> ChallengerRow | None:
+    """Take what a round says of its challenger; None without one."""
+    return None if page["challenger"] is None else ChallengerRow(**page["challenger"])
 
 
 def _columns(rows: Sequence[EstimateRow]) -> dict[str, dict[str, EstimateRow]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
 from monitor.domain.adapters import ItemFormat, SourceSettings
+from monitor.domain.challenger import Challenger  # noqa: TC001  pydantic reads it
 from monitor.domain.errors import SourceRefused
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Settings, TimeZone
@@ -17,7 +18,8 @@ from monitor.domain.time_limit import T, within
 from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.files.stamps import stamps_of
 from monitor.sources import frames
-from monitor.sources.duckdb_draw import draw, draw_again
+from monitor.sources.challenger_columns import ChallengerColumns, why_no_challenger
+from monitor.sources.duckdb_draw import draw, draw_again, unknown_values
 from monitor.sources.duckdb_query import Query
 from monitor.sources.shown_columns import Show, ShownRows, listed
 
@@ -34,7 +36,6 @@ Values = Value | tuple[Value, ...]
 
 _YES: Values = (1, True)
 _NO: Values = (0, False)
-_MOST_UNKNOWN = 20  # values
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -101,6 +102,9 @@ class DuckdbSettings(SourceSettings):
     predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
     ``bad_rows_max`` are, the predictions are refused.
 
+    ``challenger`` names columns of another classifier's decisions on the same predictions, to be
+    compared in each round.
+
     ``timeout`` is how long one reading may take; then the round waits, and other monitors go on.
     ``grace`` is how long a round waits, from its first look, for predictions that are missing or
     cannot be used as they are; after that it is abandoned, with a notice. It never waits beyond
@@ -111,6 +115,7 @@ class DuckdbSettings(SourceSettings):
     path: str | tuple[str, ...]
     table: str | None = None
     columns: Columns
+    challenger: Challenger | None = None
     time_zone: TimeZone | None = None
     where: dict[str, Values] = Field(default_factory=dict)
     positive: Values = _YES
@@ -142,9 +147,20 @@ class DuckdbSettings(SourceSettings):
         return self
 
     @model_validator(mode="after")
+    def _challenger_is_another(self) -> DuckdbSettings:
+        if self.challenger is not None:
+            columns = self.columns
+            shown = {column for one in listed(columns.show) for column in one.columns}
+            own = (columns.predicted or columns.score, self.threshold)
+            if (why := why_no_challenger(self.challenger, shown, own)) is not None:
+                raise SettingRefused(setting="challenger", why=why)
+        return self
+
+    @model_validator(mode="after")
     def _values_are_of_a_column(self) -> DuckdbSettings:
+        is_read = self.columns.predicted or (self.challenger and self.challenger.predicted)
         for name in ("positive", "negative"):
-            if self.columns.predicted is None and name in self.model_fields_set:
+            if not is_read and name in self.model_fields_set:
                 message = f"{name} needs columns.predicted: the column whose value it is"
                 raise ValueError(message)
         return self
@@ -185,6 +201,11 @@ class DuckdbSettings(SourceSettings):
     def has_scores(self) -> bool:
         """Whether a column holds scores."""
         return self.columns.score is not None
+
+    @property
+    def challenged_by(self) -> Challenger | None:
+        """Another classifier whose decisions stand in the same rows."""
+        return self.challenger
 
     @property
     def item_format(self) -> ItemFormat:
@@ -276,7 +297,8 @@ class DuckdbSource:
             groups = read(query)
             self._check(groups, len(strata))
             timed = self._timed_rows(table, query, groups)
-            unknown = _unknown(table, query, window, groups)
+            unknown = unknown_values(query, window, groups)
+            fault = query.challenger.fault
         return frames.assemble(
             window,
             strata,
@@ -285,6 +307,7 @@ class DuckdbSource:
             at_most=at_most,
             segment_columns=self.settings.columns.segments,
             unknown=unknown,
+            challenger_fault=fault,
         )
 
     def _count(self, window: Window) -> int:
@@ -324,6 +347,7 @@ class DuckdbSource:
             threshold=settings.threshold,
             positive=all_texts(settings.positive),
             negative=settings.negatives,
+            challenger=ChallengerColumns(table, settings.challenger),
         )
         query.check()
         self._shown.check()
@@ -369,16 +393,6 @@ class DuckdbSource:
             return sum(group.rows for group in groups if group.bucket not in frames.UNTIMED)
         sql, parameters = query.timed_rows()
         return int(table.rows(sql, parameters)[0][0])
-
-
-def _unknown(
-    table: OpenTable, query: Query, window: Window, groups: Sequence[frames.Group]
-) -> dict[str, int]:
-    """Read the values that the config does not name; a query that few windows need."""
-    if not frames.rows_in(groups, frames.PREDICTED_UNKNOWN):
-        return {}
-    sql, parameters = query.unknown(window, _MOST_UNKNOWN)
-    return {text: int(rows) for text, rows in table.rows(sql, parameters)}
 
 
 def _instant(microseconds: int) -> datetime:

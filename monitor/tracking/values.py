@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.report import Status
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
+from monitor.tracking.challenger import challenger_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,6 +77,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
         "alert/concerns": len(report.concerns),
     }
     values |= _evidence_values(report)
+    values |= challenger_metrics(report)
     return {
         name: round(float(value), _DECIMALS)
         for name, value in values.items()

@@ -1,0 +1,216 @@
+"""The classifier beside its challenger: on the labels of a round, and of all rounds with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.challenger_rows import ChallengerRow, ComparedMetric, ComparisonRow
+from monitor.domain.settings import CREDIBLE_LEVEL
+from monitor.presentation.challenger import few_labels_reason, not_read_reason, undecided_reason
+from monitor.presentation.reasons import undefined_reason
+from monitor.stats.estimation.paired import compare
+from monitor.stats.estimation.summed_windows import RoundItems, summed_windows
+from monitor.storage import challenger_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from monitor.rounds.estimation.batch import HistoryBatch, Member
+    from monitor.stats.core.counts import Interval
+    from monitor.stats.estimation.grouped_cells import GroupedCells
+    from monitor.stats.estimation.paired import Comparison, PairedMetric
+    from monitor.storage.challenger_store import ChallengedStratum
+    from monitor.storage.round_store import Round
+
+    Strata = Sequence[ChallengedStratum]
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """What a version of a round says of its challenger, and the counts that it stands on."""
+
+    row: ChallengerRow
+    counted: tuple[ChallengedStratum, ...] = ()
+
+
+def challenges(connection: Connection, batch: HistoryBatch) -> dict[int, Challenge]:
+    """Compare in each affected round that has a challenger; late labels compare again."""
+    rounds = [member.round for member in batch.affected]
+    if all(round_.settings.challenger is None for round_ in rounds):
+        return {}
+    counted = _earlier(connection, batch)
+    found: dict[int, Challenge] = {}
+    for member in batch.affected:
+        if member.round.settings.challenger is None:
+            continue
+        strata = _current(connection, batch, member)
+        found[member.round.id] = _challenge(member.round, strata, counted)
+        counted.append((member.round, strata))
+    return found
+
+
+def _earlier(connection: Connection, batch: HistoryBatch) -> list[tuple[Round, Strata]]:
+    """Read the rounds of the history before the affected ones, as they were last counted."""
+    ids = [each.id for each in batch.earlier]
+    counted = challenger_store.read_counts(connection, ids)
+    rounds = round_store.read_rounds(connection, counted)
+    return [(round_, counted[round_.id]) for round_ in rounds]
+
+
+def _current(connection: Connection, batch: HistoryBatch, member: Member) -> Strata:
+    round_id = member.round.id
+    return challenger_store.current_strata(connection, round_id, batch.labels[round_id])
+
+
+def _challenge(round_: Round, strata: Strata, earlier: list[tuple[Round, Strata]]) -> Challenge:
+    challenger = round_.settings.challenger
+    assert challenger is not None  # noqa: S101  asked by the caller
+    why = _why_not(round_, strata)
+    alone = pooled = None
+    if why is None:
+        alone = _compared(round_, [strata])
+        why = None if alone is not None else few_labels_reason()
+    if alone is not None:
+        # Another challenger, also one by another threshold, is never mixed with this one.
+        before = [
+            counted
+            for other, counted in earlier
+            if other.settings.challenger == challenger and _why_not(other, counted) is None
+        ]
+        pooled = _compared(round_, [*before, strata]) if before else None
+    row = ChallengerRow(
+        name=challenger.title,
+        rule=challenger.rule,
+        undecided=sum(part.undecided for part in strata),
+        level=CREDIBLE_LEVEL,
+        alone=alone,
+        pooled=pooled,
+        reason=why,
+    )
+    return Challenge(row, tuple(strata))
+
+
+def _why_not(round_: Round, strata: Strata) -> str | None:
+    """Say why a round cannot compare; None if it can."""
+    if not strata:
+        return not_read_reason()
+    undecided, size = (sum(getattr(part, of) for part in strata) for of in ("undecided", "size"))
+    if undecided > round_.settings.bad_rows_max * size:
+        return undecided_reason(undecided, size, round_.settings.bad_rows_max)
+    try:
+        _sample(round_, [strata])
+    except ValueError:
+        return few_labels_reason()
+    return None
+
+
+def _compared(round_: Round, rounds: Sequence[Strata]) -> ComparisonRow | None:
+    """Compare on the windows of some rounds, the last of them this one."""
+    grouped, flags = _sample(round_, rounds), np.concatenate(list(map(_flags, rounds)))
+    flagged = sum(part.challenged for strata in rounds for part in strata)
+    try:
+        found = compare(
+            grouped.sample,
+            grouped.sample.is_flagged,
+            flags,
+            second_possible=_possible(grouped, rounds, flags),
+            second_flagged=flagged,
+            level=CREDIBLE_LEVEL,
+            estimand="window",
+            rng=np.random.default_rng(round_.sobol_seed),
+        )
+    except ValueError:  # what it flags is among no label, and may be anything
+        return None
+    return _row(found, rounds, flagged)
+
+
+def _sample(round_: Round, rounds: Sequence[Strata]) -> GroupedCells:
+    flagged = sum(part.flagged for part in rounds[0])
+    cells = round_.settings.sample.cells is not None
+    return summed_windows([_items(strata) for strata in rounds], flagged=flagged, cells=cells)
+
+
+def _items(strata: Strata) -> RoundItems:
+    """Write the counts of a round as its labeled items."""
+    repeats = [n for part in strata for n in _four(part)]
+    return RoundItems(
+        stratum=np.repeat(np.arange(4 * len(strata)) // 4, repeats),
+        positive=np.repeat(np.tile([False, True], 2 * len(strata)), repeats),
+        size=np.array([part.size for part in strata]),
+    )
+
+
+def _flags(strata: Strata) -> NDArray[np.bool_]:
+    """Whether the challenger flags each of these items."""
+    repeats = [n for part in strata for n in _four(part)]
+    return np.repeat(np.tile([False, False, True, True], len(strata)), repeats)
+
+
+def _four(part: ChallengedStratum) -> list[int]:
+    """Count negatives and positives that the challenger passes, then those that it flags."""
+    return [
+        n
+        for labeled, positive in zip(part.labeled, part.positive, strict=True)
+        for n in (labeled - positive, positive)
+    ]
+
+
+def _possible(
+    grouped: GroupedCells, rounds: Sequence[Strata], flags: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Whether the challenger passes, and flags, items of each stratum, as was counted: (H, 2)."""
+    possible = np.zeros((len(grouped.sample.size), 2), dtype=np.bool_)
+    for strata in rounds:
+        flagged = np.array([part.challenged for part in strata])
+        size = np.array([part.size for part in strata])
+        np.logical_or.at(possible[:, 0], grouped.group, flagged < size)
+        np.logical_or.at(possible[:, 1], grouped.group, flagged > 0)
+    possible[grouped.sample.stratum, flags.astype(np.int64)] = True  # counts with repeated ids err
+    return possible
+
+
+def _row(found: Comparison, rounds: Sequence[Strata], flagged: int) -> ComparisonRow:
+    parts = [part for strata in rounds for part in strata]
+    return ComparisonRow(
+        rounds=len(rounds),
+        size=sum(part.size for part in parts),
+        labeled=sum(sum(part.labeled) for part in parts),
+        positive=sum(sum(part.positive) for part in parts),
+        flagged=flagged,
+        only_champion=_ends(found.only_first),
+        only_challenger=_ends(found.only_second),
+        metrics=tuple(map(_metric, found.metrics)),
+    )
+
+
+def _metric(found: PairedMetric) -> ComparedMetric:
+    if found.first is None or found.second is None or found.difference is None:
+        why = None if found.reason is None else undefined_reason(found.reason)
+        return ComparedMetric(
+            metric=found.metric,
+            champion=None,
+            challenger=None,
+            difference=None,
+            higher=None,
+            reason=why,
+        )
+    return ComparedMetric(
+        metric=found.metric,
+        champion=_ends(found.first),
+        challenger=_ends(found.second),
+        difference=_ends(found.difference),
+        higher=found.higher,
+    )
+
+
+def _ends(interval: Interval) -> tuple[float, float, float]:
+    point, low, high = (
+        float(f"{value:.6g}") for value in (interval.point, interval.low, interval.high)
+    )
+    return point, low, high
