@@ -85,8 +85,10 @@ def same_sentence(title: str, size: int) -> str:
 def challenger_sentence(row: ChallengerRow) -> str:
     """Say in one sentence how the challenger does."""
     if row.alone is None:
-        return f"challenger {row.name} is not compared: {row.reason}"
-    parts = [f"challenger {row.name} on the same {row.alone.labeled:,} labels: {_said(row.alone)}"]
+        parts = [f"challenger {row.name} is not compared: {row.reason}"]
+    else:
+        labels = f"{row.alone.labeled:,} labels"
+        parts = [f"challenger {row.name} on the same {labels}: {_said(row.alone)}"]
     if row.pooled is not None:
         parts.append(f"after {plural(row.pooled.rounds, 'round')}: {_said(row.pooled)}")
     return "; ".join(parts)
@@ -111,9 +113,10 @@ def challenger_tables(row: ChallengerRow) -> Iterator[Table]:
 def challenger_lines(row: ChallengerRow) -> Iterator[str]:
     """Say what to know about the comparisons."""
     if row.alone is None:
-        yield challenger_sentence(row)
-        return
+        yield f"challenger {row.name} is not compared: {row.reason}"
     newest = row.pooled or row.alone
+    if newest is None:
+        return
     own, its = map(_count, (newest.only_champion, newest.only_challenger))
     yield (
         f"of {newest.size:,} items the challenger flags {newest.flagged:,}; only the classifier "

@@ -21,18 +21,22 @@ def challenger_metrics(report: RoundReport) -> dict[str, float]:
     ``challenger/recall_difference_pooled`` from the second round with this challenger on.
     """
     row = report.challenger
-    if row is None or row.alone is None:
+    if row is None:
         return {}
+    alone, pooled = row.alone, row.pooled
     own = {
         f"challenger/{name}": metric.challenger[0]
         for name in METRICS
-        if (metric := row.alone.metric(name)) is not None and metric.challenger is not None
+        if alone is not None
+        if (metric := alone.metric(name)) is not None and metric.challenger is not None
     }
-    pooled = {} if row.pooled is None else _differences(row.pooled, "difference_pooled")
-    return own | _differences(row.alone, "difference") | pooled
+    both = _differences(alone, "difference") | _differences(pooled, "difference_pooled")
+    return own | both
 
 
-def _differences(row: ComparisonRow, called: str) -> dict[str, float]:
+def _differences(row: ComparisonRow | None, called: str) -> dict[str, float]:
+    if row is None:
+        return {}
     return {
         f"challenger/{name}_{called}{end}": value
         for name in METRICS

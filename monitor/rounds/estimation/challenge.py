@@ -11,24 +11,24 @@ from monitor.domain.challenger_rows import ChallengerRow, ComparedMetric, Compar
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.challenger import few_labels_reason, not_read_reason, undecided_reason
 from monitor.presentation.reasons import undefined_reason
-from monitor.stats.estimation.paired import compare
-from monitor.stats.estimation.summed_windows import RoundItems, summed_windows
-from monitor.storage import challenger_store, round_store
+from monitor.stats.estimation.summed_windows import RoundItems, compare_windows
+from monitor.storage import challenger_store, report_store, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.batch import HistoryBatch, Member
     from monitor.stats.core.counts import Interval
-    from monitor.stats.estimation.grouped_cells import GroupedCells
     from monitor.stats.estimation.paired import Comparison, PairedMetric
     from monitor.storage.challenger_store import ChallengedStratum
     from monitor.storage.round_store import Round
 
     Strata = Sequence[ChallengedStratum]
+
+_DRAWS = 2**12
+"""Half of those of `pr-monitor compare`: late labels compare in all rounds after theirs again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ def challenges(connection: Connection, batch: HistoryBatch) -> dict[int, Challen
         if member.round.settings.challenger is None:
             continue
         strata = _current(connection, batch, member)
-        found[member.round.id] = _challenge(member.round, strata, counted)
+        stored = _stored(connection, member.round)
+        found[member.round.id] = _challenge(member.round, strata, counted, stored)
         counted.append((member.round, strata))
     return found
 
@@ -68,15 +69,27 @@ def _current(connection: Connection, batch: HistoryBatch, member: Member) -> Str
     return challenger_store.current_strata(connection, round_id, batch.labels[round_id])
 
 
-def _challenge(round_: Round, strata: Strata, earlier: list[tuple[Round, Strata]]) -> Challenge:
+def _stored(connection: Connection, round_: Round) -> ComparisonRow | None:
+    """Read the comparison by this round's labels, where none of them changed since."""
+    if round_.label_revision != round_.estimated_revision:
+        return None
+    row = report_store.read_report(connection, round_.id, round_.version).get("challenger")
+    return None if row is None else ChallengerRow.model_validate(row).alone
+
+
+def _challenge(
+    round_: Round,
+    strata: Strata,
+    earlier: Sequence[tuple[Round, Strata]],
+    stored: ComparisonRow | None,
+) -> Challenge:
     challenger = round_.settings.challenger
     assert challenger is not None  # noqa: S101  asked by the caller
     why = _why_not(round_, strata)
     alone = pooled = None
     if why is None:
-        alone = _compared(round_, [strata])
+        alone = stored or _compared(round_, [strata])
         why = None if alone is not None else few_labels_reason()
-    if alone is not None:
         # Another challenger, also one by another threshold, is never mixed with this one.
         before = [
             counted
@@ -103,53 +116,46 @@ def _why_not(round_: Round, strata: Strata) -> str | None:
     undecided, size = (sum(getattr(part, of) for part in strata) for of in ("undecided", "size"))
     if undecided > round_.settings.bad_rows_max * size:
         return undecided_reason(undecided, size, round_.settings.bad_rows_max)
-    try:
-        _sample(round_, [strata])
-    except ValueError:
-        return few_labels_reason()
-    return None
+    cells = round_.settings.sample.cells is not None
+    return None if _is_labeled(strata, cells=cells) else few_labels_reason()
+
+
+def _is_labeled(strata: Strata, *, cells: bool) -> bool:
+    """Whether each stratum that holds items has a label; of score cells, each class of them."""
+    held, seen = (
+        {part.flagged if cells else part.stratum for part in strata if count(part)}
+        for count in (lambda part: part.size, lambda part: sum(part.labeled))
+    )
+    return held <= seen
 
 
 def _compared(round_: Round, rounds: Sequence[Strata]) -> ComparisonRow | None:
-    """Compare on the windows of some rounds, the last of them this one."""
-    grouped, flags = _sample(round_, rounds), np.concatenate(list(map(_flags, rounds)))
-    flagged = sum(part.challenged for strata in rounds for part in strata)
+    """Compare on the windows of some rounds, this one the last; None where labels are too few."""
     try:
-        found = compare(
-            grouped.sample,
-            grouped.sample.is_flagged,
-            flags,
-            second_possible=_possible(grouped, rounds, flags),
-            second_flagged=flagged,
+        found = compare_windows(
+            [_items(strata) for strata in rounds],
+            flagged=sum(part.flagged for part in rounds[0]),
+            cells=round_.settings.sample.cells is not None,
             level=CREDIBLE_LEVEL,
-            estimand="window",
             rng=np.random.default_rng(round_.sobol_seed),
+            draws=_DRAWS,
         )
-    except ValueError:  # what it flags is among no label, and may be anything
+    except ValueError:
         return None
-    return _row(found, rounds, flagged)
-
-
-def _sample(round_: Round, rounds: Sequence[Strata]) -> GroupedCells:
-    flagged = sum(part.flagged for part in rounds[0])
-    cells = round_.settings.sample.cells is not None
-    return summed_windows([_items(strata) for strata in rounds], flagged=flagged, cells=cells)
+    return _row(found, rounds)
 
 
 def _items(strata: Strata) -> RoundItems:
     """Write the counts of a round as its labeled items."""
     repeats = [n for part in strata for n in _four(part)]
+    cell = np.repeat(np.arange(4 * len(strata)), repeats)
     return RoundItems(
-        stratum=np.repeat(np.arange(4 * len(strata)) // 4, repeats),
-        positive=np.repeat(np.tile([False, True], 2 * len(strata)), repeats),
+        stratum=cell // 4,
+        positive=cell % 2 == 1,
+        other=cell % 4 > 1,
         size=np.array([part.size for part in strata]),
+        other_flagged=np.array([part.challenged for part in strata]),
     )
-
-
-def _flags(strata: Strata) -> NDArray[np.bool_]:
-    """Whether the challenger flags each of these items."""
-    repeats = [n for part in strata for n in _four(part)]
-    return np.repeat(np.tile([False, False, True, True], len(strata)), repeats)
 
 
 def _four(part: ChallengedStratum) -> list[int]:
@@ -161,28 +167,14 @@ def _four(part: ChallengedStratum) -> list[int]:
     ]
 
 
-def _possible(
-    grouped: GroupedCells, rounds: Sequence[Strata], flags: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Whether the challenger passes, and flags, items of each stratum, as was counted: (H, 2)."""
-    possible = np.zeros((len(grouped.sample.size), 2), dtype=np.bool_)
-    for strata in rounds:
-        flagged = np.array([part.challenged for part in strata])
-        size = np.array([part.size for part in strata])
-        np.logical_or.at(possible[:, 0], grouped.group, flagged < size)
-        np.logical_or.at(possible[:, 1], grouped.group, flagged > 0)
-    possible[grouped.sample.stratum, flags.astype(np.int64)] = True  # counts with repeated ids err
-    return possible
-
-
-def _row(found: Comparison, rounds: Sequence[Strata], flagged: int) -> ComparisonRow:
+def _row(found: Comparison, rounds: Sequence[Strata]) -> ComparisonRow:
     parts = [part for strata in rounds for part in strata]
     return ComparisonRow(
         rounds=len(rounds),
         size=sum(part.size for part in parts),
         labeled=sum(sum(part.labeled) for part in parts),
         positive=sum(sum(part.positive) for part in parts),
-        flagged=flagged,
+        flagged=sum(part.challenged for part in parts),
         only_champion=_ends(found.only_first),
         only_challenger=_ends(found.only_second),
         metrics=tuple(map(_metric, found.metrics)),

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     _Matrices = tuple[Matrix, Matrix]
 
+LEAST_POSSIBLE = 1 / 16
+"""Share of draws under which a counted number of flagged items contradicts the labels."""
+
 _FIRST_FLAGS = np.array([False, False, True, True])
 _SECOND_FLAGS = np.array([False, True, False, True])
 
@@ -147,7 +150,8 @@ def compare(
     predicted class of whichever of the two classifiers has fewer in it: what one of them flags
     from a single band is not less well known for being part of a larger class of the other.
 
-    A counted number of flagged items calibrates each draw (``calibrated``).
+    A counted number of flagged items calibrates each draw (``calibrated``). Draws that it rules
+    out, such as those without any item of a cell that must hold some, are left out.
 
     Points are those of the labeled items, each for N_h/n_h of the window, so the first
     classifier's are those of ``posterior.estimates``; with a counted number of flagged items they
@@ -178,7 +182,7 @@ def compare(
     possible = _possible(sample, first_possible, second_possible)
     items = _drawn(sample, cell, possible, rng=rng, draws=draws, estimand=estimand)
     if second_flagged is not None:
-        _check_total(items, second_flagged)
+        items = _possible_draws(items, second_flagged)
         items = calibrated(items, sample, _SECOND_FLAGS, second_flagged)
     drawn = items.sum(axis=1)
     scaled = _scaled(sample, cell, second_flagged)
@@ -354,17 +358,20 @@ def _scaled(
     np.add.at(items[0], (sample.stratum, sample.positive.astype(np.int64), cell), sample.weight)
     if second_flagged is not None:
         least, most = flagged_range(items, _SECOND_FLAGS)
-        if not least <= second_flagged <= most:
+        if not least[0] <= second_flagged <= most[0]:
             return None
         items = calibrated(items, sample, _SECOND_FLAGS, second_flagged)
     return np.asarray(items.sum(axis=1))
 
 
-def _check_total(items: Values, total: int) -> None:
+def _possible_draws(items: Values, total: int) -> Values:
+    """Keep the draws in which so many can be flagged: the count rules out the others."""
     least, most = flagged_range(items, _SECOND_FLAGS)
-    if not least <= total <= most:
+    possible = (least <= total) & (total <= most)
+    if possible.mean() < LEAST_POSSIBLE:
         message = (
             f"the second classifier is said to flag {total} items; with these labels it flags "
-            f"{least:.0f} to {most:.0f}"
+            f"{least.min():.0f} to {most.max():.0f}"
         )
         raise ValueError(message)
+    return items[possible]

@@ -1,4 +1,4 @@
-r"""Labeled items of several rounds as one sample of all their windows together.
+r"""Two classifiers on the labels of several rounds, as one sample of all their windows together.
 
 Rounds of one history have the same strata, and their windows share no item, so the items of all
 windows are one population and the rounds are a stratified sample of it, with strata "round t,
@@ -16,21 +16,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.stats.core.cells import DRAWS
 from monitor.stats.core.sample import LabeledSample
 from monitor.stats.design.cell_counts import groups_of_cells
 from monitor.stats.estimation.grouped_cells import GroupedCells, cell_weights, plain_labels
+from monitor.stats.estimation.paired import compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from monitor.stats.estimation.paired import Comparison
+
     Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundItems:
-    """The labeled items of one round, n of them in H strata.
+    """The labeled items of one round, n of them in H strata, and what was counted in its window.
 
     Parameters
     ----------
@@ -38,18 +42,32 @@ class RoundItems:
         Position of each item's stratum in ``size``, shape ``(n,)``.
     positive
         Whether each item is actually positive, shape ``(n,)``.
+    other
+        Whether the other classifier flags each item, shape ``(n,)``.
     size
         Items of the round's window in each stratum, flagged ones first, each class in order of
         score, shape ``(H,)``.
+    other_flagged
+        How many of them the other classifier flags, shape ``(H,)``.
     """
 
     stratum: Whole
     positive: NDArray[np.bool_]
+    other: NDArray[np.bool_]
     size: Whole
+    other_flagged: Whole
 
 
-def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -> GroupedCells:
-    """Take the labeled items of rounds as one sample, in their order.
+def compare_windows(
+    rounds: Sequence[RoundItems],
+    *,
+    flagged: int,
+    cells: bool,
+    level: float = 0.95,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+) -> Comparison:
+    """Compare two classifiers on the very items of the windows of some rounds (``compare``).
 
     Parameters
     ----------
@@ -60,6 +78,51 @@ def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -
     cells
         Whether strata are score cells, of which neighbours are put together until they hold ten
         labeled items.
+    level, rng, draws
+        As in ``compare``.
+
+    Raises
+    ------
+    ValueError
+        If a predicted class of a round holds items and none is labeled; without ``cells``, a
+        stratum. Also if what the other classifier flags is among no label.
+
+    Examples
+    --------
+    >>> stratum = np.repeat([0, 1], [100, 400])
+    >>> positive = np.arange(500) % 10 < np.where(stratum == 0, 8, 1)
+    >>> other = positive & (np.arange(500) % 50 > 0)
+    >>> one = RoundItems(stratum, positive, other, np.array([1000, 9000]), np.array([780, 720]))
+    >>> for rounds in ([one], [one] * 4):
+    ...     found = compare_windows(
+    ...         rounds, flagged=1, cells=False, rng=np.random.default_rng(1), draws=2000
+    ...     )
+    ...     print(found.metrics[1].difference)
+    0.412 [0.359, 0.463]
+    0.412 [0.386, 0.437]
+    """
+    grouped = summed_windows(rounds, flagged=flagged, cells=cells)
+    other = np.concatenate([each.other for each in rounds])
+    return compare(
+        grouped.sample,
+        grouped.sample.is_flagged,
+        other,
+        second_possible=_possible(grouped, rounds, other),
+        second_flagged=int(sum(each.other_flagged.sum() for each in rounds)),
+        level=level,
+        estimand="window",
+        rng=rng,
+        draws=draws,
+    )
+
+
+def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -> GroupedCells:
+    """Take the labeled items of rounds as one sample, in their order.
+
+    Parameters
+    ----------
+    rounds, flagged, cells
+        As in ``compare_windows``.
 
     Raises
     ------
@@ -69,17 +132,19 @@ def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -
 
     Examples
     --------
-    >>> first = RoundItems(np.array([0, 1, 1]), np.array([1, 0, 1], bool), np.array([10, 200]))
-    >>> second = RoundItems(np.array([0, 0, 1]), np.array([1, 0, 0], bool), np.array([30, 400]))
-    >>> found = summed_windows([first, second], flagged=1, cells=False)
+    >>> def items(stratum, size):
+    ...     nothing = np.zeros(len(stratum), dtype=bool)
+    ...     return RoundItems(np.array(stratum), nothing, nothing, np.array(size), np.zeros(2))
+    >>> rounds = [items([0, 1, 1], [10, 200]), items([0, 0, 1], [30, 400])]
+    >>> found = summed_windows(rounds, flagged=1, cells=False)
     >>> found.sample.size, found.sample.weight.round(6)
     (array([ 40, 600]), array([ 10., 100., 100.,  15.,  15., 400.]))
     """
     strata = len(rounds[0].size)
     classes = slice(0, flagged), slice(flagged, strata)
+    sizes = np.stack([each.size for each in rounds])
     answers = np.stack([np.bincount(each.stratum, minlength=strata) for each in rounds])
     starts = [0, flagged] if cells else range(strata)  # of what needs an answer in each round
-    sizes = np.stack([each.size for each in rounds])
     held, seen = (np.add.reduceat(each, starts, axis=1) for each in (sizes, answers))
     if np.any((held > 0) & (seen == 0)):
         message = "a stratum of a round holds items and none of them is labeled"
@@ -89,12 +154,10 @@ def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -
         for of in classes
     )
     group = np.concatenate([up, down + up.max() + 1])
-    weights = np.stack(
-        [
-            np.concatenate([cell_weights(size[of], answered[of]) for of in classes])
-            for size, answered in zip(sizes, answers, strict=True)
-        ]
-    )
+    weights = [
+        np.concatenate([cell_weights(size[of], answered[of]) for of in classes])
+        for size, answered in zip(sizes, answers, strict=True)
+    ]
     stands_for = np.concatenate(
         [row[each.stratum] for row, each in zip(weights, rounds, strict=True)]
     )
@@ -108,3 +171,15 @@ def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -
         worth=plain_labels(stands_for, of),
     )
     return GroupedCells(sample, group)
+
+
+def _possible(
+    grouped: GroupedCells, rounds: Sequence[RoundItems], other: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Whether the other classifier passes, and flags, items of each stratum: (H, 2)."""
+    possible = np.zeros((len(grouped.sample.size), 2), dtype=np.bool_)
+    for each in rounds:
+        np.logical_or.at(possible[:, 0], grouped.group, each.other_flagged < each.size)
+        np.logical_or.at(possible[:, 1], grouped.group, each.other_flagged > 0)
+    possible[grouped.sample.stratum, other.astype(np.int64)] = True  # counts of repeated ids err
+    return possible
