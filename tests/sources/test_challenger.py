@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import duckdb
 import pytest
 from pydantic import ValidationError
 
+from monitor.domain.adapters import SourceSettings
 from monitor.domain.model import BandEdges
 from monitor.domain.refused_setting import SettingRefused
 from monitor.files.relations import opened
@@ -161,3 +164,12 @@ def test_the_scan_stays_one_statement_over_the_rows(tmp_path):
         assert len(connection.extract_statements(sql)) == 1
     assert sql.count(table.relation) == 1
     assert parameters["challenger"] == 1
+
+
+def test_a_source_without_challengers_refuses_one_by_name():
+    class Other(SourceSettings):
+        kind: Literal["other"] = "other"
+
+    with pytest.raises(ValidationError, match=r"challenger\n  Extra inputs are not permitted"):
+        Other.model_validate({"challenger": {"predicted": "v8"}})
+    assert Other().challenged_by is None

@@ -166,11 +166,25 @@ def test_a_stratum_that_the_other_flags_none_of_is_not_thought_to_hold_any():
     assert found.only_second.high <= SIZES[0, 3]
 
 
-def test_a_count_that_the_labels_rule_out_is_refused():
+def test_a_count_that_contradicts_the_labels_gives_way_to_them():
     size = np.array([20, 3000])  # all of the flagged are labeled
     stratum = np.repeat([0, 1], [20, 30])
     nothing = np.zeros(50, dtype=bool)
     one = RoundItems(stratum, stratum == 0, nothing, size, np.array([3, 0]))
 
-    with pytest.raises(ValueError, match="the second classifier is said to flag 3 items"):
-        compare_windows([one], flagged=1, cells=False, rng=np.random.default_rng(1))
+    found = compare_windows([one], flagged=1, cells=False, rng=np.random.default_rng(1))
+
+    assert (found.second_flagged.low, found.second_flagged.high) == (0, 0)
+
+
+def test_what_no_label_tells_may_be_of_either_class():
+    [one, *_] = rounds_of()
+    clean = one.other & (one.stratum != 3)  # what it flags there, nobody labeled
+    flagged = np.where(np.arange(4) == 3, 700, one.other_flagged)
+    rounds = [replace(one, other=clean, other_flagged=flagged)]
+
+    found: Any = compare_windows(rounds, flagged=FLAGGED, cells=False, rng=np.random.default_rng(1))
+
+    recall = found.metrics[1].second
+    positives = found.prevalence.point * SIZES[0].sum()
+    assert 600 / positives < recall.high - recall.low < 800 / positives
