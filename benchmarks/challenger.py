@@ -1,7 +1,7 @@
 """A challenger on the labels of a round: coverage of the paired difference, and labels saved.
 
     PYTHONPATH=. python benchmarks/challenger.py [--replicates 400] [--rounds 1]
-        [--challengers close better other]
+        [--challengers close better other] [--total] [--looks]
 
 Windows of score cells (`cell_rounds.py`: cells, plans and labels as the monitor has them, drawn for
 the classifier and not for the challenger). Each replicate draws windows of its own: actual classes
@@ -20,6 +20,8 @@ labels to be as narrow: `saved`.
 With `--rounds 4` each replicate has so many rounds, of which sizes and prevalence change (factors
 1, .5, 2, 1 and 1, 1.5, .7, 1.2 over and over), compared on all their windows together.
 
+With `--total` only the total of what the challenger flags is known, as in `pr-monitor compare`.
+
 With `--looks`: how often one of k looks at a growing number of rounds finds an interval without 0
 where there is no difference, the sums of rounds being normal.
 """
@@ -36,7 +38,8 @@ import numpy as np
 from benchmarks.cell_rounds import PLANS, cut_into_cells
 from benchmarks.coverage_grid import Setting, class_probabilities, weakened
 from monitor.stats.core.metrics import Matrix, metric
-from monitor.stats.estimation.summed_windows import RoundItems, compare_windows
+from monitor.stats.estimation.paired import compare
+from monitor.stats.estimation.summed_windows import RoundItems, compare_windows, summed_windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from benchmarks.cell_rounds import CellRounds
+    from monitor.stats.estimation.paired import Comparison
 
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -136,7 +140,13 @@ def differences(design: CellRounds, windows: Sequence[Whole]) -> Values:
 
 
 def run(
-    design: CellRounds, challenger: str, *, replicates: int, rounds: int = 1, seed: int = 1
+    design: CellRounds,
+    challenger: str,
+    *,
+    replicates: int,
+    rounds: int = 1,
+    total: bool = False,
+    seed: int = 1,
 ) -> Result:
     """Compare in many replicates."""
     rng = np.random.default_rng(seed)
@@ -145,13 +155,7 @@ def run(
     for replicate in range(replicates):
         places = [replicate] if rounds == 1 else range(rounds)
         drawn = [window(design, chance, place, rng) for place in places]
-        found = compare_windows(
-            [each for each, _ in drawn],
-            flagged=int(design.is_flagged.sum()),
-            cells=True,
-            rng=rng,
-            draws=DRAWS,
-        )
+        found = compared(design, [each for each, _ in drawn], rng, total=total)
         truth = differences(design, [items for _, items in drawn])
         for place, name in enumerate(METRICS):
             one = found.metrics[place]
@@ -169,6 +173,25 @@ def run(
     return Result(*np.array(rows, dtype=float).reshape(replicates, 2, 5).mean(axis=0).T)
 
 
+def compared(
+    design: CellRounds, rounds: Sequence[RoundItems], rng: np.random.Generator, *, total: bool
+) -> Comparison:
+    """Compare as rounds do, or by the total of what the challenger flags alone."""
+    flagged = int(design.is_flagged.sum())
+    if not total:
+        return compare_windows(rounds, flagged=flagged, cells=True, rng=rng, draws=DRAWS)
+    sample = summed_windows(rounds, flagged=flagged, cells=True).sample
+    return compare(
+        sample,
+        sample.is_flagged,
+        np.concatenate([each.other for each in rounds]),
+        second_flagged=int(sum(each.other_flagged.sum() for each in rounds)),
+        estimand="window",
+        rng=rng,
+        draws=DRAWS,
+    )
+
+
 def ever_without_0(looks: Sequence[int], replicates: int, seed: int = 1) -> list[float]:
     """How often one of so many looks at a growing sum is beyond its 95 % limits."""
     rng = np.random.default_rng(seed)
@@ -184,6 +207,7 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--challengers", nargs="+", default=["close", "better", "other"])
+    parser.add_argument("--total", action="store_true")
     parser.add_argument("--looks", action="store_true")
     asked = parser.parse_args()
     if asked.looks:
@@ -197,7 +221,11 @@ def main() -> None:
         design = design_of(setting)
         for challenger in asked.challengers:
             found = run(
-                design, challenger, replicates=asked.replicates, rounds=asked.rounds, seed=1
+                design,
+                challenger,
+                replicates=asked.replicates,
+                rounds=asked.rounds,
+                total=asked.total,
             )
             for place, name in enumerate(METRICS):
                 print(

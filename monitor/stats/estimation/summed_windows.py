@@ -77,7 +77,7 @@ def compare_windows(
         How many of the strata are flagged.
     cells
         Whether strata are score cells, of which neighbours are put together until they hold ten
-        labeled items.
+        labeled items a round: more rounds fill them, and do not make them finer.
     level, rng, draws
         As in ``compare``.
 
@@ -159,7 +159,7 @@ def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -
         message = "a stratum of a round holds items and none of them is labeled"
         raise ValueError(message)
     up, down = (
-        groups_of_cells(answers[:, of].sum(axis=0)) if cells else np.arange(of.stop - of.start)
+        groups_of_cells(answers[:, of].mean(axis=0)) if cells else np.arange(of.stop - of.start)
         for of in classes
     )
     group = np.concatenate([up, down + up.max() + 1])
