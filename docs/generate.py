@@ -27,6 +27,7 @@ from monitor.cli.app import app
 from monitor.config.model import HOOKS, Config, MonitorConfig, ReferenceFile
 from monitor.config.pages import LoginSettings, PagesSettings, TlsSettings
 from monitor.config.web import WebSettings
+from monitor.domain.challenger import Challenger
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
 from monitor.domain.settings import (
     LIMITED_METRICS,
@@ -67,6 +68,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: source of kind lake": LakeSettings,
     "monitors: source.columns": Columns,
     "monitors: source.columns.show, an entry": ShownColumn,
+    "monitors: source.challenger": Challenger,
     "monitors: schedule": Schedule,
     "monitors: sample": Sample,
     "monitors: sample.margin": Margin,
@@ -122,6 +124,11 @@ NOTES = {
     "Columns.time": "when the prediction was made",
     "Columns.score": "any finite number, higher for more likely positive; makes the score cells",
     "Columns.predicted": "the predicted class, where no threshold on the score gives it",
+    "ChallengedSettings.challenger": "[another classifier](challenger.md), compared in each round",
+    "Challenger.name": "what people see; a new name begins comparisons anew",
+    "Challenger.score": "its scores; together with `threshold`",
+    "Challenger.threshold": "scores from it on are flagged",
+    "Challenger.predicted": "its predicted class, in place of both; read as `columns.predicted` is",
     "ShownColumn.column": "the column, shown under its own name",
     "ShownColumn.kind": "how it is shown: [what items may show](shown-items.md)",
     "ShownColumn.table": "columns that are shown together, with a row for each",

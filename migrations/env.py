@@ -4,6 +4,7 @@ from alembic import context
 
 from monitor.storage import (  # their tables are among those of the metadata
     alias_tables,  # noqa: F401
+    challenger_tables,  # noqa: F401
     control_tables,  # noqa: F401
     page_tables,  # noqa: F401
     people_tables,  # noqa: F401

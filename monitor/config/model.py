@@ -182,6 +182,7 @@ class MonitorConfig(Settings):
             round=RoundSettings(
                 model=self.model,
                 threshold=self.source.threshold,
+                challenger=self.source.challenged_by,
                 schedule=self.schedule,
                 sample=sample,
                 pooling=self.pooling,

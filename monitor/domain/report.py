@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from monitor.domain.challenger_rows import ChallengerRow
 from monitor.domain.curve_rows import CurvesRow, DensityRow, PrevalenceRow
 from monitor.domain.next_round import NextRoundRow
 from monitor.domain.payload import Report
@@ -354,6 +355,7 @@ class RoundReport(Report):
     agreement: AgreementRow | None = None
     answers: AnswersRow | None = None
     cause: CauseRow | None = None
+    challenger: ChallengerRow | None = None
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None

@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from monitor.domain.challenger import Challenger
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
 
@@ -290,6 +291,7 @@ class RoundSettings(Settings):
 
     model: str | None = None
     threshold: float | None = None
+    challenger: Challenger | None = None
     schedule: Schedule
     sample: Sample = Sample()
     pooling: Pooling = Pooling()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import EvidenceState
+from monitor.domain.challenger_rows import ChallengerRow
 from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow, RestatedRow
 from monitor.presentation.causes import cause_beside_alert
 from monitor.presentation.estimates import (
@@ -191,6 +192,11 @@ def cause_text(page: dict[str, Any]) -> str | None:
         for row in page["evidence"]
     )
     return cause_beside_alert(cause) if is_low else cause.sentence
+
+
+def challenger_of(page: dict[str, Any]) -> ChallengerRow | None:
+    """Take what a round says of its challenger; None without one."""
+    return None if page["challenger"] is None else ChallengerRow(**page["challenger"])
 
 
 def _columns(rows: Sequence[EstimateRow]) -> dict[str, dict[str, EstimateRow]]:

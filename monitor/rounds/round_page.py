@@ -85,6 +85,7 @@ def read_page(
             connection, round_.id, version, is_compared=_is_compared(connection, round_)
         ),
         "cause": report.get("cause"),
+        "challenger": report.get("challenger"),
         "notices": report.get("notices", []),
         "bad_rows": _issues(issues, are_bad=True),
         "notes": _issues(issues, are_bad=False),

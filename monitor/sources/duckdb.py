@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from monitor.files.relations import DataFiles, check_table, kind_of, opened
 from monitor.files.stamps import stamps_of
-from monitor.sources.table_settings import TableSettings
+from monitor.sources.challenged_settings import ChallengedSettings
 from monitor.sources.table_source import TableSource
 
 if TYPE_CHECKING:
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from monitor.files.stamps import Stamps
 
 
-class DuckdbSettings(TableSettings):
+class DuckdbSettings(ChallengedSettings):
     """Where predictions are and how to read them.
 
     The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
     from ``columns.score`` (flagged where it is at least ``threshold``), never from both. A
     predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
     ``bad_rows_max`` are, the predictions are refused.
+
+    ``challenger`` names columns of another classifier's decisions on the same predictions, to be
+    compared in each round.
 
     ``timeout`` is how long one reading may take; then the round waits, and other monitors go on.
     ``grace`` is how long a round waits, from its first look, for predictions that are missing or

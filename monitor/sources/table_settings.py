@@ -106,7 +106,7 @@ class TableSettings(SourceSettings):
     @model_validator(mode="after")
     def _values_are_of_a_column(self) -> TableSettings:
         for name in ("positive", "negative"):
-            if self.columns.predicted is None and name in self.model_fields_set:
+            if not self.reads_classes and name in self.model_fields_set:
                 message = f"{name} needs columns.predicted: the column whose value it is"
                 raise ValueError(message)
         return self
@@ -128,6 +128,11 @@ class TableSettings(SourceSettings):
                 message = "an empty list matches nothing; name a value or more"
                 raise SettingRefused(setting=name, why=message)
         return self
+
+    @property
+    def reads_classes(self) -> bool:
+        """Whether the predicted class stands in a column."""
+        return self.columns.predicted is not None
 
     @property
     def negatives(self) -> tuple[str, ...]:

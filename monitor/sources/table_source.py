@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.time_limit import OF_FILES, T, within
 from monitor.files.relations import all_texts
 from monitor.sources import frames
-from monitor.sources.duckdb_draw import draw, draw_again
+from monitor.sources.challenger_columns import ChallengerColumns
+from monitor.sources.duckdb_draw import draw, draw_again, unknown_values
 from monitor.sources.duckdb_query import Query
 from monitor.sources.refusals import check_groups, naive_time
 from monitor.sources.shown_columns import ShownRows
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.domain.shown import Shown
     from monitor.files.relations import OpenTable
-    from monitor.sources.table_settings import TableSettings
-
-_MOST_UNKNOWN = 20  # values
+    from monitor.sources.challenged_settings import ChallengedSettings
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -42,7 +41,7 @@ class TableSource:
     advice = OF_FILES
     """What somebody can do where a reading does not end."""
 
-    def __init__(self, settings: TableSettings, base_folder: Path | str = ".") -> None:
+    def __init__(self, settings: ChallengedSettings, base_folder: Path | str = ".") -> None:
         self._settings = settings
         self._shown = ShownRows(settings.columns.show, Path(base_folder))
         self._scanned: tuple[Window, str, object] | None = None
@@ -121,7 +120,8 @@ class TableSource:
             groups = read(query)
             check_groups(self.place, self._settings.columns, groups, len(strata))
             timed = self._timed_rows(table, groups)
-            unknown = _unknown(table, query, window, groups)
+            unknown = unknown_values(query, window, groups)
+            fault = query.challenger.fault
         return frames.assemble(
             window,
             strata,
@@ -130,6 +130,7 @@ class TableSource:
             at_most=at_most,
             segment_columns=self._settings.columns.segments,
             unknown=unknown,
+            challenger_fault=fault,
         )
 
     def _count(self, window: Window) -> int:
@@ -169,6 +170,7 @@ class TableSource:
             threshold=settings.threshold,
             positive=all_texts(settings.positive),
             negative=settings.negatives,
+            challenger=ChallengerColumns(table, settings.challenger),
         )
         query.check()
         self._shown.check()
@@ -185,16 +187,6 @@ class TableSource:
         with self.opened() as whole:
             sql, parameters = self._query(whole).timed_rows()
             return int(whole.rows(sql, parameters)[0][0])
-
-
-def _unknown(
-    table: OpenTable, query: Query, window: Window, groups: Sequence[frames.Group]
-) -> dict[str, int]:
-    """Read the values that the config does not name; a query that few windows need."""
-    if not frames.rows_in(groups, frames.PREDICTED_UNKNOWN):
-        return {}
-    sql, parameters = query.unknown(window, _MOST_UNKNOWN)
-    return {text: int(rows) for text, rows in table.rows(sql, parameters)}
 
 
 def _instant(microseconds: int) -> datetime:

@@ -118,6 +118,7 @@ reserve = Table(
     Column("score", Float),
     Column("predicted", Boolean, nullable=False),
     Column("segments", JSON(none_as_null=True)),
+    Column("challenged", Boolean),  # whether the challenger flags it; nobody who labels sees it
     ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
     comment="Items of which wave 2 takes the first of each stratum; deleted then.",
 )
@@ -132,6 +133,7 @@ items = Table(
     Column("score", Float),
     Column("predicted", Boolean, nullable=False),
     Column("segments", JSON(none_as_null=True)),
+    Column("challenged", Boolean),  # whether the challenger flags it; nobody who labels sees it
     ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
 )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.alerting import AlertState, EvidenceState
 from monitor.presentation.alerts import recovery_sentence
 from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.challenger import ONE_LOOK
 from monitor.presentation.estimates import BASES as HEADS
 from monitor.presentation.estimates import pooled_intervals_text
 from monitor.presentation.evidence import LEARNS
@@ -26,6 +27,7 @@ from monitor.presentation.rows import (
     score_range_text,
 )
 from monitor.presentation.sentences import capital
+from monitor.tracking.challenger import sentence_of, table_of
 from monitor.tracking.values import BASES, CORRECTED, best_point, minute, shown_metrics
 
 if TYPE_CHECKING:
@@ -58,11 +60,13 @@ def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
         *_concerns(report),
         *_notices(report),
         *_cause(report),
+        *_challenger(report),
         picture,
         *_learning(report),
         _estimates_table(report),
         *_missing(report),
         *_corrected(report),
+        *_challenger_table(report),
         *_agreement(report),
         *_proposal(report),
         *_segments(report),
@@ -164,6 +168,18 @@ def _cause(report: RoundReport) -> list[str]:
     )
     cause = cause_beside_alert(report.cause) if is_low else report.cause.sentence
     return [f"**Against earlier rounds:** {_cell(cause)}."]
+
+
+def _challenger(report: RoundReport) -> list[str]:
+    sentence = sentence_of(report)
+    return [] if sentence is None else [f"**Compared:** {_cell(sentence)}."]
+
+
+def _challenger_table(report: RoundReport) -> list[str]:
+    found = table_of(report)
+    if found is None:
+        return []
+    return [f"Challenger, {found.title}: {ONE_LOOK}.", _table(found.head, found.rows)]
 
 
 def _learning(report: RoundReport) -> list[str]:

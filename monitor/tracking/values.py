@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.report import Status
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
 from monitor.presentation.restatements import restated_text
+from monitor.tracking.challenger import challenger_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,6 +81,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
         "round/labels": sum(row.labeled for row in report.strata),
     }
     values |= _limit_values(report)
+    values |= challenger_metrics(report)
     return {
         name: round(float(value), _DECIMALS)
         for name, value in values.items()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.cli.commands.data_checks import Found
 from monitor.domain.errors import TryLater
+from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.numbers import plural
 from monitor.service.pages.certificates import certificate_looks
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
@@ -96,6 +97,6 @@ def _deciding(application: Application) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for monitor in application.config.monitors:
         adjudicator = monitor.labeling.adjudicator
-        if monitor.labeling.kind == "page" and adjudicator is not None:
+        if isinstance(monitor.labeling, PageSettings) and adjudicator is not None:
             found.setdefault(adjudicator, []).append(monitor.name)
     return {name: ", ".join(monitors) for name, monitors in found.items()}

@@ -134,6 +134,7 @@ def closed_report(
         distances=dict(distances),
         segments=list(supplements.segments),
         agreement=supplements.agreement,
+        challenger=None if supplements.challenge is None else supplements.challenge.row,
         answers=answers,
         pooled_coverage=round_.settings.pooling.measured_coverage(),
         **_picture_fields(pictures),

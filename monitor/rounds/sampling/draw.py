@@ -37,6 +37,7 @@ from monitor.rounds.sampling.second_wave import (
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage import (
+    challenger_store,
     frame_store,
     round_claims,
     round_moves,
@@ -228,6 +229,7 @@ def _write_sample(
         if first is not None:
             wave_store.write_reserve(connection, round_.id, spare_items(frame, wanted, first))
         segment_store.write_sizes(connection, round_.id, frame)
+        challenger_store.write_sizes(connection, round_.id, frame)
         # Those of a plan that is drawn; where the round has its old one, nobody knows them.
         stop_store.write_margins(connection, round_.id, {} if before else plan.margins)
         deadline = _deadline(context, round_, now)

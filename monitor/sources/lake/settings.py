@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from monitor.domain.refused_setting import SettingRefused
-from monitor.sources.table_settings import TableSettings
+from monitor.sources.challenged_settings import ChallengedSettings
 
 
 def _as_text(value: object) -> object:
@@ -20,7 +20,7 @@ def _as_text(value: object) -> object:
 Options = dict[str, Annotated[str, BeforeValidator(_as_text)]]
 
 
-class LakeSettings(TableSettings):
+class LakeSettings(ChallengedSettings):
     """Where predictions are in a Delta or Iceberg table, and how to read them.
 
     ``delta`` is the folder of a Delta table, on this machine or in a store of objects
@@ -34,6 +34,9 @@ class LakeSettings(TableSettings):
     from ``columns.score`` (flagged where it is at least ``threshold``), never from both. A
     predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
     ``bad_rows_max`` are, the predictions are refused.
+
+    ``challenger`` names columns of another classifier's decisions on the same predictions, to be
+    compared in each round.
 
     ``timeout`` is how long one reading may take; then the round waits, and other monitors go on.
     ``grace`` is how long a round waits, from its first look, for predictions that are missing or

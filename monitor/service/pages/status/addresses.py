@@ -19,7 +19,12 @@ from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import PageRefused, Viewing, Visitor
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.status.cards import card_of, gravest_first, limits_of, plan_facts
-from monitor.service.pages.status.tables import alert_table, event_table, round_table
+from monitor.service.pages.status.tables import (
+    alert_table,
+    challenger_part,
+    event_table,
+    round_table,
+)
 
 router = APIRouter()
 
@@ -127,6 +132,7 @@ def round_page(
         estimate_lines=[*lines.estimate_lines(page), *lines.pooled_lines(page)],
         people=list(lines.people_lines(page)),
         segments=segment_tables([SegmentRow(**row) for row in page["segments"]]),
+        challenger=challenger_part(page),
         evidence=lines.evidence_lines(page),
         remarks=[*lines.cause_lines(page), *lines.notice_lines(page)],
         events=event_table(page),
