@@ -11,6 +11,7 @@ WIDEST = 680  # pixels that a page of 1280 has beside MLflow's own columns
 
 
 def test_no_round_of_the_timeline_is_cut_off_in_a_description():
-    [width] = re.findall(rb'<svg [^>]*?width="(\d+)"', timeline_svg(make_report(11)))
+    width = re.match(rb'<svg [^>]*? width="(\d+)"', timeline_svg(make_report(11)))
 
-    assert int(width) <= WIDEST
+    assert width is not None
+    assert int(width[1]) <= WIDEST
