@@ -122,10 +122,8 @@ def _why_not(round_: Round, strata: Strata) -> str | None:
 
 def _is_labeled(strata: Strata, *, cells: bool) -> bool:
     """Whether each stratum that holds items has a label; of score cells, each class of them."""
-    held, seen = (
-        {part.flagged if cells else part.stratum for part in strata if count(part)}
-        for count in (lambda part: part.size, lambda part: sum(part.labeled))
-    )
+    held = {part.flagged if cells else part.stratum for part in strata if part.size}
+    seen = {part.flagged if cells else part.stratum for part in strata if sum(part.labeled)}
     return held <= seen
 
 
