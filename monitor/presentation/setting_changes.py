@@ -61,6 +61,16 @@ def next_schedule_sentence(differences: Sequence[Difference], begins_at: datetim
     )
 
 
+def next_challenger_sentence(difference: Difference) -> str:
+    """Say that the next round compares with another challenger, or with none."""
+    if difference.after is None:
+        return f"{difference_text(difference)}: the next round compares with nothing"
+    return (
+        f"{difference_text(difference)}: the next round counts with earlier ones of this "
+        "challenger only; different ones are never mixed"
+    )
+
+
 def _all(differences: Sequence[Difference]) -> str:
     return ", ".join(difference_text(one) for one in differences)
 

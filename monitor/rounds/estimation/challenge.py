@@ -122,14 +122,9 @@ def _why_not(round_: Round, strata: Strata) -> str | None:
 
 def _is_labeled(strata: Strata, *, cells: bool) -> bool:
     """Whether each stratum that holds items has a label; of score cells, each class of them."""
-    held = {_place(part, cells=cells) for part in strata if part.size}
-    labeled = {_place(part, cells=cells) for part in strata if sum(part.labeled)}
-    return held <= labeled
-
-
-def _place(part: ChallengedStratum, *, cells: bool) -> object:
-    """Name what answers are for: the predicted class of score cells, which share a rate."""
-    return part.flagged if cells else part.stratum
+    held = {part.flagged if cells else part.stratum for part in strata if part.size}
+    seen = {part.flagged if cells else part.stratum for part in strata if sum(part.labeled)}
+    return held <= seen
 
 
 def _compared(round_: Round, rounds: Sequence[Strata]) -> ComparisonRow | None:

@@ -9,7 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.setting_changes import Begins, Change, Difference, HistoryStart
-from monitor.presentation.setting_changes import next_history_sentence, next_schedule_sentence
+from monitor.presentation.setting_changes import (
+    next_challenger_sentence,
+    next_history_sentence,
+    next_schedule_sentence,
+)
 from monitor.storage import frame_store, round_store
 
 if TYPE_CHECKING:
@@ -47,6 +51,9 @@ def changes_ahead(connection: Connection, context: MonitorContext) -> list[str]:
     differences = _differences(_of_schedule(newest.settings), _of_schedule(settings))
     if differences:
         ahead.append(next_schedule_sentence(differences, newest.window.end))
+    differences = _differences(_of_challenger(newest.settings), _of_challenger(settings))
+    if differences and newest.settings.challenger is not None:  # a first one changes nothing
+        ahead.append(next_challenger_sentence(differences[0]))
     return ahead
 
 
@@ -150,6 +157,14 @@ def _of_schedule(settings: RoundSettings) -> Values:
         "schedule.time_zone": schedule.time_zone,
         "schedule.lag": schedule.lag,
     }
+
+
+def _of_challenger(settings: RoundSettings) -> Values:
+    challenger = settings.challenger
+    if challenger is None:
+        return {"source.challenger": None}
+    named = challenger.rule if challenger.name is None else f"{challenger.name} ({challenger.rule})"
+    return {"source.challenger": named}
 
 
 def _differences(before: Values, after: Values) -> tuple[Difference, ...]:

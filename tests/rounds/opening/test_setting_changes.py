@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from monitor.domain.challenger import Challenger
 from monitor.domain.errors import SourceRefused
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Schedule
@@ -135,3 +136,18 @@ def test_predictions_of_another_model_version_begin_a_history(database):
     scene.play(2, version="8")
 
     assert between(scene)[2] == ["begins a new history (model version 7 -> 8)"]
+
+
+def test_another_challenger_is_told_and_a_first_one_is_not(scene):
+    first, other = (Challenger(name=name, predicted="v8") for name in ("v8", "v9"))
+
+    assert ahead(scene, challenger=first) == []
+    scene.play(2)
+
+    assert ahead(scene, challenger=other) == [
+        "source.challenger v8 (v8) -> v9 (v8): the next round counts with earlier ones of this "
+        "challenger only; different ones are never mixed"
+    ]
+    assert ahead(scene) == [
+        "source.challenger v8 (v8) -> not set: the next round compares with nothing"
+    ]

@@ -33,6 +33,10 @@ def rounds_of(seed=3):
     return found
 
 
+def rng():
+    return np.random.default_rng(1)
+
+
 def counted(stratum, flags, size):
     """What the challenger flags in each window, as far as the labels have it."""
     labeled = np.bincount(stratum, minlength=len(size))
@@ -127,7 +131,7 @@ def test_the_difference_is_that_of_samplics(count, name):
         sample.is_flagged,
         np.concatenate([each.other for each in rounds]),
         metrics=(name,),
-        rng=np.random.default_rng(1),
+        rng=rng(),
     )
 
     difference: Any = found.metrics[0].difference
@@ -145,8 +149,8 @@ def test_what_the_other_flags_is_the_counted_number_and_narrows_the_answer(cells
     sample = summed_windows(rounds, flagged=FLAGGED, cells=cells)[0]
     other = np.concatenate([each.other for each in rounds])
 
-    found = compare_windows(rounds, flagged=FLAGGED, cells=cells, rng=np.random.default_rng(1))
-    uncounted = compare(sample, sample.is_flagged, other, rng=np.random.default_rng(1))
+    found: Any = compare_windows(rounds, flagged=FLAGGED, cells=cells, rng=rng())
+    uncounted: Any = compare(sample, sample.is_flagged, other, rng=rng())
 
     total = sum(each.other_flagged.sum() for each in rounds)
     assert found.second_flagged.low == pytest.approx(total)
@@ -163,7 +167,7 @@ def test_a_stratum_that_the_other_flags_none_of_is_not_thought_to_hold_any():
     flagged = np.where(np.arange(4) == 2, 0, one.other_flagged)
     round_ = replace(one, other=clean, other_flagged=flagged)
 
-    found = compare_windows([round_], flagged=FLAGGED, cells=False, rng=np.random.default_rng(1))
+    found = compare_windows([round_], flagged=FLAGGED, cells=False, rng=rng())
 
     assert found.only_second.high <= SIZES[0, 3]
 
@@ -174,7 +178,7 @@ def test_a_count_that_contradicts_the_labels_gives_way_to_them():
     nothing = np.zeros(50, dtype=bool)
     one = RoundItems(stratum, stratum == 0, nothing, size, np.array([3, 0]))
 
-    found = compare_windows([one], flagged=1, cells=False, rng=np.random.default_rng(1))
+    found = compare_windows([one], flagged=1, cells=False, rng=rng())
 
     assert (found.second_flagged.low, found.second_flagged.high) == (0, 0)
 
@@ -185,7 +189,7 @@ def test_what_no_label_tells_may_be_of_either_class():
     flagged = np.where(np.arange(4) == 3, 700, one.other_flagged)
     rounds = [replace(one, other=clean, other_flagged=flagged)]
 
-    found: Any = compare_windows(rounds, flagged=FLAGGED, cells=False, rng=np.random.default_rng(1))
+    found: Any = compare_windows(rounds, flagged=FLAGGED, cells=False, rng=rng())
 
     recall = found.metrics[1].second
     positives = found.prevalence.point * SIZES[0].sum()
