@@ -10,6 +10,9 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.errors import InputRefused, RoundMoved, TryLater
 from monitor.domain.model import Answer
 from monitor.rounds import publish
+from monitor.rounds.estimation.estimate import estimate_round
+from monitor.rounds.estimation.supplements import read_supplements
+from monitor.rounds.estimation.versions import write_versions
 from monitor.rounds.labels.collect import collect
 from monitor.rounds.round_page import read_page
 from monitor.storage import alert_store, round_claims
@@ -274,7 +277,7 @@ def test_a_newer_method_gives_all_rounds_from_one_on_a_version_each(scene, monke
 
 def narrower(monkeypatch):
     """Let a newer release estimate otherwise."""
-    real = publish.estimate_round
+    real = estimate_round
 
     def other(*args, **named):
         found = real(*args, **named)
@@ -401,7 +404,7 @@ def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkey
     scene.week(3, precision=0.85, recall=0.6)
     scene.run(3)
     scene.answer()
-    real, times = publish.read_supplements, []
+    real, times = read_supplements, []
 
     def while_computing(*args):
         times.append(1)
@@ -450,8 +453,8 @@ def test_reports_keep_the_numbers_of_every_version(scene):
 def test_labels_of_a_restatement_that_meets_another_are_stored_once(scene, monkeypatch):
     """Two replicas are asked for the same at once: the slower one finds nothing left to do."""
     play_good(scene, 1, 2, 3)
-    real = publish.write_versions
-    other = []
+    real = write_versions
+    other: list[int] = []
 
     def overtaken(connection, *args):
         if not other:
