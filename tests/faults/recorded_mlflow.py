@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 import uuid
 from contextlib import closing, contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -105,6 +106,18 @@ class RecordedClient:
         with open(path, "rb") as stream, self._store() as store:  # noqa: PTH123
             row = (run_id, path.rsplit("/", 1)[1], stream.read())
             store.execute("insert or replace into files values (?, ?, ?)", row)
+
+    def download_artifacts(self, run_id, path, dst_path):
+        with self._store() as store:
+            found = store.execute(
+                "select content from files where run = ? and name = ?", (run_id, path)
+            ).fetchone()
+        if found is None:
+            message = f"run {run_id} has no file {path}"
+            raise FileNotFoundError(message)
+        place = Path(dst_path) / path
+        place.write_bytes(found[0])
+        return str(place)
 
     def update_run(self, run_id, status):
         with self._store() as store:
