@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 
 import pytest
 
@@ -66,3 +67,16 @@ def test_before_any_round_has_closed_it_says_so(place):
     assert place.run("report", 1).err == (
         "pr-monitor: round 1 of mail has no report yet: it is labeling\n"
     )
+
+
+def test_a_round_that_was_given_up_has_a_report_that_says_why(place):
+    place.config("{kind: files, deadline: 1h}")
+    place.run_at(place.slot, "run-once")
+    place.run_at(place.slot + timedelta(hours=2), "run-once")
+
+    ended = place.run("report")
+
+    assert ended.out == "mail-round-1.html: mail, round 1, version 1\n"
+    text = written(place, "mail-round-1.html")
+    assert text.startswith("STALE mail, round 1 There is no estimate of this round: ")
+    assert "Until a later round has an estimate, nothing watches mail." in text
