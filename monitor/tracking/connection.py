@@ -295,6 +295,11 @@ def _status(error: BaseException) -> int | None:
     return getattr(getattr(error, "response", None), "status_code", None)
 
 
+def is_down(error: BaseException) -> bool:
+    """Whether MLflow did not answer, or could not do anything at all."""
+    return _no_answer(error) or _code(error) in _DOWN
+
+
 def _denied(error: BaseException) -> bool:
     return _code(error) in _DENIED or _status(error) in _FORBIDDEN
 

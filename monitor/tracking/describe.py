@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
 _MOST_SEGMENTS = 16  # shared by all segment columns
 _LONGEST_VALUE = 40
-_MOST_ALERTS = 2  # that a line has room for
+_VERDICT = 64  # characters that a line has room for beside the links
 _GAP = "&emsp;"
 _MARKUP = re.compile(
     r"[\\`*\[\]<>|~]"  # wherever it stands
@@ -74,19 +74,32 @@ def verdict(report: RoundReport) -> str:
     recall 0.67``.
     """
     firing = [row for row in report.alerts if row.state == AlertState.FIRING]
+    if not report.estimates:
+        return f"**{report.status.upper()}.** No estimate in round {report.round}"
     if not firing:
         metrics = ", ".join(_short(report, metric) for metric in ("precision", "recall"))
         return f"**{report.status.upper()}.** {capital(metrics)}"
-    since = min(row.fired_in_round for row in firing)
-    metrics = ", ".join(
-        f"{_short(report, row.metric)} (limit {row.limit:.3g})" for row in firing[:_MOST_ALERTS]
-    )
-    return f"**ALERT since round {since}.** {capital(metrics)}"
+    since = f"ALERT since round {min(row.fired_in_round for row in firing)}."
+    limits = [f"{_short(report, row.metric, row.limit)} (limit {row.limit:.3g})" for row in firing]
+    return f"**{since}** {capital(_as_many(limits, _VERDICT - len(since) - 1))}"
 
 
-def _short(report: RoundReport, metric: str) -> str:
-    point = best_point(report, metric)
-    return f"{metric.replace('_', ' ')} {NOT_ESTIMABLE if point is None else f'{point:.2f}'}"
+def _as_many(parts: list[str], room: int) -> str:
+    """Write as many parts as there is room for, at least one, and how many more there are."""
+    for shown in range(len(parts), 0, -1):
+        more = len(parts) - shown
+        text = ", ".join([*parts[:shown], *([f"{more} more"] if more else [])])
+        if len(text) <= room:
+            return text
+    return text
+
+
+def _short(report: RoundReport, metric: str, limit: float | None = None) -> str:
+    """Write the best estimate, so finely that it is not taken for its limit."""
+    point, name = best_point(report, metric), metric.replace("_", " ")
+    if point is None:
+        return f"{name} {NOT_ESTIMABLE}"
+    return f"{name} {point:.{2 if limit is None or round(point, 2) != limit else 3}f}"
 
 
 def _cell(text: str) -> str:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _MOST_ROUNDS = 60  # more could not be distinguished at this width
 _CROWDED = 25
-_SIZE = (648.0, 389.0)  # points
-_LEFT, _WIDTH = 49.0, 589.0
-_BOXES = {"precision": Box(_LEFT, 62, _WIDTH, 126), "recall": Box(_LEFT, 206, _WIDTH, 126)}
+_SIZE = (444.0, 349.0)  # points: 678 pixels, since descriptions in MLflow cut at the right
+_LEFT, _WIDTH = 49.0, 385.0
+_BOXES = {"precision": Box(_LEFT, 62, _WIDTH, 106), "recall": Box(_LEFT, 186, _WIDTH, 106)}
 _MOST_NARROW = 26
 _NARROW_SIZE = (330.0, 190.0)
 _NARROW = Box(30, 34, 290, 132)
@@ -48,8 +48,8 @@ def timeline_svg(report: RoundReport) -> bytes:
     shapes += [
         *legend.row(_keys(report, points), (8, 42)),
         words_at((8, 22), title, 13, bold=True, room=_SIZE[0] - 16),
-        words_at((_SIZE[0] - 10, 359), slots.context(), 9, anchor="end"),
-        words_at((8, 381), footnote, 8, colour=QUIET, room=_SIZE[0] - 16),
+        words_at((_SIZE[0] - 10, 319), slots.context(), 9, anchor="end"),
+        words_at((8, 341), footnote, 8, colour=QUIET, room=_SIZE[0] - 16),
     ]
     return picture(_SIZE, title, f"{report.sentence} {footnote}", shapes)
 

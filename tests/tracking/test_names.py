@@ -52,12 +52,35 @@ def test_an_alert_has_a_colour_of_its_own():
     [
         (make_report(12), "**ALERT since round 10.** Precision 0.73 (limit 0.8)"),
         (make_report(3), "**OK.** Precision 0.85, recall 0.58"),
-        (make_report(3, estimates=[]), "**OK.** Precision not estimable, recall not estimable"),
+        (make_report(3, estimates=[], status=Status.STALE), "**STALE.** No estimate in round 3"),
     ],
 )
 def test_the_verdict_is_one_line(report, line):
     assert verdict(report) == line
-    assert len(line) <= LINE
+
+
+@pytest.mark.parametrize(
+    ("firing", "line"),
+    [
+        (["recall"], "Recall 0.55 (limit 0.8)"),
+        (["recall", "precision"], "Recall 0.55 (limit 0.8), 1 more"),
+        (["precision", "f1", "recall"], "Precision 0.73 (limit 0.8), 2 more"),
+    ],
+)
+def test_a_verdict_on_several_limits_keeps_to_the_room_there_is(firing, line):
+    [alert] = make_report(12).alerts
+    alerts = [alert.model_copy(update={"metric": metric}) for metric in firing]
+
+    found = verdict(make_report(12, alerts=alerts))
+
+    assert found == f"**ALERT since round 10.** {line}"
+    assert len(found.replace("**", "")) < LINE
+
+
+def test_a_metric_just_under_its_limit_does_not_read_as_if_it_kept_it():
+    just_under = make_report(12, shift=0.797 - center("precision", 12))
+
+    assert verdict(just_under).endswith("Precision 0.797 (limit 0.8)")
 
 
 def test_limits_are_metrics_beside_the_estimates():

@@ -8,7 +8,14 @@ import pytest
 
 from monitor.domain.model import EffectKind
 from monitor.tracking.links import view_path
-from monitor.tracking.saved_views import CHARTS, ROUNDS, fleet_views, key_of, monitor_views
+from monitor.tracking.saved_views import (
+    CHARTS,
+    ROUNDS,
+    charts_of,
+    fleet_views,
+    key_of,
+    monitor_views,
+)
 from tests.service.pages.browsers import chromium
 from tests.tracking.reports import make_effect, make_report
 
@@ -49,6 +56,21 @@ def test_a_late_correction_of_an_earlier_round_leaves_the_verdict(handler, clien
     assert note_of(client, prefix) == before
 
 
+def test_the_charts_of_a_monitor_are_of_its_run_alone(handler, client, prefix):
+    for monitor in ("mail-travel", "other"):
+        handler.deliver(make_effect(FLEET, make_report(1, monitor=monitor)))
+    fleet = client.get_experiment_by_name(prefix)
+    [(tag, view)] = charts_of("mail-travel").items()
+
+    found = client.search_runs(
+        [fleet.experiment_id], json.loads(json.loads(view)["state"])["searchFilter"]
+    )
+
+    assert fleet.tags[tag] == view
+    assert [run.info.run_name for run in found] == ["mail-travel"]
+    assert f"viewStateShareKey={tag.rpartition('.')[2]}&" in note_of(client, prefix)
+
+
 def test_a_view_that_a_person_changed_stays_so(handler, client, prefix):
     deliver(handler, 1)
     experiment = of_monitor(client, prefix)
@@ -78,13 +100,14 @@ def test_a_description_that_was_lost_comes_back(handler, client, prefix):
 
 
 def test_each_view_is_within_what_the_page_reads():
-    views = {**fleet_views(), **monitor_views()}
+    views = {**fleet_views(), **monitor_views(), **charts_of("mail")}
 
     assert {json.loads(text)["name"] for text in views.values()} == {
         "Precision and recall",
         "Evidence",
         "Monitors",
         "Rounds",
+        "mail",
     }
     assert max(map(len, views.values())) < CAP
 
