@@ -9,9 +9,9 @@ each page that a reviewer sees, at each width. ``--served`` is how the server is
 ``proxied`` (files go through it, its default), ``direct`` (``--no-serve-artifacts``), ``prefix``
 (``--static-prefix /mlflow``) or ``auth`` (``--app-name basic-auth``). ``--store postgres`` keeps
 the monitors' store and MLflow's in PostgreSQL. ``--python`` starts the server of another
-environment, to see what a server of another version makes of it. ``--for-docs`` writes those that docs/mlflow.md
-shows into docs/figures instead. Needs Chromium, its driver and selenium. The rounds take two
-minutes, the pictures of a width two more.
+environment, to see what one of another version makes of it. ``--for-docs`` writes the pictures of
+docs/mlflow.md into docs/figures instead. Needs Chromium, its driver and selenium. The rounds take
+two minutes, the pictures of a width two more.
 """
 
 # mypy: allow-untyped-calls

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, EvidenceState
-from monitor.presentation.alerts import recovery_sentence
-from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.alerts import alert_cause, recovery_sentence
 from monitor.presentation.estimates import BASES as HEADS
 from monitor.presentation.estimates import pooled_intervals_text
 from monitor.presentation.evidence import LEARNS
@@ -34,6 +33,7 @@ _MOST_SEGMENTS = 16  # shared by all segment columns
 _LONGEST_VALUE = 40
 _VERDICT = 64  # characters that a line has room for beside the links
 _GAP = "&emsp;"
+_LEFT_OUT = "\n\nThe description of the round has more."
 _MARKUP = re.compile(
     r"[\\`*\[\]<>|~]"  # wherever it stands
     r"|(?<!\w)_|_(?!\w)"  # not inside a name
@@ -60,11 +60,19 @@ def describe(report: RoundReport, picture: str = "") -> str:
         *_corrected(report),
         *_agreement(report),
         *_proposal(report),
+        _facts(report),
         *_segments(report),
         _strata_table(report),
-        _footnote(report),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def as_far_as_fits(text: str, room: int) -> str:
+    """Leave out the last paragraphs and tables of a description that is too long."""
+    if len(text) <= room:
+        return text
+    kept = text[: room - len(_LEFT_OUT)].rpartition("\n\n")[0]
+    return kept + _LEFT_OUT
 
 
 def verdict(report: RoundReport) -> str:
@@ -148,14 +156,13 @@ def _notices(report: RoundReport) -> list[str]:
 
 
 def _cause(report: RoundReport) -> list[str]:
-    if report.cause is None:
-        return []
-    is_low = any(
-        (alert.metric, alert.side, alert.state) == ("precision", "at_least", AlertState.FIRING)
-        for alert in report.alerts
-    )
-    cause = cause_beside_alert(report.cause) if is_low else report.cause.sentence
-    return [f"**Against earlier rounds:** {_cell(cause)}."]
+    """Say why metrics with an alert are not what they were, then whether precision moved."""
+    firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
+    causes = [alert_cause(alert, report) for alert in firing]
+    if all(alert.metric != "precision" for alert in firing) and report.cause is not None:
+        causes.append(report.cause.sentence)
+    told = " ".join(f"{capital(_cell(cause))}." for cause in dict.fromkeys(causes) if cause)
+    return [f"**Against earlier rounds:** {told}"] if told else []
 
 
 def _learning(report: RoundReport) -> list[str]:
@@ -304,10 +311,11 @@ def _scores(row: StratumRow) -> str:
     return f"{low} to {high}"
 
 
-def _footnote(report: RoundReport) -> str:
+def _facts(report: RoundReport) -> str:
     facts = [
         f"Predictions from {minute(report.window_start)} to {minute(report.window_end)}: "
-        f"{report.size:,}, of them {report.flagged:,} flagged",
+        f"{report.size:,}, of them {report.flagged:,} flagged and "
+        f"{sum(row.labeled for row in report.strata):,} labeled",
         f"{report.level:.0%} intervals, per metric",
         pooled_intervals_text(report.pooled_coverage),
     ]

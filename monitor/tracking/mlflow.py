@@ -18,8 +18,9 @@ from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Duration, Settings
 from monitor.tracking import values
 from monitor.tracking.connection import Connection, absolute_uri, shown, sqlite_path
-from monitor.tracking.describe import verdict
+from monitor.tracking.describe import as_far_as_fits, describe, verdict
 from monitor.tracking.experiments import (
+    MOST_CHARACTERS,
     Experiment,
     add_views,
     find_or_create_experiment,
@@ -216,12 +217,9 @@ class MlflowHandler:
             f"[Rounds]({rounds})",
             f"[Charts]({_charts_path(fleet, report.monitor)})",
         )
-        about = (
-            "One run per round: precision and recall of a classifier in production, estimated "
-            "from a small labeled sample."
-        )
         first = " · ".join([verdict(report), *links])
-        write_note(client, own, "\n\n".join([first, timeline_picture(trend), about]))
+        rest = describe(report, timeline_picture(trend))
+        write_note(client, own, as_far_as_fits(f"{first}\n\n{rest}", MOST_CHARACTERS))
 
     def _asked(self, kind: EffectKind, report: RoundReport) -> str:
         return {

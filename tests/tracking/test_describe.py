@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from monitor.domain.report import AgreementRow, AnswersRow
-from monitor.tracking.describe import describe
+from monitor.tracking.describe import as_far_as_fits, describe
 from monitor.tracking.figures import timeline_svg
 from monitor.tracking.values import metrics, segments_table, tags, timestamp
 from tests.drawing import looking
@@ -33,6 +33,32 @@ def test_the_sentence_comes_first_then_the_alert_then_the_tables():
     assert parts[1] == "**Alert firing:** limit precision ≥ 0.8, fired in round 10."
     assert cells(parts[2])[0] == ["metric", "this round alone", "with earlier rounds", "limit"]
     assert cells(parts[2])[2][0] == "precision"
+
+
+def test_an_alert_on_recall_says_that_prevalence_is_not_its_cause():
+    [alert] = make_report(11).alerts
+    recall = alert.model_copy(update={"metric": "recall"})
+
+    text = describe(make_report(11, alerts=[recall]))
+
+    assert "**Against earlier rounds:** How common positives are does not change recall" in text
+
+
+def test_a_description_says_how_many_labels_it_is_from():
+    assert "flagged and 456 labeled; 95% intervals" in describe(make_report(3))
+
+
+def test_a_description_that_is_too_long_loses_its_last_tables_and_says_so():
+    text = describe(make_report(11))
+    room = len(text) - 1
+
+    short = as_far_as_fits(text, room)
+
+    assert as_far_as_fits(text, len(text)) == text
+    assert len(short) <= room
+    kept, _, more = short.rpartition("\n\n")
+    assert text.startswith(f"{kept}\n\n")
+    assert more == "The description of the round has more."
 
 
 def test_a_metric_without_an_estimate_says_why():

@@ -41,9 +41,11 @@ def note_of(client, prefix):
 def test_the_experiment_of_a_monitor_begins_with_how_it_stands(handler, client, prefix):
     deliver(handler, 9, 10)
 
-    line, picture, _ = note_of(client, prefix).split("\n\n")
+    line, *parts = note_of(client, prefix).split("\n\n")
     assert line.startswith("**ALERT since round 10.** Precision 0.81 (limit 0.8) · [Last round](#/")
-    assert picture.startswith("![Estimates of the rounds so far](get-artifact?path=timeline.svg&")
+    assert parts[0].startswith("Of the mail flagged in the week")
+    assert any(part.startswith("![Estimates of the rounds so far](get-artifact") for part in parts)
+    assert parts[-1].startswith("Predictions from 2025-03-03")
 
 
 def test_a_late_correction_of_an_earlier_round_leaves_the_verdict(handler, client, prefix):
