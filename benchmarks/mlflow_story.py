@@ -39,7 +39,7 @@ NAMES = (
 )
 HEAD = """\
 store: {store}
-mlflow: {{tracking_uri: "{mlflow}"}}
+mlflow: {{tracking_uri: "{mlflow}", timeout: 5m}}
 monitors:
 """
 MONITOR = """\
@@ -141,8 +141,10 @@ class Story:
             yield week
 
     def tell(self) -> None:
-        """Deliver to MLflow and the log what waits."""
-        deliver(self.application.database, self._handlers, lambda: self._now)
+        """Deliver to MLflow and the log what waits; nothing of it may fail."""
+        told = deliver(self.application.database, self._handlers, lambda: self._now)
+        if told.failed:
+            raise SystemExit(str(told.failed))
 
     def link(self, notice: Notice) -> str | None:
         """Find the page in MLflow that a hook's message links."""

@@ -44,12 +44,16 @@ class Limited(Protocol):
         """The limit's value."""
 
 
-class Alert(Limited, Protocol):
-    """An alert as the store has it."""
+class Identified(Protocol):
+    """What has an id that people can name."""
 
     @property
     def id(self) -> str:
         """Its id."""
+
+
+class Alert(Identified, Limited, Protocol):
+    """An alert as the store has it."""
 
     @property
     def fired_at(self) -> datetime:
@@ -183,15 +187,24 @@ def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
     )
 
 
-def alert_to_do(alert: Alert, *, monitor: str, number: int) -> str:
+def alert_to_do(alert: Identified, *, monitor: str, number: int) -> str:
     """Say what whoever is called may do, the cheapest first."""
-    return (
-        f"pr-monitor show {number} -m {monitor} has the counts and the evidence. If "
-        f"labels are wrong, correct them: the alert is then revised. If they are right, fix what "
-        f"feeds the classifier, move its threshold or retrain it; the alert ends by itself once "
-        f"the labels of later rounds show it, and pr-monitor status says how far that is. To "
-        f'end it now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
-    )
+    steps = " ".join([*REMEDIES, end_alert_text(alert)])
+    return f"pr-monitor show {number} -m {monitor} has the counts and the evidence. {steps}"
+
+
+REMEDIES = (
+    "If labels are wrong, correct them: the alert is then revised.",
+    "If they are right, fix what feeds the classifier, move its threshold or retrain it; the alert "
+    "ends by itself once the labels of later rounds show it, and pr-monitor status says how far "
+    "that is.",
+)
+"""What helps against any alert, the cheapest first."""
+
+
+def end_alert_text(alert: Identified) -> str:
+    """Say how to end an alert that needs nothing done."""
+    return f'To end it now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
 
 
 def promise(every: float) -> str:

@@ -6,7 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, EvidenceState
-from monitor.presentation.alerts import alert_cause, recovery_sentence
+from monitor.presentation.alerts import (
+    REMEDIES,
+    alert_cause,
+    end_alert_text,
+    recovery_sentence,
+)
 from monitor.presentation.estimates import BASES as HEADS
 from monitor.presentation.estimates import pooled_intervals_text
 from monitor.presentation.evidence import LEARNS
@@ -49,10 +54,12 @@ def describe(report: RoundReport, picture: str = "") -> str:
     """
     parts = [
         _cell(report.sentence),
+        *_to_do(report),
         *_alerts(report),
         *_concerns(report),
         *_notices(report),
         *_cause(report),
+        _facts(report),
         picture,
         *_learning(report),
         _estimates_table(report),
@@ -60,7 +67,6 @@ def describe(report: RoundReport, picture: str = "") -> str:
         *_corrected(report),
         *_agreement(report),
         *_proposal(report),
-        _facts(report),
         *_segments(report),
         _strata_table(report),
     ]
@@ -125,6 +131,12 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     lines = [f"{_GAP} | ".join(cells) for cells in [head, *rows]]
     lines.insert(1, " | ".join(["---"] * len(head)))
     return "\n".join(f"| {line} |" for line in lines)
+
+
+def _to_do(report: RoundReport) -> list[str]:
+    firing = [row for row in report.alerts if row.state == AlertState.FIRING]
+    steps = [*REMEDIES, *map(end_alert_text, firing)] if firing else []
+    return [f"**What to do:** {_cell(' '.join(steps))}"] if steps else []
 
 
 def _alerts(report: RoundReport) -> list[str]:

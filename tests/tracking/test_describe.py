@@ -26,13 +26,15 @@ def cells(table):
     ]
 
 
-def test_the_sentence_comes_first_then_the_alert_then_the_tables():
+def test_the_sentence_comes_first_then_what_to_do_then_the_alert_then_the_tables():
     parts = describe(make_report(11)).split("\n\n")
 
     assert parts[0].endswith("below the limit of 80 %.")
-    assert parts[1] == "**Alert firing:** limit precision ≥ 0.8, fired in round 10."
-    assert cells(parts[2])[0] == ["metric", "this round alone", "with earlier rounds", "limit"]
-    assert cells(parts[2])[2][0] == "precision"
+    assert parts[1].startswith("**What to do:** If labels are wrong, correct them")
+    assert parts[2] == "**Alert firing:** limit precision ≥ 0.8, fired in round 10."
+    assert parts[3].startswith("Predictions from ")
+    assert cells(parts[4])[0] == ["metric", "this round alone", "with earlier rounds", "limit"]
+    assert cells(parts[4])[2][0] == "precision"
 
 
 def test_an_alert_on_recall_says_that_prevalence_is_not_its_cause():
